@@ -1,4 +1,6 @@
 // Fits promise no gain where there is none, of every kind. experiments/results/null-worlds has the same of 160 worlds a cell.
+#include "tests/reference/null_worlds.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>

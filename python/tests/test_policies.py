@@ -212,7 +212,8 @@ def test_hyperparameters_belong_to_their_policy(single: dict[str, Any], tmp_path
     assert lanes(r, "dow") == {"c_rho=0.1", "c_rho=0.1;c_theta=0.1"}
     assert lanes(r, "Mine") == {"c_rho=5;how=least", "c_rho=5;how=last"}
     assert r.boxes("Mine", hyperparameter="c_rho=5;how=last")["queries_per_period"].tolist() == [0, 0, 1]
-    assert r.lane(policy="Mine", hyperparameter="c_rho=5;how=last").explain(1)["periods"][0]["policy"]["deployed"] == 3
+    told = r.lane("uniform/B/0/0/Mine/known/c_rho=5;how=last").explain(1)["periods"][0]
+    assert told["policy"]["deployed"] == 3
     assert r.summary.where(policy="Mine")["how"].tolist() == ["least", "last"]
     assert "[hyperparameters.Mine]" in r.study
     pandora.run(study, out=tmp_path / "r", policies=[Mine], progress=False, mode="resume")

@@ -35,8 +35,8 @@ void require_values(const StudyValue& value) {
     require_distinct(value, value.texts);
     for (const std::string& text : value.texts)
       if (!is_hyperparameter_text(text))
-        refuse(value.where, fmt::format("\"{}\" cannot name a lane; use at most 64 letters, digits and _-+.:",
-                                        printable(text, 80)));
+        refuse(value.where,
+               fmt::format("\"{}\" cannot name a lane; use at most 64 letters, digits and _-+.:", printable(text, 80)));
     return;
   }
   require_distinct(value, value.numbers);
@@ -95,7 +95,8 @@ Hyperparameter reference_of(const Hyperparameter& general, const std::vector<Tak
   return first == takers.end() ? general : *first->own;
 }
 
-// Throws where a value that is asked of all policies is not one thing to those that take it.
+// Throws where a value that is asked of all policies is not one thing to those that take it. A policy that declares just
+// this value takes it in any case.
 void require_one_meaning(const StudyValue& asked, const std::vector<Taker>& takers, const StudyValues& values) {
   const Taker* first = nullptr;
   for (const Taker& taker : takers) {
@@ -105,9 +106,10 @@ void require_one_meaning(const StudyValue& asked, const std::vector<Taker>& take
       refuse(asked.where, fmt::format("policy {} takes {} here, such as {}; give {}", taker.policy->name,
                                       kind_of(*taker.own) == Kind::texts ? "texts" : "numbers",
                                       standard_of(*taker.own, "").toml(), key));
+    const std::string other = standard_of(*taker.own, "").toml();
+    if (other == asked.toml()) continue;
     if (first == nullptr) first = &taker;
-    const std::string one = standard_of(*first->own, "").toml(), other = standard_of(*taker.own, "").toml();
-    if (one != other)
+    if (const std::string one = standard_of(*first->own, "").toml(); one != other)
       refuse(asked.where,
              fmt::format("policies {} and {} have a {} each, by default {} and {}, which need not be the same thing; "
                          "give {} and {} instead",
@@ -166,9 +168,9 @@ void refuse_hyperparameter(const std::string& key, const std::string& where) {
                               nearest_text(nearest(name, names))));
   }
   for (const Hyperparameter& h : policy->hyperparameters) names.push_back(h.name);
-  refuse(where, fmt::format("policy {} has no hyperparameter {}{}; it has {}", name, word,
-                            nearest_text(nearest(word, names)),
-                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  refuse(where,
+         fmt::format("policy {} has no hyperparameter {}{}; it has {}", name, word, nearest_text(nearest(word, names)),
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 bool simulates(const StudyValues& values, const Policy& policy) {

@@ -75,7 +75,8 @@ void StudyConfig::assign(const std::string& key, StudyValue value) {
   std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
   if (key.starts_with(kHyperparameters) && policy_in(key).empty()) {  // of all policies
     const std::string name = key.substr(kHyperparameters.size() - 1);
-    std::erase_if(values_, [&](const auto& entry) { return !policy_in(entry.first).empty() && entry.first.ends_with(name); });
+    std::erase_if(values_,
+                  [&](const auto& entry) { return !policy_in(entry.first).empty() && entry.first.ends_with(name); });
   }
   put(key, std::move(value));
   replaced_.insert(key);

@@ -70,7 +70,9 @@ def code_label(code: types.CodeType) -> bytes:
             labels[-1:] = []  # what is stored, which stands right before it
             continue
         if instruction.opcode in dis.hasconst:
-            shown = _constant(argument)
+            shown = _constant(
+                code.co_consts[instruction.arg or 0] if type(argument).__name__ == "_Unknown" else argument
+            )
         elif instruction.opcode in _JUMPS:
             shown = b"%d" % bisect.bisect_left(offsets, argument)
         elif isinstance(argument, (str, tuple)):

@@ -210,9 +210,9 @@ def _grid(what: str, values: Any) -> tuple[list[float], list[str]]:
 def register(policy: type[Policy]) -> type[Policy]:
     """Makes a policy known to studies and results; :func:`pandora.run` does it with those that it is given.
 
-    A class that was changed takes the place of the one of its name. Results know the code that made them, and the values
-    that it can reach: going on with others is refused (:class:`MismatchError`). A value that cannot be told from others,
-    such as an open file, is a UsageError. It can stand above a class as a decorator.
+    A class that was changed takes the place of the one of its name. Results know the code that made them, with the
+    values that it can reach: going on with others is refused (:class:`MismatchError`). A value that cannot be told from
+    others, such as an open file, is a UsageError. It can stand above a class as a decorator.
     """
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise UsageError(f"policies: {policy!r} is no class derived from pandora.Policy")

@@ -273,9 +273,9 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   // Of two values the better is an end of them.
   EXPECT_THAT(result.out, HasSubstr("wider grid"));
 
-  ASSERT_EQ(
-      run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters.dow." + cells[3]})).exit_code,
-      0);
+  ASSERT_EQ(run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters.dow." + cells[3]}))
+                .exit_code,
+            0);
   std::istringstream summary(test::read_file(work() / "winner" / "summary.csv"));
   std::getline(summary, line);
   const auto place = [&, header = line](const std::string& name) {

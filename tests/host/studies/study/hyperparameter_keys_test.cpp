@@ -13,9 +13,7 @@ using test::parsed;
 using test::refusal;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsSubsetOf;
 using testing::IsSupersetOf;
-using testing::Not;
 using Names = std::vector<std::string>;
 
 // The lanes of the study's first setting, without T_0.
@@ -58,16 +56,19 @@ template <class Body>
   } catch (const std::exception& error) {
     ADD_FAILURE() << error.what();
   }
-  std::exit(testing::Test::HasFailure() ? 1 : 0);
+  const testing::TestResult& result = *testing::UnitTest::GetInstance()->current_test_info()->result();
+  for (int k = 0; k < result.total_part_count(); ++k)
+    std::fprintf(stderr, "%s\n", result.GetTestPartResult(k).message());
+  std::exit(result.Failed() ? 1 : 0);
 }
 #define EXPECT_ALONE(...) EXPECT_EXIT(alone([] __VA_ARGS__), testing::ExitedWithCode(0), "")
 
 TEST(Hyperparameters, ThoseOfOnePolicyLeaveAnotherAlone) {
   const std::string both = "policies = [\"dow\", \"restarting_dow\"]\nhyperparameters.c_theta = [1]\n";
-  const Names of_all = lanes_of(both + "[hyperparameters]\nc_rho = [0.2]");
+  const Names of_all = lanes_of(both + "hyperparameters.c_rho = [0.2]");
   EXPECT_THAT(of_all, IsSupersetOf({"dow/known/c_rho=0.2", "restarting_dow/known/c_rho=0.2;restart_window=100"}));
   EXPECT_EQ(of_all.size(), 4u);
-  const Names of_one = lanes_of(both + "[hyperparameters.dow]\nc_rho = [0.2]");
+  const Names of_one = lanes_of(both + "hyperparameters.dow = { c_rho = [0.2] }");
   EXPECT_THAT(of_one, IsSupersetOf({"dow/known/c_rho=0.2", "restarting_dow/known/c_rho=0.1;restart_window=100"}));
   EXPECT_EQ(of_one.size(), 2u + 2u * 3u);
   EXPECT_EQ(lanes_of(both + "hyperparameters.dow.c_rho = [0.2]"), of_one);
@@ -76,7 +77,8 @@ TEST(Hyperparameters, ThoseOfOnePolicyLeaveAnotherAlone) {
   EXPECT_EQ(lanes_of(config), of_one);
   EXPECT_EQ(config.identity().at("hyperparameters.dow.c_rho"), "[0.2]");
   config.set("hyperparameters.c_rho", "0.3", "--set");  // the last word, on all
-  EXPECT_THAT(lanes_of(config), IsSupersetOf({"dow/known/c_rho=0.3", "restarting_dow/known/c_rho=0.3;restart_window=100"}));
+  EXPECT_THAT(lanes_of(config),
+              IsSupersetOf({"dow/known/c_rho=0.3", "restarting_dow/known/c_rho=0.3;restart_window=100"}));
   EXPECT_EQ(config.identity().count("hyperparameters.dow.c_rho"), 0u);
 }
 
@@ -89,9 +91,9 @@ TEST(Hyperparameters, OnesOwnAreKeptInTheFileAndAreOfNoOtherStudy) {
 }
 
 TEST(Hyperparameters, ThoseThatNobodyHasAreRefused) {
-  expect_refusal("hyperparameters.dwo.c_rho = [1]", {"study.toml:1", "policy \"dwo\" is unknown; nearest is dow"});
-  expect_refusal("[hyperparameters.dow]\nc_roh = [1]", {"study.toml:2", "no hyperparameter c_roh; nearest is c_rho",
-                                                       "it has c_rho, c_theta"});
+  expect_refusal("hyperparameters.dwo.c_rho = [1]", {"study.toml:1", "policy \"dwo\" is unknown; the nearest is dow;"});
+  expect_refusal("[hyperparameters.dow]\nc_roh = [1]",
+                 {"study.toml:2", "no hyperparameter c_roh; the nearest is c_rho;", "it has c_rho, c_theta"});
   expect_refusal("hyperparameters.oracle.c_rho = [1]", {"policy oracle has no hyperparameter c_rho; it has none"});
   expect_refusal("hyperparameters.dow.c_rho = []", {"is empty"});
   expect_refusal("hyperparameters.dow.c_rho = [nan]", {"finite"});
@@ -120,8 +122,8 @@ TEST(HyperparametersDeathTest, APolicyRunsTheValuesThatItDeclares) {
 TEST(HyperparametersDeathTest, APolicyBesideAnotherOfTheSameNameKeepsItsOwn) {
   EXPECT_ALONE({
     register_policy(own("mine", {"c_rho", "of its own", {5.0}}));
-    const std::string both = "T0 = [0]\npolicies = [\"dow\", \"mine\"]\nhyperparameters.c_theta = [1]\n";
-    const StudyConfig config = parsed(both);
+    const std::string both = "policies = [\"dow\", \"mine\"]\nhyperparameters.c_theta = [1]\n";
+    const StudyConfig config = parsed("T0 = [0]\n" + both);
     const Names lanes = lanes_of(config);
     EXPECT_THAT(lanes, IsSupersetOf({"dow/known/c_rho=0.001", "mine/known/c_rho=5"}));
     EXPECT_EQ(lanes.size(), 7u);
@@ -131,17 +133,19 @@ TEST(HyperparametersDeathTest, APolicyBesideAnotherOfTheSameNameKeepsItsOwn) {
     EXPECT_EQ(parsed(config.toml()).identity(), config.identity());
     EXPECT_EQ(lanes_of(parsed(config.toml())), lanes);
     expect_refusal(both + "hyperparameters.c_rho = [2]",
-                   {"study.toml:4", "policies dow and mine have a c_rho each, by default [0.001, 0.1, 1] and [5]",
+                   {"study.toml:3", "policies dow and mine have a c_rho each, by default [0.001, 0.1, 1] and [5]",
                     "give hyperparameters.dow.c_rho and hyperparameters.mine.c_rho instead"});
     for (const char* ones : {"hyperparameters.mine.c_rho = [5]\n", "hyperparameters.dow.c_rho = [3]\n"}) {
-      const StudyConfig said = parsed(both + ones + "hyperparameters.c_rho = [2]");
+      const StudyConfig said = parsed("T0 = [0]\n" + both + ones + "hyperparameters.c_rho = [2]");
       EXPECT_EQ(lanes_of(parsed(said.toml())), lanes_of(said));
       EXPECT_EQ(parsed(said.toml()).toml(), said.toml());
     }
     EXPECT_THAT(lanes_of(both + "hyperparameters.c_rho = [2]\nhyperparameters.mine.c_rho = [5]"),
                 IsSupersetOf({"dow/known/c_rho=2", "mine/known/c_rho=5"}));
+    EXPECT_THAT(lanes_of(both + "hyperparameters.c_rho = [5]"),  // which mine has anyway
+                IsSupersetOf({"dow/known/c_rho=5", "mine/known/c_rho=5"}));
     // What an earlier version wrote is read as it was run.
-    EXPECT_THAT(lanes_of(StudyConfig::parse(both + "hyperparameters.c_rho = [2]", "old", true)),
+    EXPECT_THAT(lanes_of(StudyConfig::parse("T0 = [0]\n" + both + "hyperparameters.c_rho = [2]", "old", true)),
                 IsSupersetOf({"dow/known/c_rho=2", "mine/known/c_rho=2"}));
   });
 }
@@ -192,11 +196,16 @@ TEST(HyperparametersDeathTest, ValuesMayBeTexts) {
 
 TEST(HyperparametersDeathTest, NoNameIsAPolicysAndAHyperparameters) {
   EXPECT_ALONE({
-    EXPECT_THAT(refusal([] { register_policy(own("mine", {"dow", "a policy"})); }), HasSubstr("a policy has that name"));
+    EXPECT_THAT(refusal([] {
+                  register_policy(own("mine", {"dow", "a policy"}));
+                }),
+                HasSubstr("a policy has that name"));
     EXPECT_THAT(refusal([] { register_policy(own("mine", {"mine", "itself"})); }), HasSubstr("a policy has that name"));
-    EXPECT_THAT(refusal([] { register_policy(own("c_rho", {"x", "of its own"})); }),
+    EXPECT_THAT(refusal([] {
+                  register_policy(own("c_rho", {"x", "of its own"}));
+                }),
                 HasSubstr("policy c_rho: a hyperparameter has that name"));
-    EXPECT_THAT(refusal([] { register_policy(own("mine", {.name = "x", .texts = {"a;b"}})); }),
+    EXPECT_THAT(refusal([] { register_policy(own("mine", {.name = "x", .meaning = "how", .texts = {"a;b"}})); }),
                 AllOf(HasSubstr("policy mine"), HasSubstr("\"a;b\"")));
   });
 }

@@ -289,7 +289,7 @@ class Mine(pandora.Environment):
 """
     own = loaded(source, tmp_path / "own", monkeypatch)
     study = {key: value for key, value in STUDY.items() if key != "environments"}
-    run = {"out": tmp_path / "r", "progress": False}
+    run: dict[str, Any] = {"out": tmp_path / "r", "progress": False}
     pandora.run(study, environments=[own([1, 2])], **run)
     with pytest.raises(pandora.MismatchError, match=r"build\.environment\.Mine"):
         pandora.run({**study, "replications": 2}, environments=[own([1, 3])], **run)

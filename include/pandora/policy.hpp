@@ -18,6 +18,15 @@
 
 namespace pandora {
 
+/// What a policy is tried with; a study sets the values under [hyperparameters]. Policies may share a name.
+struct Hyperparameter {
+  std::string name;
+  std::string meaning;
+  std::vector<double> grid = kPaperHyperparameters;  ///< the default; finite values
+  double least = -std::numeric_limits<double>::infinity(), greatest = std::numeric_limits<double>::infinity();
+  std::vector<std::string> texts = {};  ///< the default where its values are texts; the grid then counts for nothing
+};
+
 /// The values to try of each hyperparameter, by its name.
 class Grids {
  public:
@@ -30,17 +39,17 @@ class Grids {
     return found == overrides_.end() ? all_ : found->second;
   }
 
+  // Of a hyperparameter whose values are texts: those that were set, or its own.
+  void set_texts(const std::string& name, std::vector<std::string> texts) { texts_[name] = std::move(texts); }
+  const std::vector<std::string>& texts(const Hyperparameter& hyperparameter) const {
+    const auto found = texts_.find(hyperparameter.name);
+    return found == texts_.end() ? hyperparameter.texts : found->second;
+  }
+
  private:
   std::vector<double> all_;  // of every hyperparameter that has no values of its own
   std::map<std::string, std::vector<double>> overrides_;
-};
-
-/// What a policy is tried with; a study sets the values under [hyperparameters]. Policies may share a name.
-struct Hyperparameter {
-  std::string name;
-  std::string meaning;
-  std::vector<double> grid = kPaperHyperparameters;  ///< the default; finite values
-  double least = -std::numeric_limits<double>::infinity(), greatest = std::numeric_limits<double>::infinity();
+  std::map<std::string, std::vector<std::string>> texts_;
 };
 
 /// What a lane that is code takes, as far as its policy knows: `--plan` tells it.
@@ -98,7 +107,7 @@ const Policy* find_policy(const std::string& name);
 
 /// Makes a policy known to studies. Call it before anything else runs. A policy that says its `code` may be registered
 /// while no study is run, and replaces one of its name that says its own. Throws Error (usage) if the name is taken, is
-/// not made of letters, digits, _ and -, or if there are no variants.
+/// not made of letters, digits, _ and -, if there are no variants, or if a hyperparameter cannot be called so.
 void register_policy(Policy policy);
 
 /// Whether a policy was registered that does not say its `code`.
@@ -106,6 +115,9 @@ bool has_registered_policies();
 
 /// How often the list of policies has changed.
 std::uint64_t registrations_of_policies();
+
+/// Whether the text can be a value of a hyperparameter, which lanes are named by: up to 64 letters, digits and _-+.:.
+bool is_hyperparameter_text(const std::string& text);
 
 /// The hyperparameters of all policies, each name once, in order of appearance.
 std::vector<Hyperparameter> all_hyperparameters();

@@ -33,6 +33,7 @@ class HalfPrice(pandora.Environment):
     """The paper's model at half its costs after the first 250 periods."""
 
     name, stream = "half_price", 120
+    not_in_digest = ("seen",)
 
     def draw(self, request: Request) -> Mapping[str, Any]:
         seen[request.regime, request.replication] = request
@@ -139,6 +140,7 @@ def test_indices_agree_with_an_independent_integration(
 
     class Kept(pandora.Environment):
         name, stream = f"kept_{regime}", 122 + ord(regime) % 2
+        not_in_digest = ("seen",)
         sigma_is_meant = True
 
         def draw(self, request: Request) -> Mapping[str, Any]:

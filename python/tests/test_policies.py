@@ -63,6 +63,7 @@ FIELDS = (
 def test_a_twin_of_dow_is_dow_in_every_digit(refit: str, single: dict[str, Any], tmp_path: pathlib.Path) -> None:
     study = {**single, "engine": {"kind": "reference"}, "estimation": {"refit": refit}, "periods": 120}
     study["dimensions"] = {"context": 30}
+    study["hyperparameters"] = {**study["hyperparameters"], "dow_twin": {"c_rho": [0.1, 1]}}
     r = pandora.run(study, out=tmp_path / "r", policies=[DowTwin], progress=False)
     checked = 0
     for row in r.summary("dow", hyperparameter="all").rows():
@@ -189,6 +190,48 @@ def test_registered_policies_leave_other_studies_alone(
     assert pandora.run(single, out=tmp_path / "line", progress=False).replications == 2  # the same identity
 
 
+def test_hyperparameters_belong_to_their_policy(single: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    class Mine(Cheapest):
+        hyperparameters = {"c_rho": [5], "how": ["least", "last"]}  # noqa: RUF012
+
+        def __init__(self, lane: pandora.LaneSetup, c_rho: float, how: str) -> None:
+            assert (c_rho, type(how)) == (5.0, str)
+            super().__init__(lane, 0)
+            self.how = how
+
+        def next(self) -> Optional[int]:
+            return super().next() if self.how == "least" else None if self.open else 2
+
+    def lanes(r: pandora.Results, policy: str) -> set[str]:
+        return set(r.summary.where(policy=policy)["hyperparameter"])
+
+    study = {**single, "T0": [0], "replications": 1, "hyperparameters": {"dow": {"c_rho": [0.1]}, "c_theta": [0.1]}}
+    unsaid = {**study, "hyperparameters": {"c_theta": [0.1]}}
+    r = pandora.run(study, out=tmp_path / "r", policies=[Mine], progress=False)
+    assert len(r.failures) == 0
+    assert lanes(r, "dow") == {"c_rho=0.1", "c_rho=0.1;c_theta=0.1"}
+    assert lanes(r, "Mine") == {"c_rho=5;how=least", "c_rho=5;how=last"}
+    assert r.boxes("Mine", hyperparameter="c_rho=5;how=last")["queries_per_period"].tolist() == [0, 0, 1]
+    told = r.lane("uniform/B/0/0/Mine/known/c_rho=5;how=last").explain(1)["periods"][0]
+    assert told["policy"]["deployed"] == 3
+    assert r.summary.where(policy="Mine")["how"].tolist() == ["least", "last"]
+    assert "[hyperparameters.Mine]" in r.study
+    pandora.run(study, out=tmp_path / "r", policies=[Mine], progress=False, mode="resume")
+    r = pandora.run(unsaid, out=tmp_path / "r", policies=[Mine], progress=False)  # three values of c_rho for dow
+    assert "c_rho=0.001" in lanes(r, "dow") and lanes(r, "Mine") == {"c_rho=5;how=least", "c_rho=5;how=last"}
+    both = {**unsaid, "hyperparameters": {"c_rho": [0.1], "c_theta": [0.1]}}
+    with pytest.raises(
+        pandora.UsageError, match=r"dow and Mine have a c_rho each.*hyperparameters\.Mine\.c_rho instead"
+    ):
+        pandora.run(both, out=tmp_path / "r", policies=[Mine], progress=False)
+    alone = {**unsaid, "policies": ["query_all"]}
+    stored = pandora.run(alone, out=tmp_path / "alone", progress=False)
+    r = pandora.run(stored, out=tmp_path / "alone", policies=[Mine], progress=False)  # its study holds c_rho's default
+    assert lanes(r, "Mine") == {"c_rho=5;how=least", "c_rho=5;how=last"}
+    found = pandora.tune({**alone, "policies": ["query_all"]}, 60, policies=[Mine], progress=False)
+    assert "--set hyperparameters.Mine.how=" in found.details["races"][-1]["run_options"]
+
+
 class Raises(Cheapest):
     """Raises in the tenth period of the second replication."""
 
@@ -308,7 +351,11 @@ def test_what_cannot_be_registered_is_refused() -> None:
         ({"name": "dow"}, "the name is taken"),
         ({"name": "a b"}, "use letters"),
         ({"rewards": ("some",)}, "use some of known"),
-        ({"hyperparameters": {"x": []}}, "give different finite numbers"),
+        ({"hyperparameters": {"x": []}}, "hyperparameter x .*: give different finite numbers, or different texts"),
+        ({"hyperparameters": {"x": ["a", 1]}}, "hyperparameter x 'a': give a number"),
+        ({"hyperparameters": {"x": "ab"}}, "hyperparameter x 'ab': give a list"),
+        ({"hyperparameters": {"x": ["a", "a"]}}, "give different finite numbers, or different texts"),
+        ({"hyperparameters": {"x": ["a/b"]}}, "use at most 64 letters"),
     ):
         with pytest.raises(pandora.UsageError, match=said):
             pandora.register(type("Own", (pandora.Policy,), attributes))

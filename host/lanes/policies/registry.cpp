@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 
+#include "host/ground/base/printable.hpp"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
 #include "rivals.hpp"
@@ -43,6 +46,24 @@ std::list<Policy>& list() {
 std::uint64_t registrations = 0;
 bool registered_without_code = false;
 
+// A study has [hyperparameters.POLICY] beside hyperparameters.NAME, so that no name can be both.
+void require_names(const Policy& policy) {
+  const auto refuse = [&policy](const std::string& name, const std::string& why) {
+    throw Error(ExitCode::usage, fmt::format("policy {}: hyperparameter \"{}\": {}", policy.name, name, why));
+  };
+  for (const Hyperparameter& h : policy.hyperparameters) {
+    if (!is_plain_name(h.name)) refuse(h.name, "use letters, digits, _ and - in its name");
+    if (h.name == policy.name || find_policy(h.name) != nullptr)
+      refuse(h.name, "a policy has that name; choose another");
+    for (const std::string& text : h.texts)
+      if (!is_hyperparameter_text(text))
+        refuse(h.name, fmt::format("\"{}\": use at most 64 letters, digits and _-+.: in a value", printable(text, 80)));
+  }
+  for (const Hyperparameter& h : all_hyperparameters())
+    if (h.name == policy.name)
+      throw Error(ExitCode::usage, fmt::format("policy {}: a hyperparameter has that name; choose another", h.name));
+}
+
 // Plans point to policies that were replaced.
 void retire(const Policy& policy) {
   static std::list<Policy> retired;
@@ -70,11 +91,7 @@ void register_policy(Policy policy) {
     throw Error(ExitCode::usage, fmt::format("policy {}: the name is taken; choose another", policy.name));
   if (!policy.variants)
     throw Error(ExitCode::usage, fmt::format("policy {}: has no variants; give at least one", policy.name));
-  for (const Hyperparameter& h : policy.hyperparameters)
-    if (!is_plain_name(h.name))
-      throw Error(ExitCode::usage,
-                  fmt::format("policy {}: hyperparameter \"{}\": use letters, digits, _ and - in its name", policy.name,
-                              h.name));
+  require_names(policy);
   if (taken != nullptr) retire(*taken);
   registered_without_code = registered_without_code || policy.code.empty();
   list().push_back(std::move(policy));
@@ -87,6 +104,13 @@ bool has_registered_policies() {
 
 std::uint64_t registrations_of_policies() {
   return registrations;
+}
+
+bool is_hyperparameter_text(const std::string& text) {
+  constexpr const char* kOther = "_-+.:";
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](unsigned char c) {
+    return (c < 0x80 && std::isalnum(c) != 0) || std::strchr(kOther, c) != nullptr;
+  });
 }
 
 std::vector<Hyperparameter> all_hyperparameters() {

@@ -76,6 +76,9 @@ std::string shell_word(const std::string& text) {
 
 ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program, bool tables)
     : hyperparameters_(hyperparameter_columns(plan)), program_(std::move(program)), tables_(tables) {
+  for (const PlannedLane& lane : plan.lanes)
+    for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter))
+      if (!number_of(value)) texts_.insert(name);
   // Files without rows have a header too, that of made-up rows.
   Setting setting{keys, {}};
   setting.study.dimensions.boxes = setting.study.periods = 1;
@@ -104,7 +107,10 @@ Fields ResultRows::lead_of(const Varied& varied, const std::string& regime, cons
                aside({"hyperparameter", hyperparameter})});
   for (const std::string& name : hyperparameters_) {
     const std::string text = hyperparameter_of(hyperparameter, name);
-    row.emplace_back(name, number_of(text).value_or(kUnknown)).text = text;
+    if (texts_.contains(name))
+      row.emplace_back(name, text);
+    else
+      row.emplace_back(name, number_of(text).value_or(kUnknown)).text = text;
   }
   return row;
 }

@@ -46,6 +46,7 @@ class ResultRows {
   Fields lead_of(const SummaryRow& row, const Varied& varied) const;
 
   std::vector<std::string> hyperparameters_;
+  std::set<std::string> texts_;  // those of them whose values are texts
   std::string program_;
   bool tables_;
 };

@@ -84,7 +84,9 @@ void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, s
 // The study in the file, or as the text has it.
 StudyConfig config_of(const std::string& file, bool foreign, const std::optional<std::string>& text = {}) {
   try {
-    return StudyConfig::parse(text ? *text : read_study_text(file), file, foreign);
+    StudyConfig config = StudyConfig::parse(text ? *text : read_study_text(file), file, foreign);
+    if (!foreign) config.forget_defaults();
+    return config;
   } catch (const Error& error) {
     throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
   }

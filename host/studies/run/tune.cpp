@@ -133,7 +133,9 @@ bool has_default_values(const std::string& policy, const std::string& hyperparam
   for (Hyperparameter& h : all_hyperparameters()) known.push_back(std::move(h));
   for (const auto& [name, value] : hyperparameter_values(hyperparameter)) {
     const auto h = std::ranges::find(known, name, &Hyperparameter::name);
-    if (h == known.end() || std::ranges::none_of(h->grid, [&v = value](double x) { return fmt::format("{}", x) == v; }))
+    if (h == known.end()) return false;
+    const bool is_text = std::ranges::count(h->texts, value) > 0;
+    if (!is_text && std::ranges::none_of(h->grid, [&v = value](double x) { return fmt::format("{}", x) == v; }))
       return false;
   }
   return true;

@@ -139,7 +139,7 @@ std::string winner_options(const TuneRace& race) {
   for (const std::string& pair : split(winner.varied, ' '))
     if (!pair.empty()) text += " --set " + shell_word(pair);
   for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
-    text += fmt::format(" --set hyperparameters.{}={}", name, value);
+    text += fmt::format(" --set hyperparameters.{}.{}={}", race.policy, name, value);
   return text;
 }
 

@@ -93,7 +93,9 @@ Plan make_plan(const Study& study) {
     const bool wanted =
         study.policies.empty() ? !policy.by_name_only : std::ranges::count(study.policies, policy.name) > 0;
     if (!wanted && policy.name != "oracle") continue;
-    for (const PolicyVariant& variant : policy.variants(study.hyperparameters))
+    const auto own = study.hyperparameters_of.find(policy.name);
+    const Grids& grids = own == study.hyperparameters_of.end() ? study.hyperparameters : own->second;
+    for (const PolicyVariant& variant : policy.variants(grids))
       for (int T0 : study.T0) {
         if (policy.needs_calibration && T0 == 0) continue;
         plan.lanes.push_back({&policy, under(study, variant), policy.uses_calibration ? T0 : 0});

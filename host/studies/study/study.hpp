@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct Study {
   std::vector<int> T0 = kPaperCalibration;
   std::vector<std::string> policies;  ///< empty: all but those that must be named
   Grids hyperparameters;
+  std::map<std::string, Grids> hyperparameters_of;  ///< by policy, where its values are others
   int replications = kPaperReplications;
   int periods = kPaperPeriods;
   std::uint64_t seed = 1;

@@ -82,6 +82,11 @@ StudyConfig::StudyConfig() {
 void StudyConfig::assign(const std::string& key, StudyValue value) {
   if (key == "scenario") return choose_scenarios(value.texts, value.where);
   std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
+  if (key.starts_with(kHyperparameters) && policy_in(key).empty()) {  // of all policies
+    const std::string name = key.substr(kHyperparameters.size() - 1);
+    std::erase_if(values_,
+                  [&](const auto& entry) { return !policy_in(entry.first).empty() && entry.first.ends_with(name); });
+  }
   put(key, std::move(value));
   replaced_.insert(key);
 }
@@ -93,18 +98,27 @@ bool StudyConfig::simulates_environment_of(const std::string& key) const {
 
 // Policies that come and go while the program runs (Policy::code) bring keys that are of studies that name them alone.
 bool StudyConfig::is_of_policies(const std::string& key) const {
-  constexpr std::string_view kPrefix = "hyperparameters.";
-  if (!key.starts_with(kPrefix)) return true;
-  const std::string name = key.substr(kPrefix.size());
+  if (!key.starts_with(kHyperparameters)) return true;
+  const std::string owner = policy_in(key), name = key.substr(key.rfind('.') + 1);
   const std::vector<std::string>& named = values_.at("policies").texts;
   bool comes_and_goes = false;
-  for (const Policy& policy : all_policies())
+  for (const Policy& policy : all_policies()) {
+    if (!owner.empty() && policy.name != owner) continue;
     for (const Hyperparameter& h : policy.hyperparameters) {
       if (h.name != name) continue;
       if (policy.code.empty() || std::ranges::count(named, policy.name) > 0) return true;
       comes_and_goes = true;
     }
+  }
   return !comes_and_goes;
+}
+
+void StudyConfig::forget_defaults() {
+  for (auto& [key, value] : values_)
+    if (key.starts_with(kHyperparameters) && policy_in(key).empty())
+      if (const StudyValue standard = standard_hyperparameter(key.substr(kHyperparameters.size()), values_);
+          value.toml() == standard.toml())
+        value.where = standard.where;
 }
 
 // A study's tables are still there for a list that is replaced once more; what an option says itself is not passed
@@ -115,7 +129,7 @@ bool StudyConfig::counts(const std::string& key) const {
 }
 
 std::map<std::string, StudyValue> StudyConfig::values() const {
-  auto out = values_;
+  auto out = with_own_hyperparameters(values_, foreign_);
   std::erase_if(out, [this](const auto& entry) { return !counts(entry.first); });
   return out;
 }
@@ -183,10 +197,14 @@ std::string StudyConfig::toml() const {
 
 std::map<std::string, std::string> StudyConfig::identity() const {
   std::map<std::string, std::string> out;
-  for (const StudyKey& key : study_keys(values_))
-    if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end() &&
-                                                   simulates_environment_of(key.name) && is_of_policies(key.name))
+  const StudyValues all = with_own_hyperparameters(values_, foreign_);
+  for (const StudyKey& key : study_keys(all)) {
+    const auto value = all.find(key.name);
+    const std::string policy = policy_in(key.name);
+    if (key.role == StudyKey::Role::identity && value != all.end() && simulates_environment_of(key.name) &&
+        is_of_policies(key.name) && (policy.empty() || simulates(all, *find_policy(policy))))
       out[key.name] = value->second.toml();
+  }
   for (const auto& [key, values] : varying()) out["vary." + key] = list_text(values);
   std::vector<std::string> names;
   for (const Scenario& scenario : scenarios()) {
@@ -225,6 +243,8 @@ std::string commented_defaults() {
       "# [environment.NAME]\n"
       "\n# A table of outcomes, prompts x models, is an environment too (docs/traces.md has its keys):\n"
       "# [environment.NAME]\n# table = \"table.jsonl\"\n# price = 20.0\n"
+      "\n# Hyperparameters are those of all policies that have them, unless a policy has values of its own:\n"
+      "# [hyperparameters.dow]\n# c_rho = [0.1]\n"
       "\n# One study for each combination of values of keys that have a single value:\n"
       "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n"
       "\n# One study for each scenario: values that replace those above. [scenario.base] is the study as it is.\n"

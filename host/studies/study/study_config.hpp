@@ -54,6 +54,10 @@ class StudyConfig {
   /// not know are passed over then, and an absent key has its default.
   static StudyConfig parse(const std::string& text, const std::string& name, bool foreign = false);
 
+  /// Hyperparameters that have their defaults count as not asked for. Of a study that the program wrote, where all values
+  /// stand: a policy that joins it keeps its own defaults.
+  void forget_defaults();
+
   /// The keys that parse() passed over.
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 

@@ -11,14 +11,6 @@ namespace {
 using Kind = StudyValue::Kind;
 using Key = StudyKey;
 
-template <class T>
-void require_distinct(const StudyValue& value, const std::vector<T>& list) {
-  if (list.empty()) refuse(value.where, "is empty; name at least one");
-  std::set<T> seen;
-  for (const T& item : list)
-    if (!seen.insert(item).second) refuse(value.where, fmt::format("{} is named twice; name each once", item));
-}
-
 constexpr int kMostPeriods = 1000000000;  // rows of a tape are counted in int
 constexpr int kAny = std::numeric_limits<int>::max();
 
@@ -89,18 +81,7 @@ std::vector<Key> make_general_keys() {
          s.dimensions.index_features = static_cast<IndexFeatures>(choice(v, {"affine", "affine_and_squares"}));
        }});
 
-  for (const Hyperparameter& h : all_hyperparameters())
-    add({"hyperparameters." + h.name, Kind::numbers, "list of different finite numbers", "", h.meaning + ".",
-         fmt::format("[{}]", fmt::join(h.grid, ", ")), [h](Study& s, const StudyValue& v) {
-           require_distinct(v, v.numbers);
-           for (const double x : v.numbers) {
-             if (!std::isfinite(x)) refuse(v.where, fmt::format("{} is not a finite number", x));
-             if (x < h.least || x > h.greatest)
-               refuse(v.where, fmt::format("{} is out of range; give numbers from {} to {}", x, h.least, h.greatest));
-           }
-           s.hyperparameters.set(h.name, v.numbers);
-         }});
-
+  for (Key& key : hyperparameter_keys()) add(std::move(key));
   for (Key& key : feedback_keys()) add(std::move(key));
   for (Key& key : budget_keys()) add(std::move(key));
 
@@ -306,6 +287,10 @@ const std::vector<Key>& general_keys() {
 
 std::vector<Key> study_keys(const StudyValues& values) {
   std::vector<Key> keys = general_keys();
+  const auto is_general = [](const Key& key) { return key.name.starts_with(kHyperparameters); };
+  const auto behind = std::find_if(keys.rbegin(), keys.rend(), is_general).base();
+  const std::vector<Key> own = own_hyperparameter_keys(values);
+  keys.insert(behind, own.begin(), own.end());
   for (const std::string& name : names_of_environments(values, values.empty()))
     for (Key& key : environment_keys(name)) keys.push_back(std::move(key));
   return keys;
@@ -315,6 +300,7 @@ namespace {
 
 // The keys among which one of that name would be.
 std::vector<Key> keys_around(const std::string& name) {
+  if (const std::string policy = policy_in(name); !policy.empty()) return hyperparameter_keys_of(policy);
   const std::string environment = environment_in(name);
   return is_plain_name(environment) ? environment_keys(environment) : general_keys();
 }
@@ -328,6 +314,7 @@ bool is_key(const std::string& name) {
 Key key_named(const std::string& name, const std::string& where) {
   const std::vector<Key> keys = keys_around(name);
   const auto at = std::ranges::find(keys, name, &Key::name);
+  if (at == keys.end() && !policy_in(name).empty()) refuse_hyperparameter(name, where);
   if (at == keys.end()) refuse_key(keys, name, where);
   return *at;
 }

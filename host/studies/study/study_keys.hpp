@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/studies/study/study_config.hpp"
@@ -44,6 +45,41 @@ const std::vector<StudyKey>& general_keys();
 /// Those of [feedback] and [budget] among them.
 std::vector<StudyKey> feedback_keys();
 std::vector<StudyKey> budget_keys();
+
+// Hyperparameters, in hyperparameter_keys.cpp. hyperparameters.NAME is of all policies that have it and say no value of
+// their own under hyperparameters.POLICY.NAME.
+inline constexpr std::string_view kHyperparameters = "hyperparameters.";
+
+/// The keys hyperparameters.NAME.
+std::vector<StudyKey> hyperparameter_keys();
+
+/// The keys hyperparameters.POLICY.NAME of a policy; none if it is not known.
+std::vector<StudyKey> hyperparameter_keys_of(const std::string& policy);
+
+/// Of those the ones that `values` have something on, or, without values, whose default is not that of
+/// hyperparameters.NAME.
+std::vector<StudyKey> own_hyperparameter_keys(const StudyValues& values);
+
+/// The POLICY of hyperparameters.POLICY.NAME; empty for other keys.
+std::string policy_in(const std::string& key);
+
+/// Throws Error (usage): there is no such policy, or it has no such hyperparameter.
+[[noreturn]] void refuse_hyperparameter(const std::string& key, const std::string& where);
+
+/// Whether the study that the values make simulates the policy.
+bool simulates(const StudyValues& values, const Policy& policy);
+
+/// The default of hyperparameters.NAME: that of the policy of the study that has it first; of any, if none has it.
+StudyValue standard_hyperparameter(const std::string& name, const StudyValues& values);
+
+/// The values, with hyperparameters.NAME at its default where nobody asks for one, and hyperparameters.POLICY.NAME of
+/// every policy of the study that takes another value, or has another default, than hyperparameters.NAME. Throws Error
+/// (usage) where a value is asked for that two policies would take for different things; of a foreign study, both take
+/// it.
+StudyValues with_own_hyperparameters(StudyValues values, bool foreign);
+
+/// Gives them to the study. Throws Error (usage) where a policy cannot take its value.
+void apply_hyperparameters(const StudyValues& values, Study& study);
 
 /// The NAME of environment.NAME.key; empty for other keys.
 std::string environment_in(const std::string& key);
@@ -140,6 +176,14 @@ void require_size(const std::string& text, const std::string& where);
 [[noreturn]] void refuse_depth(const std::string& where);
 
 // Whether a value of a study is one that its key can have:
+
+template <class T>
+void require_distinct(const StudyValue& value, const std::vector<T>& list) {
+  if (list.empty()) refuse(value.where, "is empty; name at least one");
+  std::set<T> seen;
+  for (const T& item : list)
+    if (!seen.insert(item).second) refuse(value.where, fmt::format("{} is named twice; name each once", item));
+}
 
 template <class T>
 void require_range(const StudyValue& value, T found, T least, T most) {

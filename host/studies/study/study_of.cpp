@@ -139,6 +139,7 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
     }
     key.apply(study, value);
   }
+  apply_hyperparameters(values, study);
   const StudyValue& environments = values.at("environments");
   const std::vector<std::string> there = names_of_environments(values);
   for (const std::string& name : environments.texts)  // first: a table that nothing names is often its right spelling

@@ -187,7 +187,7 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
 
 bool is_table_of_keys(const std::string& name) {
   if (name == "vary" || name == "scenario" || name == "environment" ||
-      find_environment(environment_in(name + ".")) != nullptr)
+      find_environment(environment_in(name + ".")) != nullptr || find_policy(policy_in(name + ".")) != nullptr)
     return true;
   return std::ranges::any_of(general_keys(), [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
 }
@@ -274,6 +274,7 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
       continue;
     }
     if (foreign && !is_key(at.key)) {
+      if (const std::string policy = policy_in(at.key); !policy.empty() && find_policy(policy) == nullptr) continue;
       config.passed_over_.push_back(full);
       continue;
     }

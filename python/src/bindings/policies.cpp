@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <variant>
 
 #include "beside.hpp"
 #include "kernels/random/distributions.hpp"
@@ -54,16 +55,19 @@ T value_of(const nb::object& found, const char* what, const char* wanted) {
   }
 }
 
+using Value = std::variant<double, std::string>;  // of a hyperparameter
+
 class PythonPolicy : public CustomPolicy {
  public:
   PythonPolicy(nb::handle type, const Replication& replication, int T0, const EstimationOptions& options,
                const std::string& reward, const std::string& hyperparameter,
-               const std::vector<std::pair<std::string, double>>& values)
+               const std::vector<std::pair<std::string, Value>>& values)
       : shows_mu_(reward == "known") {
     lane_ = nb::cast(Lane{&replication, options, T0, reward, hyperparameter});
     called([&] {
       nb::dict arguments;
-      for (const auto& [name, value] : values) arguments[name.c_str()] = value;
+      for (const auto& [name, value] : values)
+        std::visit([&, key = name.c_str()](const auto& x) { arguments[key] = nb::cast(x); }, value);
       policy_ = type(lane_, **arguments);
       const nb::object base = nb::module_::import_("pandora.policy").attr("Policy");
       const auto overrides = [&](const char* name) { return !policy_.type().attr(name).is(base.attr(name)); };
@@ -144,18 +148,24 @@ class PythonPolicy : public CustomPolicy {
 
 // All combinations of values, the last name fastest, with the texts that lanes are named by.
 struct Combination {
-  std::vector<std::pair<std::string, double>> values;
+  std::vector<std::pair<std::string, Value>> values;
   std::string text;
 };
+std::vector<Value> values_of(const Hyperparameter& h, const Grids& grids) {
+  const auto as_values = [](const auto& list) { return std::vector<Value>(list.begin(), list.end()); };
+  return h.texts.empty() ? as_values(grids.values(h.name)) : as_values(grids.texts(h));
+}
+
 std::vector<Combination> combinations(const std::vector<Hyperparameter>& hyperparameters, const Grids& grids) {
   std::vector<Combination> out(1);
   for (const Hyperparameter& h : hyperparameters) {
     std::vector<Combination> longer;
     for (const Combination& one : out)
-      for (const double value : grids.values(h.name)) {
+      for (const Value& value : values_of(h, grids)) {
         Combination next = one;
         next.values.emplace_back(h.name, value);
-        next.text += fmt::format("{}{}={}", next.text.empty() ? "" : ";", h.name, value);
+        const std::string text = std::visit([](const auto& x) { return fmt::format("{}", x); }, value);
+        next.text += fmt::format("{}{}={}", next.text.empty() ? "" : ";", h.name, text);
         longer.push_back(std::move(next));
       }
     out = std::move(longer);
@@ -166,7 +176,8 @@ std::vector<Combination> combinations(const std::vector<Hyperparameter>& hyperpa
 void register_python_policy(
     nb::object type, const std::string& name, const std::string& title, const std::string& summary,
     const std::string& code, const std::vector<std::string>& rewards,
-    const std::vector<std::tuple<std::string, std::string, std::vector<double>>>& hyperparameters,
+    const std::vector<std::tuple<std::string, std::string, std::vector<double>, std::vector<std::string>>>&
+        hyperparameters,
     bool needs_calibration, bool uses_calibration, bool yardstick) {
   PyObject* const kept = type.release().ptr();  // to the end of the process: a run may still make objects of it
   Policy policy;
@@ -178,7 +189,8 @@ void register_python_policy(
   policy.uses_calibration = uses_calibration;
   policy.by_name_only = true;
   if (yardstick) policy.group = PolicyGroup::yardstick;
-  for (const auto& [own, meaning, grid] : hyperparameters) policy.hyperparameters.push_back({own, meaning, grid});
+  for (const auto& [own, meaning, grid, texts] : hyperparameters)
+    policy.hyperparameters.push_back({.name = own, .meaning = meaning, .grid = grid, .texts = texts});
   policy.variants = [kept, rewards, own = policy.hyperparameters](const Grids& grids) {
     std::vector<PolicyVariant> variants;
     for (const std::string& reward : rewards)

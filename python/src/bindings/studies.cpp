@@ -29,8 +29,7 @@ void read_tables(StudyConfig& config, Beside& work) {
 
 namespace {
 
-// The study with policies that are code in Python added to those that it names, and their own values of hyperparameters
-// where it says none and no other policy of it asks for them.
+// The study with policies that are code in Python added to those that it names.
 void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
   if (names.empty()) return;
   std::vector<std::string> all = config.values().at("policies").texts;
@@ -42,24 +41,6 @@ void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : all) list += (list.empty() ? "\"" : ", \"") + name + "\"";
   config.set("policies", "[" + list + "]", "policies of pandora.run");
-  for (const std::string& name : names) {
-    const Policy& own = *find_policy(name);
-    for (const Hyperparameter& h : own.hyperparameters) {
-      const std::string key = "hyperparameters." + h.name;
-      const bool shared = std::any_of(all.begin(), all.end(), [&](const std::string& other) {
-        const Policy* const policy = find_policy(other);
-        return policy != nullptr && policy != &own &&
-               std::any_of(policy->hyperparameters.begin(), policy->hyperparameters.end(),
-                           [&](const Hyperparameter& g) { return g.name == h.name; });
-      });
-      const auto values = config.values();
-      if (shared || values.at(key).where != "default of " + key) continue;
-      StudyValue grid;
-      grid.kind = StudyValue::Kind::numbers;
-      grid.numbers = h.grid;
-      config.set(key, grid.toml(), "hyperparameters of policy " + name);
-    }
-  }
 }
 
 void add_environments(StudyConfig& config, const std::vector<std::string>& names, bool named) {

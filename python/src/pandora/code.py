@@ -1,104 +1,149 @@
-"""A digest of what a class is made of: results depend on it, as they do on the program."""
+"""A digest of what a class does: results depend on it, as they do on the program."""
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import hashlib
-import inspect
-import sys
-import textwrap
-import types
-from typing import Any, Callable, Optional
+import reprlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Optional, Union
 
-_IGNORED = {"hyperparameters", "title", "summary", "sigma_is_meant"}
+from .code_names import PYTHON
+from .code_objects import joined
+from .code_parts import Bag, NoValue, Part, parts_of
+from .errors import UsageError
 
+__all__ = ["code_of"]
 
-def _normal(source: str) -> str:
-    tree = ast.parse(textwrap.dedent(source))
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            first = node.body[0]
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(tree)
+#: what a node is made of: bytes, other nodes by their numbers, and bags of such
+_Content = list[Union[bytes, int, list[Any]]]
 
 
-def _bytecode(code: types.CodeType) -> str:
-    constants = [_bytecode(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
-    return f"{sys.version_info[:2]}{code.co_code.hex()}{constants}{code.co_names}"
+class _Graph:
+    """All values that can be reached from one, each once; they may hold each other."""
+
+    def __init__(self, what: str, root: Any, skip: Sequence[str]) -> None:
+        self._what, self._skip = what, frozenset(skip)
+        self._numbers: dict[int, int] = {}
+        self._values: list[Any] = []  # kept: a number is one of memory, which another value could take
+        self._from: list[tuple[int, tuple[str, Any]]] = []
+        self.contents: list[_Content] = []
+        self._number(root, -1, ("", ""))
+        while len(self.contents) < len(self._values):  # nearest first: messages have the shortest path
+            at = len(self.contents)
+            try:
+                parts = parts_of(self._values[at], self._skip)
+            except NoValue as problem:
+                raise self._refusal(at, problem) from None
+            self.contents.append([self._numbered(part, at) for part in parts])
+
+    def _number(self, value: Any, holder: int, how: tuple[str, Any]) -> int:
+        found = self._numbers.setdefault(id(value), len(self._values))
+        if found == len(self._values):
+            self._values.append(value)
+            self._from.append((holder, how))
+        return found
+
+    def _numbered(self, part: Union[bytes, Part, Bag], holder: int) -> Union[bytes, int, list[Any]]:
+        if isinstance(part, Part):
+            return self._number(part.value, holder, part.how)
+        if isinstance(part, Bag):
+            return [[self._numbered(p, holder) for p in item] for item in part.items]
+        return part
+
+    def _refusal(self, at: int, problem: NoValue) -> UsageError:
+        steps = []
+        while at > 0:
+            at, (kind, name) = self._from[at]
+            steps.append(kind if name == "" else f"{kind} {name if isinstance(name, str) else reprlib.repr(name)}")
+        steps = [step for step in steps if step not in ("", "state")] or ["it"]
+        where = f"{steps[0]} ({', '.join('in ' + step for step in steps[1:])})" if len(steps) > 1 else steps[0]
+        return UsageError(
+            f"{self._what}: {where} is {problem}, so that results could not tell whether it has changed; make it where "
+            "it is used, such as in __init__, or name it in not_in_digest where results do not depend on it"
+        )
+
+    def parts(self, at: int) -> Iterator[int]:
+        """The nodes that a node has."""
+        stack: list[Any] = list(self.contents[at])
+        while stack:
+            part = stack.pop()
+            if isinstance(part, int):
+                yield part
+            elif isinstance(part, list):
+                stack += part
 
 
-class _Digest:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._seen: set[int] = set()
-
-    def add_class(self, cls: type) -> None:
-        if id(cls) in self._seen:
-            return
-        self._seen.add(id(cls))
-        for base in cls.__mro__:
-            if base is object or base.__module__.split(".")[0] == "pandora":
-                continue
-            for name, value in sorted(vars(base).items()):
-                if name not in _IGNORED and not (name.startswith("__") and not callable(value)):
-                    self._add(f"{base.__qualname__}.{name}", value)
-
-    def _add(self, name: str, value: Any) -> None:
-        if isinstance(value, (staticmethod, classmethod)):
-            value = value.__func__
-        if isinstance(value, property):
-            for part in (value.fget, value.fset):
-                if part is not None:
-                    self._add_function(name, part)
-        elif isinstance(value, types.FunctionType):
-            self._add_function(name, value)
-        elif isinstance(value, type):
-            if value.__module__.split(".")[0] != "pandora":
-                self.add_class(value)
-        elif isinstance(value, (int, float, str, bytes, tuple, list, dict, frozenset, type(None))):
-            self.lines.append(f"{name} = {value!r}")
-
-    def _add_function(self, name: str, function: Callable[..., Any]) -> None:
-        if id(function) in self._seen or not isinstance(function, types.FunctionType):
-            return
-        self._seen.add(id(function))
-        try:
-            self.lines.append(f"{name}: {_normal(inspect.getsource(function))}")
-        except (OSError, TypeError, SyntaxError, IndentationError):
-            self.lines.append(f"{name}: {_bytecode(function.__code__)}")
-        # What the function names of its own module: helpers and constants.
-        for used in _names(function.__code__):
-            value = function.__globals__.get(used)
-            own = getattr(value, "__module__", None) == function.__module__
-            if isinstance(value, (int, float, str)) or (own and isinstance(value, (types.FunctionType, type))):
-                self._add(used, value)
-        for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):  # empty
-                self._add(f"{name} encloses", cell.cell_contents)
+def _label(content: Sequence[Any], labels: dict[int, bytes]) -> bytes:
+    """Of a node, given those of its parts; b"" where they are not known yet."""
+    found: list[bytes] = []
+    for part in content:
+        if isinstance(part, int):
+            found.append(b"@" + labels.get(part, b""))
+        elif isinstance(part, list):
+            found.append(b"{" + joined(sorted(_label(item, labels) for item in part)))
+        else:
+            found.append(b"=" + part)
+    return hashlib.sha256(joined(found)).digest()
 
 
-def _names(code: types.CodeType) -> list[str]:
-    out = list(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            out += _names(constant)
-    return sorted(set(out))
+def _circles(graph: _Graph) -> Iterator[list[int]]:
+    """Nodes that reach each other, together, after all that they reach (Tarjan's strongly connected components)."""
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    open_: list[int] = []
+    done: set[int] = set()
+    order[0] = low[0] = 0
+    open_.append(0)
+    calls = [(0, graph.parts(0))]
+    while calls:
+        at, rest = calls[-1]
+        for part in rest:
+            if part not in order:
+                order[part] = low[part] = len(order)
+                open_.append(part)
+                calls.append((part, graph.parts(part)))
+                break
+            if part not in done:
+                low[at] = min(low[at], order[part])
+        else:
+            calls.pop()
+            if calls:
+                low[calls[-1][0]] = min(low[calls[-1][0]], low[at])
+            if low[at] == order[at]:
+                circle = open_[open_.index(at) :] if open_[-1] != at else [at]
+                del open_[-len(circle) :]
+                done.update(circle)
+                yield circle
 
 
-def code_of(cls: type, instance: Optional[object] = None) -> str:
-    """A digest of the class: its methods, its constants, and what of its own module they use.
+def _digest(graph: _Graph) -> bytes:
+    """Of the first node. Memory, the order of sets, and which of equal values are one do not show.
 
-    Comments, docstrings and formatting do not count, nor do the values of hyperparameters, which lanes are named by.
-    What other modules do is not looked at: give the class a constant, such as ``version = 2``, to tell of a change.
+    In a circle, labels are made of those of the round before until no more nodes are told apart: what each of them
+    reaches is then in the labels of all.
     """
-    digest = _Digest()
-    digest.add_class(cls)
-    if instance is not None:
-        digest.lines += [f"{name} = {value!r}" for name, value in sorted(vars(instance).items())]
-    return hashlib.sha256("\n".join(digest.lines).encode()).hexdigest()[:16]
+    labels: dict[int, bytes] = {}
+    for circle in _circles(graph):
+        if len(circle) == 1 and circle[0] not in graph.parts(circle[0]):
+            labels[circle[0]] = _label(graph.contents[circle[0]], labels)
+            continue
+        kinds, rounds, more = 0, 0, True
+        while more:
+            found = {at: _label(graph.contents[at], labels) for at in circle}
+            labels.update(found)
+            before, kinds, rounds = kinds, len(set(found.values())), rounds + 1
+            more = kinds > before
+        whole = _label([b"%d" % rounds, *sorted(set(found.values()))], labels)
+        labels.update([(at, _label([label, whole], labels)) for at, label in found.items()])
+    return labels[0]
+
+
+def code_of(what: str, cls: type, instance: Optional[object] = None) -> str:
+    """A digest of the class, and of an object of it: of all that its methods can reach.
+
+    docs/python.md lists what counts and what does not. Raises UsageError where something has no value to take a digest
+    of; `what` names the class there.
+    """
+    skip = getattr(cls, "not_in_digest", ())
+    graph = _Graph(what, cls if instance is None else instance, skip)
+    return hashlib.sha256(PYTHON.encode() + _digest(graph)).hexdigest()[:16]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -31,6 +31,9 @@ class Environment:
     #: says that sigma is right where it is the model's and costs or outputs are not, because a change leaves both sides
     #: of the index equation as they are; otherwise a run warns of it
     sigma_is_meant: bool = False
+    #: names of globals, closure variables and attributes that results do not depend on, such as a log: left out of the
+    #: digest of the code, by which results know it
+    not_in_digest: Sequence[str] = ()
 
     def draw(self, request: ReplicationRequest) -> Mapping[str, Any]:
         """Everything about one replication; must depend on the request alone.
@@ -82,7 +85,7 @@ def register(environment: Union[Environment, type[Environment]]) -> str:
     if not isinstance(own, Environment):
         raise UsageError(f"environments: {environment!r} is not derived from pandora.Environment")
     name = own.name or type(own).__name__
-    code = code_of(type(own), own)
+    code = code_of(f"environment {name}", type(own), own)
     if _registered.get(name) != code:
         _core.register_environment(environment=own, name=name, stream=own.stream, u=own.u, law=own.law, code=code)
         _registered[name] = code

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Optional
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Optional, Union
 
 import numpy as np
 
 from . import _core
 from ._core import LaneSetup, Output, Request, WeitzmanEstimator
+from .arguments import number, refused, text
 from .code import code_of
 from .errors import UsageError
 from .table import Table
@@ -36,8 +37,12 @@ class Policy:
     summary: ClassVar[str] = ""
     #: the settings that it runs in: "known" (outputs show mu), "unknown" (they do not), "none" (it uses no evaluator)
     rewards: ClassVar[Sequence[str]] = ("known",)
-    #: the values of each hyperparameter that __init__ takes; a study may name others under [hyperparameters]
-    hyperparameters: ClassVar[Mapping[str, Sequence[float]]] = {}
+    #: the values of each hyperparameter that __init__ takes, numbers or texts; a study may name others, under
+    #: [hyperparameters.NAME] for the policy of that name alone
+    hyperparameters: ClassVar[Mapping[str, Union[Sequence[float], Sequence[str]]]] = {}
+    #: names of globals, closure variables and attributes that results do not depend on, such as a log: left out of the
+    #: digest of the code, by which results know it
+    not_in_digest: ClassVar[Sequence[str]] = ()
     #: does not run at T0 = 0
     needs_calibration: ClassVar[bool] = False
     #: is told the oracle's indices (Request.sigma), and competes with nobody
@@ -45,7 +50,7 @@ class Policy:
     #: False: the lane is the same for all T0 and is simulated once
     uses_calibration: ClassVar[bool] = True
 
-    def __init__(self, lane: LaneSetup, **hyperparameters: float) -> None:
+    def __init__(self, lane: LaneSetup, **hyperparameters: Any) -> None:
         self.lane = lane
         self.boxes = lane.boxes
 
@@ -188,24 +193,37 @@ def name_of(policy: type[Policy]) -> str:
     return policy.name or policy.__name__
 
 
+def _grid(what: str, values: Any) -> tuple[list[float], list[str]]:
+    """The values of a hyperparameter, which are numbers or texts."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise refused(what, values, "a list of different finite numbers, or of different texts")
+    given = list(values)
+    if given and all(isinstance(value, str) for value in given):
+        grid, known = [], [text(what, value) for value in given]
+    else:
+        grid, known = [number(what, int(value) if isinstance(value, bool) else value) for value in given], []
+    if len(set(given)) < len(given) or not given or not all(math.isfinite(value) for value in grid):
+        raise refused(what, values, "different finite numbers, or different texts")
+    return grid, known
+
+
 def register(policy: type[Policy]) -> type[Policy]:
     """Makes a policy known to studies and results; :func:`pandora.run` does it with those that it is given.
 
-    A class that was changed takes the place of the one of its name. Results know the code that made them: going on with
-    another is refused (:class:`MismatchError`). It can stand above a class as a decorator.
+    A class that was changed takes the place of the one of its name. Results know the code that made them, with the
+    values that it can reach: going on with others is refused (:class:`MismatchError`). A value that cannot be told from
+    others, such as an open file, is a UsageError. It can stand above a class as a decorator.
     """
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise UsageError(f"policies: {policy!r} is no class derived from pandora.Policy")
     rewards = tuple(policy.rewards)
     if not rewards or any(reward not in _REWARDS for reward in rewards):
         raise UsageError(f"policy {name_of(policy)}: rewards {rewards}: use some of {', '.join(_REWARDS)}")
-    grids: list[tuple[str, str, list[float]]] = []
-    for key, values in policy.hyperparameters.items():
-        grid = [float(value) for value in values]
-        if not grid or len(set(grid)) < len(grid) or not all(math.isfinite(value) for value in grid):
-            raise UsageError(f"policy {name_of(policy)}: hyperparameter {key}: give different finite numbers")
-        grids.append((key, f"Of policy {name_of(policy)}", grid))
-    code = code_of(policy)
+    grids = [
+        (key, f"Of policy {name_of(policy)}", *_grid(f"policy {name_of(policy)}: hyperparameter {key}", values))
+        for key, values in policy.hyperparameters.items()
+    ]
+    code = code_of(f"policy {name_of(policy)}", policy)
     said = repr((code, policy.title, policy.summary, rewards, grids, policy.yardstick))
     if _registered.get(name_of(policy)) != (policy, said):
         _core.register_policy(

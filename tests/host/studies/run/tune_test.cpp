@@ -269,13 +269,13 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
   ASSERT_GE(cells.size(), 15u);
   EXPECT_EQ(cells[9], "1");
-  EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set hyperparameters." + cells[3]));
+  EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set hyperparameters.dow." + cells[3]));
   // Of two values the better is an end of them.
   EXPECT_THAT(result.out, HasSubstr("wider grid"));
 
-  ASSERT_EQ(
-      run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters." + cells[3]})).exit_code,
-      0);
+  ASSERT_EQ(run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters.dow." + cells[3]}))
+                .exit_code,
+            0);
   std::istringstream summary(test::read_file(work() / "winner" / "summary.csv"));
   std::getline(summary, line);
   const auto place = [&, header = line](const std::string& name) {
@@ -312,7 +312,7 @@ TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
   EXPECT_EQ(race["candidates"][1]["hyperparameters"], "c_rho=3");
   EXPECT_EQ(race["default"], 0);
   EXPECT_EQ(race["judged"]["regrets_x1000"].size(), 4u);
-  EXPECT_THAT(race["run_options"].get<std::string>(), HasSubstr("--policy dow --set hyperparameters.c_rho="));
+  EXPECT_THAT(race["run_options"].get<std::string>(), HasSubstr("--policy dow --set hyperparameters.dow.c_rho="));
   // The study in it is the one that was tuned.
   write("again.toml", json["study_toml"].get<std::string>());
   ASSERT_EQ(run({"tune", "again.toml", "--threads", "1", "--quiet", "--budget", "100", "--out", "u.json"}).exit_code,

@@ -1,0 +1,226 @@
+// The values of hyperparameters: hyperparameters.NAME of all policies, hyperparameters.POLICY.NAME of one.
+#include "host/ground/base/printable.hpp"
+#include "host/studies/study/study_keys.hpp"
+
+namespace pandora {
+namespace {
+
+using Kind = StudyValue::Kind;
+
+std::string own_key(const Policy& policy, const std::string& name) {
+  return fmt::format("{}{}.{}", kHyperparameters, policy.name, name);
+}
+
+Kind kind_of(const Hyperparameter& h) {
+  return h.texts.empty() ? Kind::numbers : Kind::texts;
+}
+
+StudyValue standard_of(const Hyperparameter& h, const std::string& key) {
+  StudyValue value;
+  value.kind = kind_of(h);
+  value.numbers = h.grid;
+  value.texts = h.texts;
+  value.where = "default of " + key;
+  return value;
+}
+
+bool is_asked(const StudyValues& values, const std::string& key) {
+  const auto at = values.find(key);
+  return at != values.end() && at->second.where != "default of " + key;
+}
+
+// Whatever policy takes it.
+void require_values(const StudyValue& value) {
+  if (value.kind == Kind::texts) {
+    require_distinct(value, value.texts);
+    for (const std::string& text : value.texts)
+      if (!is_hyperparameter_text(text))
+        refuse(value.where,
+               fmt::format("\"{}\" cannot name a lane; use at most 64 letters, digits and _-+.:", printable(text, 80)));
+    return;
+  }
+  require_distinct(value, value.numbers);
+  for (const double x : value.numbers)
+    if (!std::isfinite(x)) refuse(value.where, fmt::format("{} is not a finite number", x));
+}
+
+void require_bounds(const StudyValue& value, const Hyperparameter& h, const std::string& policy) {
+  if (value.kind != Kind::numbers) return;
+  for (const double x : value.numbers)
+    if (x < h.least || x > h.greatest)
+      refuse(value.where, fmt::format("{} is out of range{}; give numbers from {} to {}", x,
+                                      policy.empty() ? "" : " for policy " + policy, h.least, h.greatest));
+}
+
+void set_values(Grids& grids, const std::string& name, const StudyValue& value) {
+  if (value.kind == Kind::texts)
+    grids.set_texts(name, value.texts);
+  else
+    grids.set(name, value.numbers);
+}
+
+StudyKey key_of(const Hyperparameter& h, const std::string& name, const std::string& meaning) {
+  const bool texts = kind_of(h) == Kind::texts;
+  return {name,
+          kind_of(h),
+          texts ? "list of different texts" : "list of different finite numbers",
+          "",
+          meaning,
+          standard_of(h, "").toml(),
+          [name = h.name](Study& study, const StudyValue& value) {
+            require_values(value);
+            set_values(study.hyperparameters, name, value);
+          }};
+}
+
+// A policy of the study with the hyperparameter as it has it.
+struct Taker {
+  const Policy* policy;
+  const Hyperparameter* own;
+};
+
+// The program's own policies first, then those that come and go, whose order must not show, by name.
+std::vector<Taker> takers_of(const std::string& name, const StudyValues& values) {
+  std::vector<Taker> out;
+  for (const Policy& policy : all_policies())
+    for (const Hyperparameter& h : policy.hyperparameters)
+      if (h.name == name && simulates(values, policy)) out.push_back({&policy, &h});
+  std::ranges::stable_sort(out, {}, [](const Taker& t) { return t.policy->code.empty() ? "" : t.policy->name; });
+  return out;
+}
+
+// The one whose default hyperparameters.NAME has: the first of those whose values are of its kind.
+Hyperparameter reference_of(const Hyperparameter& general, const std::vector<Taker>& takers) {
+  const auto first = std::ranges::find_if(takers, [&](const Taker& t) { return kind_of(*t.own) == kind_of(general); });
+  return first == takers.end() ? general : *first->own;
+}
+
+// Throws where a value that is asked of all policies is not one thing to those that take it. A policy that declares just
+// this value takes it in any case.
+void require_one_meaning(const StudyValue& asked, const std::vector<Taker>& takers, const StudyValues& values) {
+  const Taker* first = nullptr;
+  for (const Taker& taker : takers) {
+    const std::string key = own_key(*taker.policy, taker.own->name);
+    if (is_asked(values, key)) continue;
+    if (kind_of(*taker.own) != asked.kind)
+      refuse(asked.where, fmt::format("policy {} takes {} here, such as {}; give {}", taker.policy->name,
+                                      kind_of(*taker.own) == Kind::texts ? "texts" : "numbers",
+                                      standard_of(*taker.own, "").toml(), key));
+    const std::string other = standard_of(*taker.own, "").toml();
+    if (other == asked.toml()) continue;
+    if (first == nullptr) first = &taker;
+    if (const std::string one = standard_of(*first->own, "").toml(); one != other)
+      refuse(asked.where,
+             fmt::format("policies {} and {} have a {} each, by default {} and {}, which need not be the same thing; "
+                         "give {} and {} instead",
+                         first->policy->name, taker.policy->name, taker.own->name, one, other,
+                         own_key(*first->policy, taker.own->name), key));
+  }
+}
+
+}  // namespace
+
+std::vector<StudyKey> hyperparameter_keys() {
+  std::vector<StudyKey> keys;
+  for (const Hyperparameter& h : all_hyperparameters())
+    keys.push_back(key_of(h, std::string(kHyperparameters) + h.name, h.meaning + "."));
+  return keys;
+}
+
+std::vector<StudyKey> hyperparameter_keys_of(const std::string& policy) {
+  std::vector<StudyKey> keys;
+  if (const Policy* const known = find_policy(policy))
+    for (const Hyperparameter& h : known->hyperparameters) {
+      keys.push_back(key_of(h, own_key(*known, h.name), fmt::format("{}, of {} alone.", h.meaning, policy)));
+      keys.back().apply = [](Study&, const StudyValue&) {};  // apply_hyperparameters
+    }
+  return keys;
+}
+
+std::vector<StudyKey> own_hyperparameter_keys(const StudyValues& values) {
+  std::vector<StudyKey> out;
+  const std::vector<Hyperparameter> general = all_hyperparameters();
+  for (const Policy& policy : all_policies()) {
+    std::vector<StudyKey> keys = hyperparameter_keys_of(policy.name);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const auto of_all = std::ranges::find(general, policy.hyperparameters[k].name, &Hyperparameter::name);
+      if (values.empty() ? keys[k].standard != standard_of(*of_all, "").toml() : values.contains(keys[k].name))
+        out.push_back(std::move(keys[k]));
+    }
+  }
+  return out;
+}
+
+std::string policy_in(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  return key.starts_with(kHyperparameters) && dot >= kHyperparameters.size()
+             ? key.substr(kHyperparameters.size(), dot - kHyperparameters.size())
+             : "";
+}
+
+void refuse_hyperparameter(const std::string& key, const std::string& where) {
+  const std::string name = policy_in(key), word = key.substr(key.rfind('.') + 1);
+  std::vector<std::string> names;
+  const Policy* const policy = find_policy(name);
+  if (policy == nullptr) {
+    for (const Policy& known : all_policies()) names.push_back(known.name);
+    refuse(where, fmt::format("policy \"{}\" is unknown{}; `pandora policies` lists the policies", name,
+                              nearest_text(nearest(name, names))));
+  }
+  for (const Hyperparameter& h : policy->hyperparameters) names.push_back(h.name);
+  refuse(where,
+         fmt::format("policy {} has no hyperparameter {}{}; it has {}", name, word, nearest_text(nearest(word, names)),
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+bool simulates(const StudyValues& values, const Policy& policy) {
+  const std::vector<std::string>& named = values.at("policies").texts;
+  return named.empty() ? !policy.by_name_only : std::ranges::count(named, policy.name) > 0;
+}
+
+StudyValue standard_hyperparameter(const std::string& name, const StudyValues& values) {
+  const std::vector<Hyperparameter> general = all_hyperparameters();
+  const Hyperparameter& of_all = *std::ranges::find(general, name, &Hyperparameter::name);
+  return standard_of(reference_of(of_all, takers_of(name, values)), std::string(kHyperparameters) + name);
+}
+
+StudyValues with_own_hyperparameters(StudyValues values, bool foreign) {
+  for (const Hyperparameter& general : all_hyperparameters()) {
+    const std::string key = std::string(kHyperparameters) + general.name;
+    const std::vector<Taker> takers = takers_of(general.name, values);
+    if (takers.empty() && !values.contains(key)) continue;  // a policy's that came later
+    const bool asked = is_asked(values, key);
+    const StudyValue standard = standard_of(reference_of(general, takers), key);
+    if (!asked) values[key] = standard;
+    const StudyValue of_all = values[key];
+    if (asked && !foreign) require_one_meaning(of_all, takers, values);
+    for (const auto& [policy, own] : takers) {
+      const std::string its = own_key(*policy, general.name);
+      if (is_asked(values, its)) continue;
+      const StudyValue own_standard = standard_of(*own, its);
+      const StudyValue& takes = asked && kind_of(*own) == of_all.kind ? of_all : own_standard;
+      if (takes.toml() != of_all.toml() || own_standard.toml() != standard.toml()) values[its] = takes;
+    }
+  }
+  return values;
+}
+
+void apply_hyperparameters(const StudyValues& values, Study& study) {
+  for (const Hyperparameter& general : all_hyperparameters()) {
+    const auto of_all = values.find(std::string(kHyperparameters) + general.name);
+    if (of_all == values.end()) continue;
+    const std::vector<Taker> takers = takers_of(general.name, values);
+    if (takers.empty()) require_bounds(of_all->second, general, "");
+    for (const auto& [policy, own] : takers) {
+      const auto its = values.find(own_key(*policy, general.name));
+      const StudyValue& value = its == values.end() ? of_all->second : its->second;
+      require_values(value);
+      require_bounds(value, *own, takers.size() > 1 ? policy->name : "");
+      if (its == values.end()) continue;
+      Grids& grids = study.hyperparameters_of.try_emplace(policy->name, study.hyperparameters).first->second;
+      set_values(grids, general.name, value);
+    }
+  }
+}
+
+}  // namespace pandora

@@ -203,7 +203,7 @@ def test_hyperparameters_belong_to_their_policy(single: dict[str, Any], tmp_path
             return super().next() if self.how == "least" else None if self.open else 2
 
     def lanes(r: pandora.Results, policy: str) -> set[str]:
-        return set(r.summary.where(policy=policy)["hyperparameter"])
+        return set(r.summary(policy, hyperparameter="all")["hyperparameter"])
 
     study = {**single, "T0": [0], "replications": 1, "hyperparameters": {"dow": {"c_rho": [0.1]}, "c_theta": [0.1]}}
     unsaid = {**study, "hyperparameters": {"c_theta": [0.1]}}
@@ -214,7 +214,7 @@ def test_hyperparameters_belong_to_their_policy(single: dict[str, Any], tmp_path
     assert r.boxes("Mine", hyperparameter="c_rho=5;how=last")["queries_per_period"].tolist() == [0, 0, 1]
     told = r.lane("uniform/B/0/0/Mine/known/c_rho=5;how=last").explain(1)["periods"][0]
     assert told["policy"]["deployed"] == 3
-    assert r.summary.where(policy="Mine")["how"].tolist() == ["least", "last"]
+    assert r.summary("Mine", hyperparameter="all")["how"].tolist() == ["least", "last"]
     assert "[hyperparameters.Mine]" in r.study
     pandora.run(study, out=tmp_path / "r", policies=[Mine], progress=False, mode="resume")
     r = pandora.run(unsaid, out=tmp_path / "r", policies=[Mine], progress=False)  # three values of c_rho for dow

@@ -61,7 +61,7 @@ _NO_MEANING = {
 }
 #: of policies and environments: what tables show, and what lanes are named by
 _SHOWN = {"hyperparameters", "title", "summary", "sigma_is_meant", "not_in_digest"}
-_DESCRIPTORS = (
+_DESCRIPTORS: tuple[type[Any], ...] = (
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
     types.WrapperDescriptorType,
@@ -204,8 +204,7 @@ def _of_callable(value: Any, skip: Collection[str]) -> Optional[Parts]:
     if isinstance(value, _Cached):
         return [b"cached", _part("function", value.__wrapped__)]
     if isinstance(value, _DESCRIPTORS):
-        descriptor: Any = value
-        return [b"descriptor", type(value).__name__.encode(), descriptor.__name__.encode()]
+        return [b"descriptor", type(value).__name__.encode(), value.__name__.encode()]
     if isinstance(value, types.CodeType):
         return [b"code", code_label(value)]
     return None

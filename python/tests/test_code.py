@@ -163,7 +163,7 @@ BESIDE = [
 PLAIN = value("VALUE = 1")
 SAME = [
     ("an unrelated global", PLAIN, "other = 3\n" + PLAIN),
-    ("a global with the name of an attribute", PLAIN, "opens = is_open = sys.__stderr__\n" + PLAIN),
+    ("a global with the name of an attribute", PLAIN, "opens = is_open = 3\n" + PLAIN),
     ("a comment", PLAIN, "# said\n\n" + PLAIN.replace("return VALUE", "return VALUE  # so")),
     ("a docstring", PLAIN, PLAIN.replace("Opens box 0.", "It opens box 0.")),
     ("a docstring of a method", PLAIN, PLAIN.replace("used(self)\n", "'it'\n        used(self)\n")),

@@ -61,7 +61,7 @@ _NO_MEANING = {
 }
 #: of policies and environments: what tables show, and what lanes are named by
 _SHOWN = {"hyperparameters", "title", "summary", "sigma_is_meant", "not_in_digest"}
-_DESCRIPTORS = (
+_DESCRIPTORS: tuple[type[Any], ...] = (
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
     types.WrapperDescriptorType,
@@ -114,9 +114,9 @@ def _of_class(cls: type, skip: Collection[str]) -> Parts:
     parts += [_part("base class", base, base.__name__) for base in cls.__bases__]
     if type(cls) is not type:
         parts.append(_part("metaclass", type(cls)))
-    methods, others = [], []
-    for name, value in vars(cls).items():
-        (methods if isinstance(value, types.FunctionType) else others).append((name, value))
+    held = list(vars(cls).items())
+    methods = [(name, value) for name, value in held if isinstance(value, types.FunctionType)]
+    others = [(name, value) for name, value in held if not isinstance(value, types.FunctionType)]
     return [*parts, _named("method", methods, left_out), _named("attribute", others, left_out)]
 
 
@@ -146,7 +146,7 @@ def _of_reduced(value: Any, skip: Collection[str]) -> Parts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reducer = copyreg.dispatch_table.get(kind)
-            found = reducer(value) if reducer is not None else value.__reduce_ex__(4)
+            found: Any = reducer(value) if reducer is not None else value.__reduce_ex__(4)
             if isinstance(found, str):  # the name of something that there is once, such as numpy.add
                 module = pickle.whichmodule(value, found)  # type: ignore[attr-defined]
                 if module == "__main__" and kind.__module__ != "typing":

@@ -11,7 +11,7 @@ namespace pandora {
 namespace {
 
 constexpr const char* kNothing = "---";
-constexpr const char* kAsPublished = ", (published ± 1.96 standard errors)";
+constexpr const char* kPublishedWith = ", (published ± 1.96 standard errors)";
 // Why few stars say little; measured, see docs/results.md.
 constexpr const char* kStarsByChance =
     " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
@@ -133,7 +133,7 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       "{}{} {}: time-averaged regret {} against the oracle, mean over {} of {} periods ± 95% (Student's t){}",
       compared && !paper ? (regime == "A" ? "Table 1: " : "Table 2: ") : "", compared && !paper ? "regime" : "Regime",
       regime, paper ? "× 10³" : "x 1000", replications_text(summary, study), study.periods,
-      compared ? kAsPublished : "");
+      compared ? kPublishedWith : "");
   table.row_headers = paper ? 2 : 1;
   table.columns.assign(table.row_headers, "");
   append_T0(table, study, layout);
@@ -300,7 +300,7 @@ Table order_table(const std::vector<OrderRow>& rows, int replications, int conte
   table.title =
       fmt::format("{}rder of the oracle over {} contexts in each of {} replications, mean ± 95% (Student's t){}",
                   compared && layout == TableLayout::compact ? "Table 3: o" : "O", contexts, replications,
-                  compared ? kAsPublished : "");
+                  compared ? kPublishedWith : "");
   table.columns = {"", "permutations", "max mass", "min mass"};
   for (const OrderRow& row : rows) {
     const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <cmath>
 #include <memory>
 

@@ -9,6 +9,7 @@
 #include "host/ground/base/printable.hpp"
 #include "host/report/report.hpp"
 #include "host/studies/study/study_config.hpp"
+#include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
 namespace {

@@ -12,6 +12,7 @@
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/files/temporary_file.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "pandora/error.hpp"

@@ -2,6 +2,7 @@
 #include <new>
 
 #include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/rules/checkpoints.hpp"

@@ -111,6 +111,7 @@ def main() -> None:
     parser.add_argument("--program", default=str(ROOT / "build" / "pandora"))
     parser.add_argument("--only", default="")
     given = parser.parse_args()
+    program = str(pathlib.Path(given.program).resolve())
     only = [name for name in given.only.split(",") if name]
     outside = 0
     print(f"{'study':26}{'planned':>9}{'run':>9}{'ratio':>7}   {'planned':>9}{'run':>9}{'ratio':>7}  measured")
@@ -119,7 +120,7 @@ def main() -> None:
         if only and not any(name in case.name for name in only):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            wall, cpu, took, used, how = measure(case, given.program, pathlib.Path(folder))
+            wall, cpu, took, used, how = measure(case, program, pathlib.Path(folder))
         ratio = wall / took
         outside += not LEAST <= ratio <= GREATEST
         print(

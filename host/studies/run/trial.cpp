@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <mutex>
+#include <utility>
 
 #include "host/ground/base/in_parallel.hpp"
 #include "host/ground/base/quotas.hpp"
@@ -16,8 +16,9 @@ namespace {
 // Sizes of a trial at the most: what a plan takes must not grow with the study, which is scaled up from them.
 constexpr int kMostContext = 200, kMostContexts = 100000, kMostSamples = 1000000, kMostNodes = 101, kMostT0 = 10000,
               kFirstPeriods = 250, kLonger = 4;
-constexpr std::size_t kMostCells = 8, kLanesOfStratum = 4;
-constexpr double kLeastPower = 0.7, kGreatestPower = 3.0;
+constexpr std::size_t kMostCells = 8, kLanesOfStratum = 3;
+// Powers of the horizon. A step with all lanes is worth it where it leaves the rest of the seconds for longer ones.
+constexpr double kLeastPower = 0.8, kGreatestPower = 3.0, kShareOfMany = 4.0;
 
 double thread_seconds() {
   timespec now{};
@@ -29,9 +30,11 @@ double thread_seconds() {
 struct Stratum {
   std::size_t first = 0, count = 0;  // of the trial's plan
   double all = 0.0,
-         played = 0.0;  // periods with calibrations, of the plan's lanes and of the trial's at the whole horizon
+         played = 0.0;  // periods, calibrations too, of the plan's lanes and of the trial's at the whole horizon
   int power_of_context = 2;
   std::vector<TrialPoint> points;
+
+  std::size_t middle() const { return count / 2; }
 };
 
 double periods_of(const PlannedLane& lane, int periods) {
@@ -48,25 +51,27 @@ class Trial {
     plan_.estimation = sweep.plan.estimation;
     plan_.calibration_periods = std::min(sweep.plan.calibration_periods, kMostT0);
     if (study_.regret) choose_lanes(groups);
+    more_.assign(1 + strata_.size(), 1.0);
   }
 
-  // One period, which shows what does not depend on the horizon; then longer and longer horizons as far as the seconds go.
+  // One period, which shows what does not depend on the horizon; then longer and longer horizons as far as the seconds go,
+  // in the end with fewer units and lanes: of what time grows with, the horizon is least known.
   void play(double seconds, TrialSize& size) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
-    const auto elapsed = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-    const int most = study_.regret ? whole_.study.periods : 1;
-    double now = 0.0;
-    for (double periods = 1.0;; periods = std::min<double>(most, periods == 1.0 ? kFirstPeriods : kLonger * periods)) {
-      study_.periods = static_cast<int>(periods);
-      step();
-      const double before = std::exchange(now, elapsed());
-      if (study_.periods == most || (periods > 1.0 && now + kLonger * (now - before) > seconds)) break;
+    const double most = study_.regret ? whole_.study.periods : 1.0;
+    step(1.0);
+    size.lanes += plan_.units.size() * plan_.lanes.size();
+    for (double horizon = 1.0, used = spent_; horizon < most; used += spent_) {
+      const double next = std::min<double>(most, horizon == 1.0 ? kFirstPeriods : kLonger * horizon),
+                   longer = next / horizon;
+      if (horizon > 1.0 && !thin_ && used + kShareOfMany * longer * spent_ > seconds) become_thin();
+      if (horizon > 1.0 && used + longer * spent_ > seconds) break;
+      step(horizon = next);
     }
     size.units += plan_.units.size();
-    size.lanes += plan_.units.size() * plan_.lanes.size();
     size.periods = std::max(size.periods, study_.periods);
-    size.seconds += now;
+    size.seconds += std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   UnitTime time() const {
@@ -140,36 +145,80 @@ class Trial {
     }
   }
 
-  // All units to the horizon that the study has now.
-  void step() {
-    const std::size_t units = plan_.units.size();
-    std::mutex mutex;
-    double preparing = 0.0;
-    std::vector<double> playing(strata_.size(), 0.0);
-    in_parallel(threads_, units, [&](std::size_t u) {
-      double last = thread_seconds();
-      const auto passed = [&last] {
-        const double before = std::exchange(last, thread_seconds());
-        return last - before;
-      };
-      UnitResult result;
-      result.resize(plan_.lanes.size());
-      const Unit unit = plan_.units[u];
-      const Replication replication = prepare_replication(study_, plan_, unit, study_.order ? &result.order : nullptr);
-      keep_prompts(study_, plan_, unit, result);
-      const bool done = plan_.lanes.empty() || fail_all_if_not_finite(replication, plan_.lanes.size(), result);
-      std::vector<double> own = {passed()};
-      for (const Stratum& stratum : strata_) {
-        if (!done) run_planned_lanes(study_, plan_, replication, stratum.first, stratum.first + stratum.count, result);
-        own.push_back(passed());
+  // What a replication takes of this thread: preparing it, then each lane that is played.
+  std::vector<double> times_of(std::size_t u) const {
+    double last = thread_seconds();
+    const auto passed = [&last] {
+      const double before = std::exchange(last, thread_seconds());
+      return last - before;
+    };
+    UnitResult result;
+    result.resize(plan_.lanes.size());
+    const Unit unit = plan_.units[u];
+    const Replication replication = prepare_replication(study_, plan_, unit, study_.order ? &result.order : nullptr);
+    keep_prompts(study_, plan_, unit, result);
+    const bool done = plan_.lanes.empty() || fail_all_if_not_finite(replication, plan_.lanes.size(), result);
+    std::vector<double> out = {passed()};
+    for (const Stratum& stratum : strata_)
+      for (std::size_t k = 0; k < stratum.count; ++k) {
+        const std::size_t lane = stratum.first + k;
+        if (!done && (!thin_ || k == stratum.middle()))
+          run_planned_lanes(study_, plan_, replication, lane, lane + 1, result);
+        out.push_back(passed());
       }
-      const std::lock_guard guard(mutex);
-      preparing += own[0];
-      for (std::size_t s = 0; s < strata_.size(); ++s) playing[s] += own[s + 1];
+    return out;
+  }
+
+  // All units that are played, to a horizon.
+  void step(double horizon) {
+    study_.periods = static_cast<int>(horizon);
+    times_.assign(plan_.units.size(), {});
+    in_parallel(threads_, plan_.units.size(), [&](std::size_t u) {
+      if (!thin_ || is_of_few(u)) times_[u] = times_of(u);
     });
-    const double periods = study_.periods, n = static_cast<double>(units);
-    preparing_.push_back({periods, preparing / n});
-    for (std::size_t s = 0; s < strata_.size(); ++s) strata_[s].points.push_back({periods, playing[s] / n});
+    spent_ = 0.0;
+    for (const std::vector<double>& unit : times_)
+      for (const double seconds : unit) spent_ += seconds / static_cast<double>(threads_);
+    preparing_.push_back({horizon, more_[0] * mean_of(nullptr, thin_)});
+    for (std::size_t s = 0; s < strata_.size(); ++s)
+      strata_[s].points.push_back({horizon, more_[s + 1] * mean_of(&strata_[s], thin_)});
+  }
+
+  // As many units as threads play on, spread over all.
+  bool is_of_few(std::size_t u) const {
+    const std::size_t n = times_.size(), few = std::min(threads_, n);
+    return u * few / n != (u + 1) * few / n;
+  }
+
+  // The last step's mean over units: of a stratum's lanes, or of preparing; of all, or of the few that play on.
+  double mean_of(const Stratum* stratum, bool few) const {
+    double sum = 0.0, n = 0.0;
+    for (std::size_t u = 0; u < times_.size(); ++u) {
+      if (times_[u].empty() || (few && !is_of_few(u))) continue;
+      n += 1.0;
+      if (stratum == nullptr) sum += times_[u][0];
+      for (std::size_t k = 0; stratum != nullptr && k < stratum->count; ++k)
+        if (!few || k == stratum->middle()) sum += times_[u][1 + stratum->first + k];
+    }
+    return sum / n;
+  }
+
+  // From here on a few units and the middle lane of each stratum stand for all, by what the last step took.
+  void become_thin() {
+    const auto ratio = [&](const Stratum* stratum) {
+      const double few = mean_of(stratum, true);
+      return few > 0.0 ? mean_of(stratum, false) / few : 1.0;
+    };
+    more_[0] = ratio(nullptr);
+    for (std::size_t s = 0; s < strata_.size(); ++s) more_[s + 1] = ratio(&strata_[s]);
+    thin_ = true;
+    spent_ = 0.0;
+    for (std::size_t u = 0; u < times_.size(); ++u)
+      if (is_of_few(u)) {
+        spent_ += times_[u][0] / static_cast<double>(threads_);
+        for (const Stratum& stratum : strata_)
+          spent_ += times_[u][1 + stratum.first + stratum.middle()] / static_cast<double>(threads_);
+      }
   }
 
   const PlannedSweep& whole_;
@@ -180,6 +229,10 @@ class Trial {
   bool rough_ = false;
   std::vector<TrialPoint> preparing_;
   std::vector<Stratum> strata_;
+  bool thin_ = false;
+  std::vector<std::vector<double>> times_;  // of the last step, by unit
+  std::vector<double> more_;                // of preparing and each stratum: all against the few that play on
+  double spent_ = 0.0;                      // by the last step: processor seconds per thread
 };
 
 }  // namespace

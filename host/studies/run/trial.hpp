@@ -30,7 +30,7 @@ struct UnitTime {
 /// Wall seconds of `units` such units on `threads` threads that get `cores` cores.
 double wall_seconds(const UnitTime& unit, std::size_t units, int threads, double cores);
 
-/// Plays for about `seconds` of wall time, with no more threads than cores so that they are measured side by side.
+/// Plays for about so many processor seconds on each thread, with no more threads than cores, which are measured side by side.
 UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& groups, int threads, double seconds,
                       TrialSize& size);
 

@@ -144,7 +144,7 @@ void start_hdf5() {
 Hdf5File::Hdf5File() {
   start_hdf5();  // errors are thrown, not printed
   state_ = std::make_unique<State>(State{file_in_memory()});
-  require(state_->file.good(), "file", "in memory");
+  if (!state_->file.good()) throw std::bad_alloc();  // its name is free, and all that it asks for is memory
 }
 
 Hdf5File::~Hdf5File() = default;

@@ -15,8 +15,8 @@
 namespace pandora {
 namespace {
 
-// What all trials of a plan take together, and how many settings have one.
-constexpr double kTrialSeconds = 2.0;
+// What all trials of a plan take together, at the least that of each, and how many settings have one.
+constexpr double kTrialSeconds = 2.0, kLeastTrialSeconds = 0.4;
 constexpr std::size_t kTrials = 12;
 
 constexpr double kGibibyte = 1u << 30;
@@ -39,7 +39,7 @@ void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::ve
   for (std::size_t k = 0; k < trials; ++k) {
     tried.push_back(trials == 1 ? 0 : k * (n - 1) / (trials - 1));
     times.push_back(time_of_unit(sweeps[tried[k]], groups[tried[k]], threads,
-                                 kTrialSeconds / static_cast<double>(trials), f.trial));
+                                 std::max(kTrialSeconds / static_cast<double>(trials), kLeastTrialSeconds), f.trial));
   }
   for (std::size_t s = 0, near = 0; s < n; ++s) {
     while (near + 1 < trials && tried[near + 1] <= s) ++near;
@@ -52,7 +52,7 @@ void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::ve
     }
     const std::size_t units = sweeps[s].plan.units.size();
     f.seconds += wall_seconds(time, units, threads, cores);
-    f.processor_seconds += static_cast<double>(units) * (time.preparing + time.playing);
+    f.processor_seconds += static_cast<double>(units) * (time.preparing + time.playing + time.storing);
     f.rough = f.rough || time.rough;
   }
 }

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "host/ground/base/in_parallel.hpp"
 #include "host/ground/base/quotas.hpp"
+#include "host/studies/results/parts.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 
 namespace pandora {
@@ -15,10 +17,10 @@ namespace {
 
 // Sizes of a trial at the most: what a plan takes must not grow with the study, which is scaled up from them.
 constexpr int kMostContext = 200, kMostContexts = 100000, kMostSamples = 1000000, kMostNodes = 101, kMostT0 = 10000,
-              kFirstPeriods = 250, kLonger = 4;
+              kFewSamples = 20000, kFirstPeriods = 250, kLonger = 4;
 constexpr std::size_t kMostCells = 8, kLanesOfStratum = 3;
 // Powers of the horizon. A step with all lanes is worth it where it leaves the rest of the seconds for longer ones.
-constexpr double kLeastPower = 0.8, kGreatestPower = 3.0, kShareOfMany = 4.0;
+constexpr double kLeastPower = 0.8, kGreatestPower = 3.0, kShareOfMany = 4.0, kPatience = 3.0;
 
 double thread_seconds() {
   timespec now{};
@@ -62,13 +64,20 @@ class Trial {
     const double most = study_.regret ? whole_.study.periods : 1.0;
     step(1.0);
     size.lanes += plan_.units.size() * plan_.lanes.size();
-    for (double horizon = 1.0, used = spent_; horizon < most; used += spent_) {
-      const double next = std::min<double>(most, horizon == 1.0 ? kFirstPeriods : kLonger * horizon),
-                   longer = next / horizon;
-      if (horizon > 1.0 && !thin_ && used + kShareOfMany * longer * spent_ > seconds) become_thin();
-      if (horizon > 1.0 && used + longer * spent_ > seconds) break;
+    fixed_ = preparing_.front().seconds;
+    double used = spent_;
+    if (most > 1.0) lighten();
+    for (double horizon = 1.0; horizon < most; used += spent_) {
+      const double next = std::min<double>(most, horizon == 1.0 ? kFirstPeriods : kLonger * horizon);
+      // What the next step will take of a thread, if playing grows with the horizon and preparing hardly.
+      const auto wanted = [&] { return spent_ + (next / horizon - 1.0) * spent_playing_; };
+      if (horizon > 1.0 && !thin_ && used + kShareOfMany * wanted() > seconds) become_thin();
+      // Two horizons tell little: the early samples bring more solves. A third has some patience.
+      const double patience = horizon > kFirstPeriods ? 1.0 : kPatience;
+      if (horizon > 1.0 && used + wanted() > patience * seconds) break;
       step(horizon = next);
     }
+    if (study_.regret) storing_ = seconds_of_storing();
     size.units += plan_.units.size();
     size.periods = std::max(size.periods, study_.periods);
     size.seconds += std::chrono::duration<double>(Clock::now() - start).count();
@@ -78,14 +87,15 @@ class Trial {
     const double periods = study_.regret ? whole_.study.periods : 1.0;
     UnitTime out;
     out.rough = rough_;
-    const double fixed = preparing_.front().seconds, grows = extrapolated(preparing_, periods) - fixed;
+    const double grows = extrapolated(preparing_, periods) - preparing_.front().seconds;
     const double longer = study_.regret
                               ? (periods + whole_.plan.calibration_periods) / (periods + plan_.calibration_periods)
                               : 1.0;  // no tape
-    out.preparing = longer * (fixed_more_ * fixed + wider_ * grows);
+    out.preparing = longer * (fixed_more_ * fixed_ + wider_ * grows);
     for (const Stratum& stratum : strata_)
       out.playing += std::pow(wider_, stratum.power_of_context) * stratum.all / stratum.played *
                      extrapolated(stratum.points, periods);
+    out.storing = storing_;
     const std::size_t chunk = static_cast<std::size_t>(study_.engine.chunk), lanes = whole_.plan.lanes.size();
     if (study_.regret) out.chunks = std::max<std::size_t>(1, (lanes + chunk - 1) / chunk);
     return out;
@@ -146,7 +156,7 @@ class Trial {
   }
 
   // What a replication takes of this thread: preparing it, then each lane that is played.
-  std::vector<double> times_of(std::size_t u) const {
+  std::vector<double> times_of(std::size_t u) {
     double last = thread_seconds();
     const auto passed = [&last] {
       const double before = std::exchange(last, thread_seconds());
@@ -166,6 +176,10 @@ class Trial {
           run_planned_lanes(study_, plan_, replication, lane, lane + 1, result);
         out.push_back(passed());
       }
+    if (u == 0 && !thin_ && !plan_.lanes.empty()) {
+      kept_ = std::move(result);
+      kept_periods_ = study_.periods;
+    }
     return out;
   }
 
@@ -176,12 +190,46 @@ class Trial {
     in_parallel(threads_, plan_.units.size(), [&](std::size_t u) {
       if (!thin_ || is_of_few(u)) times_[u] = times_of(u);
     });
-    spent_ = 0.0;
-    for (const std::vector<double>& unit : times_)
-      for (const double seconds : unit) spent_ += seconds / static_cast<double>(threads_);
+    count_spent();
     preparing_.push_back({horizon, more_[0] * mean_of(nullptr, thin_)});
     for (std::size_t s = 0; s < strata_.size(); ++s)
       strata_[s].points.push_back({horizon, more_[s + 1] * mean_of(&strata_[s], thin_)});
+  }
+
+  // A unit's results are written once and read when the folder is looked at, for the tables and for results.h5. They grow
+  // with lanes and, in a table of outcomes, with periods.
+  double seconds_of_storing() const {
+    constexpr int kReads = 3;
+    Study study = study_;
+    study.periods = kept_periods_;
+    const PlannedSetting planned{{{}, study}, plan_};
+    const Part part{0, 0, 1, "trial"};
+    const double start = thread_seconds();
+    const nlohmann::json content = part_content(planned, part, {}, {kept_});
+    const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(content);
+    const double written = thread_seconds();
+    (void)part_contents(planned, part, nlohmann::json::from_cbor(bytes));
+    const double read = thread_seconds();
+    const double more = static_cast<double>(unit_bytes(whole_.study, whole_.plan).kept) /
+                        static_cast<double>(unit_bytes(study, plan_).kept);
+    return more * (written - start + kReads * (read - written));
+  }
+
+  // What preparing takes whatever the horizon is known now: the sample and the orders, which longer steps can do without.
+  // Where costs move or a budget binds it is drawn from for every period.
+  void lighten() {
+    study_.order = false;
+    const auto moving = [](const Environment& environment) { return moves(environment); };
+    if (std::ranges::any_of(study_.environments, moving) || study_.budget.of != Pacing::Of::nothing) return;
+    study_.oracle.samples = std::min(study_.oracle.samples, kFewSamples);
+    std::vector<PlannedLane> lanes;
+    std::vector<Stratum> strata;
+    plan_.lanes.swap(lanes);
+    strata_.swap(strata);
+    preparing_.clear();
+    step(1.0);
+    plan_.lanes.swap(lanes);
+    strata_.swap(strata);
   }
 
   // As many units as threads play on, spread over all.
@@ -212,13 +260,17 @@ class Trial {
     more_[0] = ratio(nullptr);
     for (std::size_t s = 0; s < strata_.size(); ++s) more_[s + 1] = ratio(&strata_[s]);
     thin_ = true;
-    spent_ = 0.0;
-    for (std::size_t u = 0; u < times_.size(); ++u)
-      if (is_of_few(u)) {
-        spent_ += times_[u][0] / static_cast<double>(threads_);
-        for (const Stratum& stratum : strata_)
-          spent_ += times_[u][1 + stratum.first + stratum.middle()] / static_cast<double>(threads_);
-      }
+    count_spent();
+  }
+
+  // By those that play, in the last step.
+  void count_spent() {
+    double units = 0.0;
+    for (std::size_t u = 0; u < times_.size(); ++u) units += !thin_ || is_of_few(u) ? 1.0 : 0.0;
+    const double share = units / static_cast<double>(threads_);
+    spent_playing_ = 0.0;
+    for (const Stratum& stratum : strata_) spent_playing_ += share * mean_of(&stratum, thin_);
+    spent_ = spent_playing_ + share * mean_of(nullptr, thin_);
   }
 
   const PlannedSweep& whole_;
@@ -228,11 +280,15 @@ class Trial {
   double wider_ = 1.0, fixed_more_ = 1.0;
   bool rough_ = false;
   std::vector<TrialPoint> preparing_;
+  UnitResult kept_;  // of the first unit, where all lanes played
+  int kept_periods_ = 0;
+  double storing_ = 0.0;
+  double fixed_ = 0.0;  // seconds of preparing a tape of one period
   std::vector<Stratum> strata_;
   bool thin_ = false;
-  std::vector<std::vector<double>> times_;  // of the last step, by unit
-  std::vector<double> more_;                // of preparing and each stratum: all against the few that play on
-  double spent_ = 0.0;                      // by the last step: processor seconds per thread
+  std::vector<std::vector<double>> times_;    // of the last step, by unit
+  std::vector<double> more_;                  // of preparing and each stratum: all against the few that play on
+  double spent_ = 0.0, spent_playing_ = 0.0;  // by the last step: processor seconds per thread
 };
 
 }  // namespace
@@ -267,7 +323,8 @@ double wall_seconds(const UnitTime& unit, std::size_t units, int threads, double
     return pieces == 0 ? 0.0
                        : seconds * std::ceil(static_cast<double>(pieces) / beside) * std::max(1.0, beside / cores);
   };
-  return wall(unit.preparing, units) + wall(unit.playing / static_cast<double>(unit.chunks), units * unit.chunks);
+  return wall(unit.preparing, units) + wall(unit.playing / static_cast<double>(unit.chunks), units * unit.chunks) +
+         unit.storing * static_cast<double>(units);
 }
 
 UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& groups, int threads, double seconds,

@@ -23,6 +23,7 @@ double extrapolated(std::span<const TrialPoint> points, double horizon);
 /// Processor seconds of one unit of a sweep.
 struct UnitTime {
   double preparing = 0.0, playing = 0.0;
+  double storing = 0.0;    ///< into its part, and reading that back for the tables; one thread does it
   std::size_t chunks = 1;  ///< into which threads share the playing
   bool rough = false;      ///< the trial was smaller than the study in more than its horizon
 };

@@ -65,7 +65,7 @@ std::string box_note(std::span<const SettingSummary> settings) {
   const auto one = [](const SettingSummary& s) { return s.setting.study.dimensions.boxes == 1; };
   if (std::ranges::none_of(settings, one)) return "";
   return fmt::format(
-      "{} every policy opens it in every period: no policy has any regret, and none can be told from another.",
+      "{} every policy opens it in every period, so no policy has any regret and none can be told from another.",
       std::ranges::all_of(settings, one) ? "There is one box:" : "Where there is one box,");
 }
 

@@ -67,8 +67,8 @@ std::string unkept_budgets(const std::vector<PlannedSetting>& settings) {
   }
   if (count == 0) return "";
   return fmt::format(
-      "budget.cost: nothing keeps to {}{}, for a box must be opened in every period and the cheapest costs more; policies "
-      "and the benchmark will spend more than the budget. Give {:.2g} or more",
+      "budget.cost: nothing keeps to {}{}: a box must be opened in every period, and the cheapest costs more. Policies and "
+      "the benchmark spend more than the budget there; give {:.2g} or more",
       list, count > 4 ? fmt::format(" and {} more", count - 4) : "", std::ceil(100.0 * enough) / 100.0);
 }
 

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "host/studies/results/regret_tables.hpp"
+#include "pandora/environment.hpp"
 
 namespace pandora {
 namespace {
@@ -90,6 +93,30 @@ TEST(TableNotes, StandBelowAHeadingThatShowsUWhereItCounts) {
   EXPECT_THAT(heading(std::nan(""), true, TableLayout::compact), HasSubstr("mine (linear indices): oracle utility"));
   EXPECT_THAT(heading(std::nan(""), false, TableLayout::compact), HasSubstr("mine: oracle utility"));
   EXPECT_THAT(heading(std::nan(""), false, TableLayout::paper), HasSubstr("(i) mine: oracle utility"));
+}
+
+TEST(TableNotes, StandBelowAHeadingWithoutTheUOfAnEnvironmentThatIsCode) {
+  Environment drawn = paper_environments()[0];
+  drawn.name = "drawn_by_code";
+  drawn.id = 77;
+  register_environment(
+      drawn, [](const ReplicationRequest&) { return Replication{}; }, "its code");
+  Study study;
+  study.regimes = {Regime::A};
+  study.T0 = {0};
+  study.replications = 1;
+  study.policies = {"query_all"};
+  study.order = false;
+  const auto u = [&study](const Environment& environment) {
+    study.environments = {environment};
+    const Plan plan = make_plan(study);
+    UnitResult result;
+    result.resize(plan.lanes.size());
+    for (LaneTally& tally : result.lanes) tally.start(study.periods);
+    return summarise(study, plan, {result}).oracle[0].u;
+  };
+  EXPECT_TRUE(std::isnan(u(drawn)));
+  EXPECT_EQ(u(paper_environments()[0]), 0.23);
 }
 
 }  // namespace

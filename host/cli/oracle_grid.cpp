@@ -192,9 +192,9 @@ void write_contexts(GroupWriter& group, const Dimensions& dim, std::size_t rows,
 void write_tables(Hdf5File& file, const std::string& group, const Study& study, const Unit& unit,
                   std::span<const std::optional<ExportedTable>> tables) {
   const Environment& environment = unit.environment;
-  const std::size_t A = static_cast<std::size_t>(study.dimensions.boxes);
+  const std::size_t A = static_cast<std::size_t>(study.dimensions.boxes),
+                    link = static_cast<std::size_t>(environment.reward_link);
   const bool own = environment.location == Location::own;
-  const std::size_t link = static_cast<std::size_t>(environment.reward_link);
   const auto about = [&](const char* name, const Hdf5File::Value& value) { file.attribute(group, name, value); };
   file.group(group);
   about("cost_level", environment.cost_level);
@@ -202,8 +202,7 @@ void write_tables(Hdf5File& file, const std::string& group, const Study& study, 
   about("truncation_radius", static_cast<double>(environment.truncation_radius));
   about("reward_link", std::array{"logistic", "algebraic", "linear"}[link]);
   about("G", std::array{"1 / (1 + exp(-z))", "1/2 + z / (2 (2 + |z|))", "min(max(1/2 + z / 10, 0), 1)"}[link]);
-  about("equation", std::string("E[(G(shift + scale w) - sigma)^+] = cost, w the shock projected on the unit vector of "
-                                "D' theta"));
+  about("equation", "E[(G(shift + scale w) - sigma)^+] = cost, w the shock projected on the unit vector of D' theta");
   GroupWriter writer(file, group, tables);
   writer.write("projection_norm", {}, "Euclidean norm of D' theta, which the scale s of a box is multiplied with", "1",
                "", [](const ExportedTable& t) { return std::array{t.table.projection_norm}; });
@@ -313,6 +312,7 @@ void make_tables(const GridOptions& o, Session& session) {
   const std::vector<Setting> settings = oracle_settings(config);
   require_sense(o, settings);
   if (!o.out.empty()) {
+    start_hdf5();
     claim_output_file(o.out, o.force, o.study.inputs(config));
     const std::filesystem::path file(o.out);
     remove_leftovers(file.parent_path().empty() ? "." : file.parent_path(), Others::may_write,

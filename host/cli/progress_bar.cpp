@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "host/ground/machine/ranks.hpp"
+
 namespace pandora::cli {
 namespace {
 
@@ -37,7 +39,8 @@ std::string numbers(std::size_t done, std::size_t total, double seconds, std::si
 }  // namespace
 
 bool is_terminal(int fd) {
-  return ::isatty(fd) == 1;
+  // mpirun gives its ranks terminals of its own and passes on to files what they write there.
+  return ::isatty(fd) == 1 && !launched_by_mpi();
 }
 
 std::size_t terminal_width(int fd) {

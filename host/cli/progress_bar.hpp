@@ -8,7 +8,7 @@
 
 namespace pandora::cli {
 
-/// Whether the file descriptor, such as STDERR_FILENO, is a terminal.
+/// Whether the file descriptor, such as STDERR_FILENO, is a terminal that somebody looks at: none of an MPI rank is.
 bool is_terminal(int fd);
 
 /// Columns of the terminal; if it is none, or does not know, those of the variable COLUMNS if it holds an integer from

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
+#include "host/ground/base/quotas.hpp"
 #include "host/report/cells.hpp"
 #include "host/report/keep.hpp"
 #include "host/report/report.hpp"
@@ -252,7 +252,7 @@ void add_verdict(CLI::App& program, Session& session) {
 
 void make_report(const std::string& folder, ReportOptions options) {
   StoredResults results(folder, print_error);
-  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.threads = usable_cores();
   const ReportOutcome outcome = write_report(results, options);
   if (!outcome.message.empty()) print_error(outcome.message);
   print_text(fmt::format("{} figures, report in {}\n", outcome.figures, outcome.file.string()));

@@ -117,6 +117,7 @@ RunOptions options_of(Session& session) {
 // Of the whole study; of what the folder lacks where it is gone on with.
 void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& settings, const RunOptions& run,
                 int processes, const std::optional<double>& device_memory) {
+  if (const std::string note = unkept_budgets(settings); !note.empty()) print_error(note);
   if (device_memory) {
     print_text(device_forecast_text(whole_sweeps(settings), *device_memory));
     return;

@@ -9,9 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "host/ground/base/quotas.hpp"
+
 namespace pandora {
 
-/// Calls body(0), ..., body(n - 1), on this thread and as many others as make `threads` in all, 0 for all cores, and
+/// Calls body(0), ..., body(n - 1), on this thread and as many others as make `threads` in all, 0 for all usable_cores(), and
 /// rethrows the first failure. Where the system starts no further thread, those that there are do the rest.
 template <class Body>
 void in_parallel(std::size_t threads, std::size_t n, Body&& body) {
@@ -27,7 +29,7 @@ void in_parallel(std::size_t threads, std::size_t n, Body&& body) {
       next = n;
     }
   };
-  if (threads == 0) threads = std::thread::hardware_concurrency();
+  if (threads == 0) threads = static_cast<std::size_t>(usable_cores());
   std::vector<std::jthread> others;
   try {
     for (std::size_t t = 1; t < std::min(threads, n); ++t) others.emplace_back(work);

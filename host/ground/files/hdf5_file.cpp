@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -135,10 +136,15 @@ struct Hdf5File::State {
   Handle file;
 };
 
+void start_hdf5() {
+  // Sound calls fail here for want of memory alone, and what the library says of it then is anything.
+  if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) < 0) throw std::bad_alloc();
+}
+
 Hdf5File::Hdf5File() {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are thrown, not printed
+  start_hdf5();  // errors are thrown, not printed
   state_ = std::make_unique<State>(State{file_in_memory()});
-  require(state_->file.good(), "file", "in memory");
+  if (!state_->file.good()) throw std::bad_alloc();  // its name is free, and all that it asks for is memory
 }
 
 Hdf5File::~Hdf5File() = default;

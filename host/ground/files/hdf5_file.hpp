@@ -10,6 +10,10 @@
 
 namespace pandora {
 
+/// Starts the library, once however often it is called. To be called before long work whose results go to an HDF5 file:
+/// where memory is too little even for that, a start in the end would lose the way to say so. Throws std::bad_alloc.
+void start_hdf5();
+
 /// The file is built in memory, and write_file() writes its bytes, so that a full disk is an error like any other: HDF5
 /// itself writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
 /// Without memory HDF5 1.10 may crash or end the program: make this file last.

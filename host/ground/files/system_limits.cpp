@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -37,9 +38,15 @@ LimitReached no_further_thread(const std::string& option) {
                         option));
 }
 
-std::uint64_t machine_memory() {
+std::uint64_t machine_memory(const Quotas& quotas) {
   const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes) : 0;
+  if (pages <= 0 || bytes <= 0) return quotas.memory;
+  const std::uint64_t all = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes);
+  return quotas.memory > 0 ? std::min(all, quotas.memory) : all;
+}
+
+std::uint64_t machine_memory() {
+  return machine_memory(own_quotas());
 }
 
 }  // namespace pandora

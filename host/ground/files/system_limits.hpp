@@ -6,6 +6,7 @@
 #include <string>
 
 #include "host/ground/base/error.hpp"
+#include "host/ground/base/quotas.hpp"
 
 namespace pandora {
 
@@ -24,7 +25,8 @@ void require_resources(int reason, const std::string& what);
 /// The system starts no further thread; `option` is such as "--threads 4", empty where no option says how many.
 LimitReached no_further_thread(const std::string& option);
 
-/// Bytes of physical memory; 0 where the system does not tell.
+/// Bytes of physical memory, or of the container's quota if that is less; 0 where the system does not tell.
 std::uint64_t machine_memory();
+std::uint64_t machine_memory(const Quotas& quotas);
 
 }  // namespace pandora

@@ -1,8 +1,10 @@
 #include "host/ground/machine/ranks.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <numeric>
 #include <thread>
@@ -17,19 +19,45 @@
 namespace pandora {
 namespace {
 
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
 // Launchers tell their children in the environment; starting MPI without one costs a tenth of a second.
-bool launched() {
+bool launched_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
     if (std::getenv(name) != nullptr) return true;
   return false;
 }
 
-}  // namespace
-
 #if defined(PANDORA_HAVE_MPI)
 
+namespace {
+
+// A launcher lets the processes of one rank start MPI once, one after the other or not. Open MPI would end the second in
+// pages of its own; the first leaves a mark in the folder that the launcher keeps for the job and removes with it.
+void require_first_start() {
+  const std::string folder = variable("PMIX_SERVER_TMPDIR"), rank = variable("PMIX_RANK");
+  if (folder.empty() || rank.empty()) return;
+  const std::string mark = folder + "/pandora-rank-" + rank;
+  const int file = ::open(mark.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (file >= 0) ::close(file);
+  if (file < 0 && errno == EEXIST)
+    throw Error(ExitCode::device,
+                rank != "0" ? ""  // rank 0 says it
+                            : "MPI can be started once in a rank, and an earlier command of this rank has started it; "
+                              "give each command an mpirun of its own");
+}
+
+}  // namespace
+
 Ranks::Ranks() {
-  if (!launched()) return;
+  // Alone there is nobody to meet, and further commands of the rank find MPI as it was.
+  if (!launched_by_mpi() || variable("OMPI_COMM_WORLD_SIZE") == "1") return;
+  require_first_start();
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   // Where ranks part for good: after the one that has an error has printed it. Open MPI 5 ends all of them when the first
@@ -57,7 +85,7 @@ std::string mpi_text() {
 Ranks::Ranks() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr) size = std::getenv("PMI_SIZE");
-  if (launched() && size != nullptr && std::atoi(size) > 1)
+  if (launched_by_mpi() && size != nullptr && std::atoi(size) > 1)
     throw Error(ExitCode::device,
                 "started by an MPI launcher, but this build has no MPI; build it where Open MPI is installed, or give "
                 "each process a --shard of its own and `pandora merge` them");
@@ -124,10 +152,15 @@ void Ranks::agree(const std::exception_ptr& failure) const {
   throw Error(static_cast<ExitCode>(worst), "");
 }
 
+int cores_of_rank(int affine, int online, Quotas quotas, int ranks_on_node) {
+  const int part = affine < online ? affine : std::max(1, affine / ranks_on_node);
+  quotas.cores /= ranks_on_node;  // ranks of a node stand in one container
+  return usable_cores(part, quotas);
+}
+
 int Ranks::cores() const {
-  const int usable = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const bool bound = usable < static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return bound ? usable : std::max(1, usable / ranks_on_node_);
+  const int affine = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return cores_of_rank(affine, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), own_quotas(), ranks_on_node_);
 }
 
 }  // namespace pandora

@@ -5,12 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "host/ground/base/quotas.hpp"
+
 namespace pandora {
+
+/// Whether an MPI launcher started this process. Its standard output may then look like a terminal and be a file.
+bool launched_by_mpi();
 
 class Ranks {
  public:
-  /// Initialises MPI if the process was started by an MPI launcher. Throws Error (device) if it was and this build has
-  /// no MPI: the processes would overwrite each other. Processes that MPI was initialised in meet once more when they
+  /// Initialises MPI if an MPI launcher started the process as one of several. Throws Error (device) if it did and this
+  /// build has no MPI, for the processes would overwrite each other; and if an earlier process of the rank did it. Processes that MPI was initialised in meet once more when they
   /// exit.
   Ranks();
   Ranks(const Ranks&) = delete;
@@ -31,12 +36,15 @@ class Ranks {
   /// and the others throw an Error without a message, so that the user is told once.
   void agree(const std::exception_ptr& failure) const;
 
-  /// Cores for this process: all that it may use, or its part of them where ranks share a node unbound.
+  /// Cores for this process: all that it may use (usable_cores()), or its part of them where ranks share a node unbound.
   int cores() const;
 
  private:
   int rank_ = 0, size_ = 1, rank_on_node_ = 0, ranks_on_node_ = 1;
 };
+
+/// Ranks::cores() of a node with `online` cores, of which the process may run on `affine`.
+int cores_of_rank(int affine, int online, Quotas quotas, int ranks_on_node);
 
 /// Whether this build has MPI: "Open MPI 4.1.4" or why not.
 std::string mpi_text();

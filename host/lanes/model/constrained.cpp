@@ -1,5 +1,7 @@
 #include "host/lanes/model/constrained.hpp"
 
+#include <algorithm>
+
 #include "host/lanes/model/drift.hpp"
 #include "kernels/rules/tally.hpp"
 
@@ -54,6 +56,22 @@ ConstrainedOracle constrained_oracle(const Instance& instance, const Tape& tape,
     }
   }
   return out;
+}
+
+double least_spending(const ReplicationRequest& request) {
+  constexpr int kPeriods = 200, kSamples = 20000;
+  const Instance instance =
+      draw_instance(request.dimensions, request.environment, request.regime, request.replication, request.seed);
+  const Tape tape = draw_tape(instance, 0, std::min(request.periods, kPeriods));
+  OracleOptions options = request.oracle;
+  options.samples = std::min(options.samples, kSamples);
+  const IndexInputs inputs = moving_inputs(instance, draw_shock_sample(instance, options.samples), tape, options);
+  double sum = 0.0;
+  for (int t = 0; t < tape.online_rows; ++t) {
+    const auto expected = inputs.cost.begin() + static_cast<std::ptrdiff_t>(tape.at(tape.online_row(t), 0));
+    sum += *std::min_element(expected, expected + tape.boxes());
+  }
+  return sum / tape.online_rows;
 }
 
 }  // namespace pandora

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/rules/pacing.hpp"
-#include "pandora/replication.hpp"
+#include "pandora/environment.hpp"
 
 namespace pandora {
 
@@ -19,5 +19,9 @@ struct ConstrainedOracle {
 /// c + lambda of a budget of queries and (1 + lambda) c of one of costs. If none up to 1000 does, that one.
 ConstrainedOracle constrained_oracle(const Instance& instance, const Tape& tape, const Pacing& budget,
                                      const OracleOptions& options);
+
+/// What costs are at the least, per period, in the replication's first periods: those of the box that is expected to cost
+/// least, for one must be opened in every period. Some milliseconds; the paper's model, whose parameters stay.
+double least_spending(const ReplicationRequest& request);
 
 }  // namespace pandora

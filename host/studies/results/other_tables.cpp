@@ -130,7 +130,7 @@ Table trace_table(const SettingSummary& summary) {
   if (told)
     table.notes.push_back(fmt::format("† told the quality, which the evaluator ({}) does not show: a yardstick.",
                                       trace_keys(environment)->evaluator));
-  add_benchmark_notes(summary.summary, study.budget, table.notes);
+  add_notes_on_rows({&summary, 1}, table.notes);
   return table;
 }
 

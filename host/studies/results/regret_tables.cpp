@@ -49,9 +49,10 @@ struct Least {
   }
 };
 
-// What decides the costs of an environment.
-std::string costs_text(const OracleRow& oracle) {
-  return std::isnan(oracle.u) ? "linear indices" : fmt::format("u = {:g}", oracle.u);
+// What decides the costs of an environment, between `open` and `close`; nothing where its own code does.
+std::string costs_text(const OracleRow& oracle, const char* open, const char* close) {
+  if (std::isnan(oracle.u) && !oracle.linear_indices) return "";
+  return open + (oracle.linear_indices ? "linear indices" : fmt::format("u = {:g}", oracle.u)) + close;
 }
 
 std::string panel_heading(const OracleRow& oracle, int replications, std::size_t number, TableLayout layout) {
@@ -64,11 +65,11 @@ std::string panel_heading(const OracleRow& oracle, int replications, std::size_t
   const std::string boxes =
       entry(oracle.boxes_queried, oracle.published ? &oracle.published->boxes_queried : nullptr, false);
   if (layout == TableLayout::paper)
-    return fmt::format("{}{}: {}; oracle utility × 10³: {}; {} boxes queried",
+    return fmt::format("{}{}: {}oracle utility × 10³: {}; {} boxes queried",
                        number < std::size(kNumbers) ? fmt::format("({}) ", kNumbers[number]) : "",
-                       environment_title(oracle.environment), costs_text(oracle), utility, boxes);
-  return fmt::format("{} ({}): oracle utility x 1000 {}; {} boxes queried", oracle.environment, costs_text(oracle),
-                     utility, boxes);
+                       environment_title(oracle.environment), costs_text(oracle, "", "; "), utility, boxes);
+  return fmt::format("{}{}: oracle utility x 1000 {}; {} boxes queried", oracle.environment,
+                     costs_text(oracle, " (", ")"), utility, boxes);
 }
 
 std::string replications_text(const Summary& summary, const Study& study) {
@@ -82,23 +83,24 @@ std::string replications_text(const Summary& summary, const Study& study) {
                        : fmt::format("the {} to {} of {} replications that are there", least, most, study.replications);
 }
 
-std::vector<std::string> regret_notes(const Study& study, const Summary& summary, bool compared) {
+std::vector<std::string> regret_notes(std::span<const SettingSummary> settings, bool compared) {
   std::vector<std::string> notes;
-  if (std::ranges::any_of(study.T0, [](int T0) { return T0 > 0; }))
+  if (std::ranges::any_of(settings[0].setting.study.T0, [](int T0) { return T0 > 0; }))
     notes.push_back("The T0 calibration periods come before the horizon; the regret does not count them.");
   int failed = 0, marked = 0, missed = 0;
   double unsolved = 0.0;
-  for (const SummaryRow& row : summary.rows) {
-    unsolved += row.unsolved_refits;
-    failed += row.failed;
-    marked += row.inside_joint_95 ? 1 : 0;
-    missed += row.inside_joint_95 && !*row.inside_joint_95 ? 1 : 0;
-  }
+  for (const SettingSummary& s : settings)
+    for (const SummaryRow& row : s.summary.rows) {
+      unsolved += row.unsolved_refits;
+      failed += row.failed;
+      marked += row.inside_joint_95 ? 1 : 0;
+      missed += row.inside_joint_95 && !*row.inside_joint_95 ? 1 : 0;
+    }
   if (failed > 0)
     notes.push_back(fmt::format("Failed lanes are left out, {} over all rows; see failures.csv.", failed));
   if (unsolved > 0.0)
     notes.push_back(fmt::format("Joint refits that estimation.joint_steps ended: {:g} over all rows.", unsolved));
-  add_benchmark_notes(summary, study.budget, notes);
+  add_notes_on_rows(settings, notes);
   if (!compared) return notes;
   if (marked > 0)
     notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.{}",
@@ -165,7 +167,7 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       table.rows.push_back(std::move(row));
     }
   }
-  table.notes = regret_notes(study, summary, compared);
+  table.notes = regret_notes(std::vector<SettingSummary>{{{{}, study}, summary}}, compared);
   if (titles.size() > 1)
     table.notes.push_back(
         "Bold: the least of a column, among policies that know the reward function and among those that do not.");
@@ -215,8 +217,9 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
   };
   Summary all;
   EdgeNote edges;
+  std::vector<SettingSummary> of_cell;
   for (const SettingSummary& s : settings) {
-    Summary own;
+    Summary& own = of_cell.emplace_back(SettingSummary{s.setting, {}}).summary;
     std::ranges::copy_if(s.summary.rows, std::back_inserter(own.rows), is_of_cell);
     edges.see(own);
     all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
@@ -252,7 +255,7 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
       }
       table.rows.push_back(std::move(row));
     }
-  table.notes = regret_notes(first, all, false);
+  table.notes = regret_notes(of_cell, false);
   table.notes.push_back("Oracle utility (x 1000) and boxes queried per period are the oracle's.");
   edges.add_to(table.notes);
   return table;

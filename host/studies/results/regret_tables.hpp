@@ -72,11 +72,15 @@ std::string environment_title(const std::string& name);
 /// replications are few; else empty. Yardsticks, which know what no policy can, do not count.
 std::string benchmark_note(std::span<const SummaryRow> rows);
 
-/// How many of these rows spent more than the study's budget; empty where it has none. Yardsticks do not count.
-std::string budget_note(std::span<const SummaryRow> rows, const Pacing& budget);
+/// How many of these rows spent more than the budget, one for each row; empty where none has one. Yardsticks do not count.
+std::string budget_note(std::span<const SummaryRow> rows, std::span<const Pacing> budgets);
 
-/// Adds both of the rows that a study's tables show: those with the best hyperparameters.
-void add_benchmark_notes(const Summary& summary, const Pacing& budget, std::vector<std::string>& notes);
+/// In table_notes.cpp: adds both of the rows that tables of these settings show, those with the best hyperparameters; and
+/// what the tables show where utilities are negative, T_0 exceeds the horizon, or there is one box or one replication.
+void add_notes_on_rows(std::span<const SettingSummary> settings, std::vector<std::string>& notes);
+
+/// Whether a row is that of a policy that could be run: neither a yardstick nor told what an evaluator does not show.
+bool competes(const SummaryRow& row);
 
 class EdgeNote {
  public:

@@ -12,6 +12,7 @@
 
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
+#include "pandora/environment.hpp"
 #include "published_data.hpp"
 
 namespace pandora {
@@ -286,8 +287,9 @@ Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitRe
       const auto mean = [&units](auto&& sum) {
         return over_replications(units, 0, [&](const LaneTally& t, const LaneTally&) { return per_period(sum(t), t); });
       };
-      const bool linear = unit.environment.indices == Indices::linear;
-      OracleRow row{regime, environment, linear ? std::nan("") : unit.environment.cost_level, {}, {}, {}};
+      const bool linear = unit.environment.indices == Indices::linear,
+                 drawn = linear || static_cast<bool>(find_drawer(environment));
+      OracleRow row{regime, environment, drawn ? std::nan("") : unit.environment.cost_level, {}, {}, {}, linear};
       row.utility_x1000 = scaled(mean([](const LaneTally& t) { return t.utility; }), 1000.0);
       row.boxes_queried = mean([](const LaneTally& t) { return t.queries(); });
       if (known) row.published = published_oracle(regime, environment);

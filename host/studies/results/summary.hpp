@@ -135,9 +135,10 @@ inline constexpr std::size_t kStatisticsBefore = 6;
 
 struct OracleRow {
   std::string regime, environment;
-  double u = 0.0;
+  double u = 0.0;  ///< NaN where it decides no costs: indices are drawn, or the environment is code
   Estimate utility_x1000, boxes_queried;
   std::optional<PublishedOracle> published;
+  bool linear_indices = false;
 };
 
 struct OrderRow {

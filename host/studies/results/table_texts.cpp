@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <set>
 
 #include "host/ground/base/printable.hpp"
 #include "host/ground/statistics/statistics.hpp"
@@ -59,16 +59,16 @@ std::vector<std::string> rewards_of(const Policy& policy) {
   return out;
 }
 
-bool competes(const SummaryRow& row) {
-  const Policy* const policy = find_policy(row.policy);
-  return !row.told && (policy == nullptr || policy->group != PolicyGroup::yardstick);
-}
-
 bool beats_the_benchmark(const SummaryRow& row) {
   return row.regret.mean + row.regret.half_width_95 < 0.0;
 }
 
 }  // namespace
+
+bool competes(const SummaryRow& row) {
+  const Policy* const policy = find_policy(row.policy);
+  return !row.told && (policy == nullptr || policy->group != PolicyGroup::yardstick);
+}
 
 std::vector<PolicyTitle> policy_titles(const Summary& summary) {
   std::vector<PolicyTitle> titles;
@@ -110,33 +110,31 @@ std::string benchmark_note(std::span<const SummaryRow> rows) {
       plus_minus(least->regret));
 }
 
-std::string budget_note(std::span<const SummaryRow> rows, const Pacing& budget) {
-  if (budget.of == Pacing::Of::nothing) return "";
-  const bool boxes = budget.of == Pacing::Of::queries;
-  const auto spent = [&](const SummaryRow& row) {
-    return boxes ? row.queries : Estimate{row.cost.mean / 1000.0, row.cost.half_width_95 / 1000.0};
+std::string budget_note(std::span<const SummaryRow> rows, std::span<const Pacing> budgets) {
+  const auto spent = [&](std::size_t k) {
+    const SummaryRow& row = rows[k];
+    return budgets[k].of == Pacing::Of::queries ? row.queries
+                                                : Estimate{row.cost.mean / 1000.0, row.cost.half_width_95 / 1000.0};
   };
-  const SummaryRow* most = nullptr;
-  std::size_t over = 0, all = 0;
-  for (const SummaryRow& row : rows) {
-    if (!competes(row)) continue;
+  const auto excess = [&](std::size_t k) { return spent(k).mean - budgets[k].budget; };
+  std::size_t over = 0, all = 0, most = rows.size();
+  std::set<double> different;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (!competes(rows[k]) || budgets[k].of == Pacing::Of::nothing) continue;
     ++all;
-    over += spent(row).mean - spent(row).half_width_95 > budget.budget ? 1 : 0;
-    if (most == nullptr || spent(row).mean > spent(*most).mean) most = &row;
+    different.insert(budgets[k].budget);
+    over += excess(k) - spent(k).half_width_95 > 0.0 ? 1 : 0;
+    if (most == rows.size() || excess(k) > excess(most)) most = k;
   }
-  if (most == nullptr) return "";
+  if (all == 0) return "";
+  const bool several = different.size() > 1;
   return fmt::format(
-      "Budget of {:g} {} per period: {} of {} rows {} more, beyond the 95% interval (most: {} in {}/{}, "
-      "{:.4f}±{:.4f}).",
-      budget.budget, boxes ? "boxes" : "of costs", over, all, over == 1 ? "spends" : "spend", most->policy,
-      most->environment, most->regime, spent(*most).mean, spent(*most).half_width_95);
-}
-
-void add_benchmark_notes(const Summary& summary, const Pacing& budget, std::vector<std::string>& notes) {
-  std::vector<SummaryRow> best;
-  std::ranges::copy_if(summary.rows, std::back_inserter(best), &SummaryRow::best);
-  for (std::string& note : std::array{benchmark_note(best), budget_note(best, budget)})
-    if (!note.empty()) notes.push_back(std::move(note));
+      "Budget{} of {:g} {} per period: {} of {} rows {} more{}, beyond the 95% interval (most{}: {} in {}/{}, "
+      "{:.4f}±{:.4f}{}).",
+      several ? "s" : "", fmt::join(different, ", "), budgets[most].of == Pacing::Of::queries ? "boxes" : "of costs",
+      over, all, over == 1 ? "spends" : "spend", several ? " than their own" : "", several ? " beyond it" : "",
+      rows[most].policy, rows[most].environment, rows[most].regime, spent(most).mean, spent(most).half_width_95,
+      several ? fmt::format(" of {:g}", budgets[most].budget) : "");
 }
 
 void EdgeNote::see(const std::string& title, const std::string& chosen, const std::vector<std::string>& tried) {

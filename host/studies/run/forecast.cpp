@@ -1,160 +1,59 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
-#include <iterator>
+#include <thread>
 
+#include "host/ground/base/quotas.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/run_study.hpp"
+#include "host/studies/run/trial.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {
 
-// Sizes of a probe at the most: what a plan takes must not grow with the study, which is scaled up from them.
-constexpr int kProbePeriods = 3000, kProbeContext = 200, kProbeContexts = 100000, kProbeSamples = 1000000,
-              kProbeNodes = 101, kProbeT0 = 10000, kProbeT0Values = 3;
-constexpr std::size_t kProbeLanes = 64, kProbeSettings = 12;
+// What all trials of a plan take together, at the least that of each, and how many settings have one.
+constexpr double kTrialSeconds = 2.0, kLeastTrialSeconds = 0.4;
+constexpr std::size_t kTrials = 12;
 
 constexpr double kGibibyte = 1u << 30;
-
-// Seconds that one unit of a sweep takes on a thread.
-struct UnitTime {
-  double seconds = 0.0;
-  bool rough = false;
-};
-
-double seconds_of(const Study& study, const Plan& plan) {
-  SweepOptions options;
-  options.threads = 1;
-  const auto start = std::chrono::steady_clock::now();
-  run_sweep(study, plan, options);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// The least, the greatest and the middle of the values of T_0 that a probe can take.
-std::vector<int> probed_T0(const Study& study) {
-  std::vector<int> all = study.T0;
-  std::erase_if(all, [](int T0) { return T0 > kProbeT0; });
-  if (all.empty()) return {kProbeT0};
-  std::ranges::sort(all);
-  if (all.size() <= kProbeT0Values) return all;
-  return {all.front(), all[all.size() / 2], all.back()};
-}
-
-// Periods that lanes play: their calibrations, and the horizon of each.
-double periods_of(const PlannedLane* lanes, std::size_t count, int periods) {
-  double sum = static_cast<double>(count) * periods;
-  for (std::size_t k = 0; k < count; ++k) sum += lanes[k].T0;
-  return sum;
-}
-
-// Lanes of the plan whose time grows with this power of the context, few enough and at values of T_0 that a probe
-// takes.
-struct ProbedLanes {
-  std::vector<PlannedLane> lanes;
-  double periods = 0.0;  // of all lanes that these stand for
-};
-
-ProbedLanes probed_lanes(const PlannedSweep& sweep, const std::vector<LaneGroup>& groups, const std::vector<int>& T0,
-                         const std::function<bool(int)>& power) {
-  const Plan& plan = sweep.plan;
-  ProbedLanes out;
-  std::vector<PlannedLane> found;
-  for (const LaneGroup& group : groups) {
-    if (!power(group.power_of_context())) continue;
-    out.periods += periods_of(&plan.lanes[group.first], group.count, sweep.study.periods);
-    const auto first = plan.lanes.begin() + static_cast<std::ptrdiff_t>(group.first),
-               last = first + static_cast<std::ptrdiff_t>(group.count);
-    const std::size_t before = found.size();
-    std::copy_if(first, last, std::back_inserter(found), [&T0](const PlannedLane& lane) {
-      return !lane.policy->uses_calibration || std::ranges::find(T0, lane.T0) != T0.end();
-    });
-    if (found.size() > before) continue;
-    found.push_back(*first);
-    found.back().T0 = T0.back();
-  }
-  const std::size_t step = std::max<std::size_t>(1, (found.size() + kProbeLanes - 1) / kProbeLanes);
-  for (std::size_t k = 0; k < found.size(); k += step) out.lanes.push_back(std::move(found[k]));
-  return out;
-}
-
-UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& groups) {
-  const Study& study = sweep.study;
-  Study probe = study;
-  probe.replications = 1;
-  probe.periods = std::min(study.periods, kProbePeriods);
-  probe.instances = false;
-  const auto limit = [](int& value, int most) {
-    const double factor = static_cast<double>(std::max(value, 1)) / most;
-    value = std::min(value, most);
-    return std::max(factor, 1.0);
-  };
-  // A table of outcomes decides its contexts itself.
-  const bool of_table = sweep.plan.units[0].environment.trace != nullptr;
-  const std::vector<int> T0 = probed_T0(study);
-  const double longer = (static_cast<double>(sweep.plan.calibration_periods) + study.periods) /
-                        (static_cast<double>(T0.back()) + probe.periods),
-               wider = of_table ? 1.0 : limit(probe.dimensions.context, kProbeContext);
-  const double more =
-      std::max({wider, limit(probe.order_contexts, kProbeContexts), limit(probe.oracle.samples, kProbeSamples),
-                limit(probe.oracle.grid.shift, kProbeNodes) * limit(probe.oracle.grid.scale, kProbeNodes) *
-                    limit(probe.oracle.grid.cost, kProbeNodes)});
-  Plan plan;
-  plan.estimation = sweep.plan.estimation;
-  plan.units.push_back(sweep.plan.units[0]);
-  UnitTime out;
-  if (study.order || !study.regret) {
-    Study order = probe;
-    order.regret = false;
-    out.seconds += more * seconds_of(order, plan);
-  }
-  out.rough = more > 1.0;
-  if (!study.regret) return out;
-  probe.order = false;
-  plan.calibration_periods = T0.back();
-  plan.lanes = {sweep.setting->plan.lanes[0]};  // the oracle
-  const double alone = seconds_of(probe, plan);
-  out.seconds += alone * std::max(more, wider * longer);
-  // Where nothing is scaled by the context, one probe serves all lanes.
-  for (const int power : wider > 1.0 ? std::vector<int>{1, 2, 3, 4} : std::vector<int>{1}) {
-    const ProbedLanes lanes = probed_lanes(sweep, groups, T0, [&](int p) { return wider == 1.0 || p == power; });
-    if (lanes.lanes.empty()) continue;
-    plan.lanes.resize(1);
-    plan.lanes.insert(plan.lanes.end(), lanes.lanes.begin(), lanes.lanes.end());
-    out.seconds += std::max(seconds_of(probe, plan) - alone, 0.0) * std::pow(wider, power) * lanes.periods /
-                   periods_of(lanes.lanes.data(), lanes.lanes.size(), probe.periods);
-  }
-  out.rough = out.rough || wider > 1.0 || T0.size() < study.T0.size();
-  return out;
-}
 
 // What two settings' units take, against each other, as far as sizes tell.
 double size_of_unit(const PlannedSweep& sweep) {
   const double m = sweep.study.dimensions.index_size();
-  return (sweep.study.periods + periods_of(sweep.plan.lanes.data(), sweep.plan.lanes.size(), sweep.study.periods)) * m *
-         m;
+  double periods = sweep.study.periods;
+  for (const PlannedLane& lane : sweep.plan.lanes) periods += static_cast<double>(lane.T0) + sweep.study.periods;
+  return periods * m * m;
 }
 
+// Trials of some settings, from the first to the last, stand for those near them.
 void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::vector<LaneGroup>>& groups, int threads,
               Forecast& f) {
-  // Probes of some settings, from the first to the last, stand for those near them.
-  const std::size_t n = sweeps.size(), probes = std::min(n, kProbeSettings);
+  const double cores = cores_for(threads, static_cast<int>(std::thread::hardware_concurrency()), own_quotas());
+  const std::size_t n = sweeps.size(), trials = std::min(n, kTrials);
   std::vector<UnitTime> times;
-  std::vector<std::size_t> probed;
-  for (std::size_t k = 0; k < probes; ++k) {
-    probed.push_back(probes == 1 ? 0 : k * (n - 1) / (probes - 1));
-    times.push_back(time_of_unit(sweeps[probed[k]], groups[probed[k]]));
+  std::vector<std::size_t> tried;
+  for (std::size_t k = 0; k < trials; ++k) {
+    tried.push_back(trials == 1 ? 0 : k * (n - 1) / (trials - 1));
+    times.push_back(time_of_unit(sweeps[tried[k]], groups[tried[k]], threads,
+                                 std::max(kTrialSeconds / static_cast<double>(trials), kLeastTrialSeconds), f.trial));
   }
   for (std::size_t s = 0, near = 0; s < n; ++s) {
-    while (near + 1 < probes && probed[near + 1] <= s) ++near;
-    const double scale = probed[near] == s ? 1.0 : size_of_unit(sweeps[s]) / size_of_unit(sweeps[probed[near]]);
-    const double units = static_cast<double>(sweeps[s].plan.units.size());
-    f.seconds += scale * times[near].seconds * units / std::min<double>(threads, units);
-    f.rough = f.rough || times[near].rough || probed[near] != s;
+    while (near + 1 < trials && tried[near + 1] <= s) ++near;
+    UnitTime time = times[near];
+    if (tried[near] != s) {
+      const double scale = size_of_unit(sweeps[s]) / size_of_unit(sweeps[tried[near]]);
+      time.preparing *= scale;
+      time.playing *= scale;
+      f.rough = true;
+    }
+    const std::size_t units = sweeps[s].plan.units.size();
+    f.seconds += wall_seconds(time, units, threads, cores);
+    f.processor_seconds += static_cast<double>(units) * (time.preparing + time.playing + time.storing);
+    f.rough = f.rough || time.rough;
   }
 }
 
@@ -206,6 +105,9 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
   std::size_t longest = 0;
   for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
   const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;
+  const double seconds =
+      parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size());
+  const auto decimals = [](double value) { return value < 10.0 ? 1 : 0; };
   return fmt::format(
       "settings          {}\n"
       "units             {} replications over all environments and regimes\n"
@@ -213,11 +115,12 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
       "policy-periods    {:.3g}\n"
       "memory            {:.2f} GiB per process at the most{}\n"
       "parts             {} of up to {} replications; {} processes do up to {} each\n"
-      "estimated time    {:.0f} s on a CPU, {} threads in each of {} processes ({}{}); probed here, at the present load\n",
+      "estimated time    {:.{}f} s on a CPU, {} threads in each of {} processes ({}{}); {:.{}f} s of processor time\n"
+      "measured          {} lanes of {} replications here, for up to {} periods each, in {:.1f} s\n",
       settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / kGibibyte, too_much,
-      parts.size(), longest, processes, most,
-      parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads,
-      processes, settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "");
+      parts.size(), longest, processes, most, seconds, decimals(seconds), threads, processes,
+      settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "", all.processor_seconds,
+      decimals(all.processor_seconds), all.trial.lanes, all.trial.units, all.trial.periods, all.trial.seconds);
 }
 
 namespace {

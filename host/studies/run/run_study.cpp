@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "host/ground/base/printable.hpp"
+#include "host/ground/files/hdf5_file.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
@@ -67,6 +68,9 @@ class StudyRun {
       parts_ = make_parts(settings_);
       identity_ = identity_for(config_, settings_, options_.backend);
       protect_study(options_, config_);
+      if (settings_[0].setting.study.hdf5) start_hdf5();
+      if (const std::string note = unkept_budgets(settings_); first() && options_.note && !note.empty())
+        options_.note(note);
       if (!options_.oracle_cache.empty())
         cache_ = std::make_unique<OracleCache>(options_.oracle_cache, cpu_numerics(), damage_.note());
     }));

@@ -68,6 +68,9 @@ void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings
 
 // What a study will need, before it runs:
 
+/// In unkept_budgets.cpp: which budgets of cost nothing can keep, by estimates from a few replications; empty if none is so.
+std::string unkept_budgets(const std::vector<PlannedSetting>& settings);
+
 /// A sweep that is to be run for a setting: all of it, or what a folder lacks.
 struct PlannedSweep {
   const PlannedSetting* setting;
@@ -78,16 +81,24 @@ struct PlannedSweep {
 /// One for each setting.
 std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settings);
 
+/// What a trial has played, for people.
+struct TrialSize {
+  std::size_t lanes = 0, units = 0;
+  int periods = 0;       ///< the longest horizon
+  double seconds = 0.0;  ///< wall time
+};
+
 struct Forecast {
   std::size_t units = 0, lanes = 0;  ///< replications over all (environment, regime); lanes over all units
   double policy_periods = 0.0;
   std::uint64_t bytes = 0;  ///< peak of a process on the CPU: of a sweep with the results of a part that is not
                             ///< complete yet, or of tables and results.h5 while they are made
-  double seconds = 0.0;     ///< wall time, calibrations too, extrapolated from probes of a few thousand periods
-  bool rough = false;       ///< the probes were smaller than the study in other ways, too
+  double seconds = 0.0, processor_seconds = 0.0;  ///< calibrations too; wall time is that of one process alone here
+  bool rough = false;                             ///< the trial was smaller than the study in more than its horizon
+  TrialSize trial;
 };
 
-/// Runs probes: a few seconds, however large the study is and however many settings it has.
+/// Runs a trial (trial.hpp): a few seconds, however large the study is and however many settings it has.
 Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps, int threads);
 
 /// The forecast with how `processes` (shards and ranks) share the parts that are to be done.

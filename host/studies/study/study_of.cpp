@@ -82,6 +82,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     return at == values.end() ? nullptr : &at->second;
   };
   Environment environment = known != nullptr ? *known : Environment{};
+  if (known == nullptr && foreign) environment.cost_level = std::nan("");  // where the study does not say it
   environment.name = name;
   if (find("table") != nullptr) return table_of(name, find, environments);
   const StudyValue* const indices = find("indices");

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "host/ground/base/quotas.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/draw_instance.hpp"
@@ -20,7 +21,7 @@ namespace pandora {
 namespace {
 
 int threads_of(const SweepOptions& options) {
-  return options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return options.threads > 0 ? options.threads : usable_cores();
 }
 
 // Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more

@@ -168,6 +168,28 @@ TEST_F(WantOfMemory, InHdf5LosesNothing) {
   spread_over_hdf5(12, 1);
 }
 
+// Less and less room for everything, from the loader (127) over HDF5's start to the replications.
+TEST_F(WantOfMemory, UnderALimitOfAddressesIsToldAsSuch) {
+  int told = 0;
+  for (int mebibytes = 40; mebibytes <= 160; mebibytes += 5) {
+    SCOPED_TRACE(mebibytes);
+    const int status =
+        std::system(("cd '" + work().string() + "' && ulimit -v " + std::to_string(1024 * mebibytes) + " && exec " +
+                     PANDORA_PROGRAM + " run s.toml --quiet --backend cpu --threads 1 --out " +
+                     "v --force --set output.hdf5=true >/dev/null 2>limited.err")
+                        .c_str());
+    const int code = WEXITSTATUS(status);
+    const std::string error = read_file(work() / "limited.err");
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_TRUE(code == 0 || code == 4 || code == 127) << code << " " << error;
+    if (code != 4) continue;
+    ++told;
+    EXPECT_THAT(error, testing::HasSubstr("memory"));
+    EXPECT_THAT(error, testing::Not(testing::HasSubstr("defect")));
+  }
+  EXPECT_GT(told, 0);
+}
+
 TEST_F(WantOfMemory, AnywhereInOtherCommandsIsToldAsSuch) {
   spread_over_all(7);
 }

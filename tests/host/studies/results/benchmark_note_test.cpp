@@ -46,14 +46,32 @@ TEST(BudgetNote, CountsRowsThatSpendMoreBeyondTheirInterval) {
   rows[1].queries = {1.4, 0.1};
   rows[2].queries = {3.0, 0.0};
   for (SummaryRow& row : rows) row.cost = {1000.0 * row.queries.mean / 10.0, 1000.0 * row.queries.half_width_95 / 10.0};
-  EXPECT_EQ(budget_note(rows, {}), "");
-  EXPECT_EQ(budget_note(rows, {Pacing::Of::queries, 1.2}),
+  const auto note = [&rows](const Pacing& budget) {
+    return budget_note(rows, std::vector<Pacing>(rows.size(), budget));
+  };
+  EXPECT_EQ(note({}), "");
+  EXPECT_EQ(note({Pacing::Of::queries, 1.2}),
             "Budget of 1.2 boxes per period: 1 of 2 rows spends more, beyond the 95% interval (most: liu in uniform/A, "
             "1.4000±0.1000).");
   EXPECT_THAT(
-      budget_note(rows, {Pacing::Of::costs, 0.15}),
+      note({Pacing::Of::costs, 0.15}),
       HasSubstr("Budget of 0.15 of costs per period: 0 of 2 rows spend more, beyond the 95% interval (most: liu "
                 "in uniform/A, 0.1400±0.0100)"));
+}
+
+// Rows of settings with budgets of their own: 1.21 boxes are more than 1.2 and less than 3, and without a budget nothing
+// is too much.
+TEST(BudgetNote, IsOfEachRowsOwnBudget) {
+  std::vector<SummaryRow> rows(4, row_of("dow", 3.0, 1.0));
+  for (SummaryRow& row : rows) row.queries = {1.21, 0.001};
+  rows[2].queries = {1.6, 0.01};
+  rows[3].queries = {5.0, 0.01};
+  const std::vector<Pacing> budgets = {
+      {Pacing::Of::queries, 3.0}, {Pacing::Of::queries, 1.2}, {Pacing::Of::queries, 1.5}, {}};
+  EXPECT_EQ(budget_note(rows, budgets),
+            "Budgets of 1.2, 1.5, 3 boxes per period: 2 of 3 rows spend more than their own, beyond the 95% interval "
+            "(most beyond it: dow in uniform/A, 1.6000±0.0100 of 1.5).");
+  EXPECT_EQ(budget_note(rows, std::vector<Pacing>(4)), "");
 }
 
 TEST(BenchmarkNote, IsNotOfYardsticks) {

@@ -89,7 +89,7 @@ TEST_F(RunStudyShards, MergeRefusesWhatDoesNotBelongTogether) {
 TEST_F(RunStudyShards, TheBatchScriptRunsTheShardsOfAnArray) {
   run_reference();
   fs::create_directory(work() / "bin");
-  std::ofstream(work() / "bin" / "srun") << "#!/bin/sh\nexec \"$@\"\n";
+  std::ofstream(work() / "bin" / "srun") << "#!/bin/sh\necho \"$1\" >srun.first\nshift\nexec \"$@\"\n";
   fs::permissions(work() / "bin" / "srun", fs::perms::owner_all);
   for (const int task : {0, 1}) {
     const std::string command =
@@ -99,6 +99,7 @@ TEST_F(RunStudyShards, TheBatchScriptRunsTheShardsOfAnArray) {
     for (int again = 0; again < 2; ++again)  // submitted again it goes on
       ASSERT_EQ(std::system(command.c_str()), 0) << test::read_file(work() / "script.out");
   }
+  EXPECT_EQ(test::read_file(work() / "srun.first"), "--cpus-per-task=1\n");  // which Slurm no longer passes on itself
   ASSERT_EQ(run({"merge", "shards/0", "shards/1", "--quiet", "--out", "all"}).exit_code, 0);
   expect_same(work() / "all", work() / "reference");
 }
@@ -152,6 +153,30 @@ TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
   }
   // Failed lanes of any rank are the run's.
   EXPECT_EQ(mpirun("-n 2 " + ranks_of("failed") + " --regime A --set hyperparameters.c_rho=[1e300]"), 1);
+}
+
+// As a driver or a loop of --resume makes them.
+TEST_F(RunStudyShards, CommandsThatFollowEachOtherInARankRunWhereItIsAlone) {
+  write_study_of_ranks();
+  const auto both = [this](const std::string& ranks) {
+    return mpirun("-n " + ranks + " sh -c '" + ranks_of("first" + ranks) + " && " + ranks_of("second" + ranks) + "'");
+  };
+  EXPECT_EQ(both("1"), 0) << mpi_errors();
+  expect_same(work() / "first1", work() / "second1");
+  EXPECT_EQ(both("2"), 4) << mpi_errors();
+  EXPECT_TRUE(fs::exists(work() / "first2" / "summary.csv"));
+  EXPECT_FALSE(fs::exists(work() / "second2"));
+  const std::string told = mpi_errors(), line = "pandora: MPI can be started once in a rank";
+  EXPECT_THAT(told, HasSubstr(line + ", and an earlier command of this rank has started it; give each command"));
+  EXPECT_EQ(told.find(line), told.rfind(line)) << told;
+  EXPECT_THAT(told, Not(HasSubstr("orte_init")));
+}
+
+// The launcher gives ranks a terminal and writes what they say there to a file.
+TEST_F(RunStudyShards, RanksWriteNoCodesOfTerminals) {
+  write_study_of_ranks();
+  ASSERT_EQ(mpirun("-n 1 sh -c 'test -t 1 && exec " + ranks_of("bold") + " --regime A'"), 0) << mpi_errors();
+  EXPECT_THAT(test::read_file(work() / "mpi.out"), AllOf(HasSubstr("Regime A"), Not(HasSubstr("\033"))));
 }
 
 TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {

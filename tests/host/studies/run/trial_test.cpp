@@ -1,0 +1,66 @@
+// The arithmetic of a plan's time: horizons, threads, counts. What was measured is made up; no test here reads a clock.
+#include "host/studies/run/trial.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace pandora {
+namespace {
+
+std::vector<TrialPoint> points(const std::vector<double>& horizons, double fixed, double rate, double power) {
+  std::vector<TrialPoint> out;
+  for (const double T : horizons) out.push_back({T, fixed + rate * std::pow(T, power)});
+  return out;
+}
+
+TEST(Extrapolated, FollowsThePowerThatThreePointsTell) {
+  for (const double power : {0.8, 1.0, 1.5, 2.0, 2.5})
+    EXPECT_NEAR(
+        extrapolated(points({1, 250, 1000, 4000}, 0.3, 1e-4, power), 100000) / (0.3 + 1e-4 * std::pow(100000.0, power)),
+        1.0, 0.02)
+        << power;
+}
+
+TEST(Extrapolated, IsALineThroughTwoPointsAndProportionalToOne) {
+  EXPECT_NEAR(extrapolated(points({1, 250}, 0.3, 1e-3, 1.0), 3000), 3.3, 1e-9);
+  EXPECT_EQ(extrapolated(points({500}, 0.0, 1e-3, 1.0), 2000), 2.0);
+}
+
+TEST(Extrapolated, IsWhatWasMeasuredWhereNothingIsLeft) {
+  EXPECT_EQ(extrapolated(points({1, 40}, 0.3, 1e-3, 1.0), 40), 0.3 + 0.04);
+  EXPECT_EQ(extrapolated(points({1}, 0.3, 1e-3, 1.0), 1), 0.301);
+}
+
+// A clock that is coarse or disturbed gives growth that is none: then no time is added, and never a negative one.
+TEST(Extrapolated, NeverFalls) {
+  EXPECT_EQ(extrapolated(std::vector<TrialPoint>{{1, 0.5}, {250, 0.4}}, 30000), 0.4);
+  EXPECT_EQ(extrapolated(std::vector<TrialPoint>{{1, 0.1}, {250, 0.5}, {1000, 0.4}}, 30000), 0.4);
+  EXPECT_NEAR(extrapolated(std::vector<TrialPoint>{{1, 0.4}, {250, 0.4}, {1000, 0.475}}, 2000), 0.575, 1e-9);  // a line
+}
+
+TEST(WallSeconds, SharesUnitsAndChunksOverThreads) {
+  UnitTime unit;
+  unit.preparing = 1.0;
+  unit.playing = 6.0;
+  unit.chunks = 3;
+  EXPECT_EQ(wall_seconds(unit, 10, 1, 1.0), 70.0);
+  EXPECT_EQ(wall_seconds(unit, 10, 2, 2.0), 35.0);
+  EXPECT_EQ(wall_seconds(unit, 1, 2, 2.0), 1.0 + 2 * 2.0);  // two rounds of chunks; nobody helps to prepare
+  EXPECT_EQ(wall_seconds(unit, 1, 8, 8.0), 1.0 + 2.0);
+  EXPECT_EQ(wall_seconds(unit, 0, 2, 2.0), 0.0);
+}
+
+TEST(WallSeconds, GivesNoMoreThanTheCores) {
+  UnitTime unit;
+  unit.preparing = 1.0;
+  unit.playing = 6.0;
+  unit.chunks = 3;
+  EXPECT_EQ(wall_seconds(unit, 8, 4, 2.0), 8 * 7.0 / 2);  // four threads on two cores
+  EXPECT_EQ(wall_seconds(unit, 8, 2, 1.0), 8 * 7.0);      // two threads with a quota of one core
+  EXPECT_NEAR(wall_seconds(unit, 8, 2, 1.5), 8 * 7.0 / 1.5, 1e-9);
+  EXPECT_EQ(wall_seconds(unit, 1, 4, 2.0), 1.0 + 3 * 2.0 / 2);  // one prepares, three play
+}
+
+}  // namespace
+}  // namespace pandora

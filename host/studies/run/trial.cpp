@@ -17,7 +17,7 @@ namespace {
 
 // Sizes of a trial at the most: what a plan takes must not grow with the study, which is scaled up from them.
 constexpr int kMostContext = 200, kMostContexts = 100000, kMostSamples = 1000000, kMostNodes = 101, kMostT0 = 10000,
-              kFewSamples = 20000, kFirstPeriods = 250, kLonger = 4;
+              kMostPeriods = 64000, kFewSamples = 20000, kFirstPeriods = 250, kLonger = 4;
 constexpr std::size_t kMostCells = 8, kLanesOfStratum = 3;
 // Powers of the horizon. A step with all lanes is worth it where it leaves the rest of the seconds for longer ones.
 constexpr double kLeastPower = 0.8, kGreatestPower = 3.0, kShareOfMany = 4.0, kPatience = 3.0;
@@ -61,7 +61,7 @@ class Trial {
   void play(double seconds, TrialSize& size) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
-    const double most = study_.regret ? whole_.study.periods : 1.0;
+    const double most = study_.regret ? std::min(whole_.study.periods, kMostPeriods) : 1.0;
     step(1.0);
     size.lanes += plan_.units.size() * plan_.lanes.size();
     fixed_ = preparing_.front().seconds;

@@ -61,13 +61,14 @@ void require_writable(const fs::path& folder, const std::string& what, const cha
 // Error (usage) for what is no regular file.
 void require_regular(const fs::path& path, mode_t mode, const std::string& otherwise) {
   if (S_ISREG(mode)) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: cannot be written (there is a {}, and only regular files are written); remove it or {}",
-                          path.string(),
-                          S_ISDIR(mode)   ? "folder"
-                          : S_ISLNK(mode) ? "link"
-                                          : "pipe, socket or device",
-                          otherwise));
+  const bool link = S_ISLNK(mode);
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: cannot be written (there is a {}, and only regular files are written); {} or {}", path.string(),
+                  S_ISDIR(mode) ? "folder"
+                  : link        ? "link"
+                                : "pipe, socket or device",
+                  link ? "put what it names in its place" : "remove it", otherwise));
 }
 
 void require_own(const fs::path& path, const struct ::stat& about, const std::string& otherwise) {

@@ -7,7 +7,6 @@ namespace pandora {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::HasSubstr;
 
 constexpr const char* kBoxes = R"(
@@ -27,8 +26,8 @@ std::string former(std::string text) {
   return text;
 }
 
-json former(json values) {
-  for (json& value : values)
+nlohmann::json former(nlohmann::json values) {
+  for (nlohmann::json& value : values)
     if (value.is_string()) value = former(value.get<std::string>());
   return values;
 }
@@ -46,15 +45,15 @@ class FormerSpellings : public test::RunStudyTest {
     ASSERT_THAT(study, HasSubstr("leaves = \"0:30\"\n"));
     ASSERT_THAT(study, HasSubstr("environment.uniform.arrives = [\"2:20\", \"1:10\"]\n"));
     std::ofstream(folder / "study.toml") << study;
-    json manifest = json::parse(test::read_file(folder / "manifest.json"));
+    nlohmann::json manifest = nlohmann::json::parse(test::read_file(folder / "manifest.json"));
     manifest["identity"] = former(manifest["identity"]);
     manifest["study_toml"] = study;
     manifest.erase("sha256");
     std::ofstream(folder / "manifest.json") << manifest_text(manifest);
     int labels = 0;
     for (const auto& entry : fs::directory_iterator(folder / "parts")) {
-      json content = read_sealed("part", entry.path(), 1 << 20);
-      json& place = content["place"];
+      nlohmann::json content = read_sealed("part", entry.path(), 1 << 20);
+      nlohmann::json& place = content["place"];
       content["identity"] = former(content["identity"]);
       place["options"] = former(place["options"]);
       place["setting"] = former(place["setting"].get<std::string>());

@@ -36,7 +36,9 @@ TEST(QualityEstimates, OfOtherRowsDoNotSeeLabelsThatAreHeldOut) {
   std::size_t moved = 0;
   for (std::size_t at = 0; at < before.size(); ++at) {
     const bool own = held_out[at / models] && !std::isnan(table.quality[at]);
-    if (!own) EXPECT_EQ(after[at], before[at]) << at;
+    if (!own) {
+      EXPECT_EQ(after[at], before[at]) << at;
+    }
     moved += after[at] != before[at];
   }
   EXPECT_GT(moved, 50u);  // a held-out cell's own label counts

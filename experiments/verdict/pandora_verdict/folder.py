@@ -212,9 +212,11 @@ class _Reader:
         n, mean = _count(row, "replications"), _number(header, "oracle_utility_x1000")
         if not header:  # then there is no standard error
             mean = _number(row, "quality_x1000") - _number(row, "cost_x1000")
-        utility = Sample(n, mean, _standard_error(header, "half_width_95_x1000"), None, published)
         opened, error = _number(row, "queries_per_period"), _standard_error(header, "boxes_queried_half_width_95")
-        return utility, Sample(n, opened, error, None, published_boxes)
+        return (
+            Sample(n, mean, _standard_error(header, "half_width_95_x1000"), None, published),
+            Sample(n, opened, error, None, published_boxes),
+        )
 
     def _order(self, R: int) -> Iterator[Sample]:
         row = self.order[0] if self.order else {}

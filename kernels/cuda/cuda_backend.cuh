@@ -52,6 +52,21 @@ __global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>())
   }
 }
 
+// The same, each block taking what is next in the queue: items may differ much in what they cost.
+template <class Body, class Team>
+__global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>()) run_queue(Body body, int items) {
+  int* const taken = static_cast<int*>(BlockTeam{}.shared());
+  for (;;) {
+    if (threadIdx.x == 0) *taken = atomicAdd(body.next, 1);
+    __syncthreads();
+    const int item = *taken;
+    __syncthreads();
+    if (item >= items) return;
+    body(Team{}, item, static_cast<int>(blockIdx.x));
+    __syncthreads();
+  }
+}
+
 template <class Body>
 __global__ void __launch_bounds__(kWarpThreads, 4) run_warps(Body body, int items) {
   const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -115,7 +130,9 @@ class CudaBackend {
   template <class Body>
   void blocks(int items, const Body& body) {
     if (items == 0) return;
-    if constexpr (requires { body.shared_bytes(); }) {
+    if constexpr (requires { body.next; }) {
+      launch(run_queue<Body, BlockTeam>, body.shared_bytes(), items, body);
+    } else if constexpr (requires { body.shared_bytes(); }) {
       if (const std::size_t shared = body.shared_bytes(); shared > 0)
         launch(run_blocks<Body, BlockTeam>, shared, items, body);
       else

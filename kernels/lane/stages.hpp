@@ -276,7 +276,11 @@ struct SolveTheta {
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int) const {
-    const LaneView<Real>& lane = problem.lanes[lanes[item]];
+    solve(team, lanes[item]);
+  }
+  template <class Team>
+  PANDORA_HD void solve(const Team& team, int index) const {
+    const LaneView<Real>& lane = problem.lanes[index];
     if (RewardSolve<Real, Team>(team, problem, lane).solve())
       follow_theta(team, problem.shape, lane, problem.shape.A, range.B);
     else if (team.rank() == 0)
@@ -304,10 +308,15 @@ struct SolveBoxes {
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    solve(team, jobs[item], slot);
+  }
+  /// `index`: lane * A + box.
+  template <class Team>
+  PANDORA_HD void solve(const Team& team, int index, int slot) const {
     const Shape& shape = problem.shape;
-    const LaneView<Real>& lane = problem.lanes[jobs[item] / shape.A];
+    const LaneView<Real>& lane = problem.lanes[index / shape.A];
     if (lane.tally->failure != Failure::none) return;  // theta_hat's, in this round
-    const int a = jobs[item] % shape.A;
+    const int a = index % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const BlockContexts<Real> block(lane.tape, shape, range);
     if (lane.needs.curvature) flush(team, shape, lane, box);

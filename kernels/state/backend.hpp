@@ -11,6 +11,7 @@ struct BackendTraits {
   int block_size;          ///< members of such a team
   bool vectors;            ///< whether its teams have vectors
   bool in_place;           ///< whether tapes are read where they lie on the host
+  bool cohorts = false;    ///< whether lanes go through many blocks in one launch, where the shape allows it
   int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
 };
 
@@ -19,7 +20,12 @@ inline constexpr int kMostBlockMembers = 384;  ///< that any wants
 
 /// Of a GPU: all lanes advance together, over a copy of the tapes.
 inline BackendTraits traits_of_gpu(int slots) {
-  return {.group = INT_MAX, .slots = slots, .block_size = kMostBlockMembers, .vectors = false, .in_place = false};
+  return {.group = INT_MAX,
+          .slots = slots,
+          .block_size = kMostBlockMembers,
+          .vectors = false,
+          .in_place = false,
+          .cohorts = true};
 }
 inline constexpr int kBlocksPerMultiprocessor = 4;
 

@@ -16,34 +16,6 @@
 
 #include "check.hpp"
 
-#if !defined(__x86_64__)
-#error "the stand-in changes stacks by hand, on x86-64 alone"
-#endif
-extern "C" void stand_in_switch(void** from, void* to);
-asm(R"(
-.text
-.globl stand_in_switch
-.hidden stand_in_switch
-.type stand_in_switch,@function
-stand_in_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size stand_in_switch,.-stand_in_switch
-)");
-
 namespace stand_in {
 
 __thread KernelRun* kernel_run = nullptr;
@@ -115,12 +87,7 @@ void start_fiber(Fiber* fiber, Block* block, unsigned thread) {
   fiber->stack = stack;
   fiber->thread = thread;
   fiber->block = block;
-  // What stand_in_switch pops, and the address that it returns to; the stack is then aligned as at a function's start.
-  auto** top = reinterpret_cast<void**>(stack + kStack - 64);
-  *--top = nullptr;
-  *--top = reinterpret_cast<void*>(&fiber_main);
-  for (int k = 0; k < 6; ++k) *--top = nullptr;
-  fiber->stack_pointer = top;
+  fiber->at.start_at(stack, kStack, &fiber_main);
   block->fibers.push_back(fiber);
   kernel_run->ready.push_back(fiber);
 }
@@ -180,7 +147,7 @@ void leave(Fiber* self) {
   Fiber* const next = pick();
   if (next == self) return;
   go_on_with(next);
-  stand_in_switch(&self->stack_pointer, next != nullptr ? next->stack_pointer : kernel_run->scheduler);
+  self->at.leave_for(next != nullptr ? next->at : kernel_run->scheduler);
 }
 
 void yield_fiber() {
@@ -243,7 +210,7 @@ void run_kernel(const Launch& launch) {
       _exit(kDefects);
     }
     go_on_with(fiber);
-    stand_in_switch(&run.scheduler, fiber->stack_pointer);
+    run.scheduler.leave_for(fiber->at);
     run.current = nullptr;
   }
   kernel_run = nullptr;

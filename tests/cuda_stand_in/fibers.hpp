@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "stand_in.hpp"
+#include "tests/reference/stacks.hpp"
 
 namespace stand_in {
 
@@ -13,7 +14,7 @@ inline constexpr unsigned kMostThreads = 1024;
 struct Block;
 struct Fiber {
   static constexpr int kCalls = 12;
-  void* stack_pointer = nullptr;
+  pandora::test::StackPoint at;  ///< where it stands
   char* stack = nullptr;  ///< lowest address
   unsigned thread = 0;    ///< within the block
   Block* block = nullptr;
@@ -43,7 +44,7 @@ struct KernelRun {
   Device* device;
   std::vector<Fiber*> ready;
   Fiber* current = nullptr;
-  void* scheduler = nullptr;  // its stack pointer
+  pandora::test::StackPoint scheduler;
   unsigned policy = 0;
   std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
   // Where the launch is watched: sectors of 32 bytes that a block has touched, outside of its shared memory.

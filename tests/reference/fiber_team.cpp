@@ -1,7 +1,6 @@
 #include "tests/reference/fiber_team.hpp"
 
 #include <gtest/gtest.h>
-#include <ucontext.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -9,11 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "tests/reference/stacks.hpp"
+
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
 #endif
 
 namespace pandora::test {
@@ -22,7 +20,7 @@ namespace {
 constexpr std::size_t kStack = std::size_t{256} << 10;
 
 struct Fiber {
-  ucontext_t context;
+  StackPoint at;
   std::unique_ptr<char[]> stack{new char[kStack]};
 #if defined(__SANITIZE_THREAD__)
   void* known = __tsan_create_fiber(0);
@@ -44,7 +42,7 @@ struct Block {
   std::vector<int> ready;
   Meeting all;
   std::vector<Meeting> warps;
-  ucontext_t scheduler;
+  StackPoint scheduler;
 #if defined(__SANITIZE_THREAD__)
   void* known = nullptr;
 #endif
@@ -56,17 +54,17 @@ struct Block {
 };
 thread_local std::unique_ptr<Block> block;
 
-void switch_to(ucontext_t& from, int to) {
+void switch_to(StackPoint& from, int to) {
   block->current = to;
-  ucontext_t& next = to >= 0 ? block->fibers[static_cast<std::size_t>(to)]->context : block->scheduler;
+  const StackPoint& next = to >= 0 ? block->fibers[static_cast<std::size_t>(to)]->at : block->scheduler;
 #if defined(__SANITIZE_THREAD__)
   __tsan_switch_to_fiber(to >= 0 ? block->fibers[static_cast<std::size_t>(to)]->known : block->known, 1);
 #endif
-  swapcontext(&from, &next);
+  from.leave_for(next);
 }
 
 // Another member goes on, or the scheduler where none can.
-void leave(ucontext_t& from) {
+void leave(StackPoint& from) {
   std::vector<int>& ready = block->ready;
   if (ready.empty()) return switch_to(from, -1);
   const std::size_t at = block->random() % ready.size();
@@ -89,7 +87,7 @@ void meet(Meeting& meeting) {
 #endif
   meeting.waiting.push_back(self);
   if (++meeting.arrived == meeting.live) release(meeting);
-  leave(block->fibers[static_cast<std::size_t>(self)]->context);
+  leave(block->fibers[static_cast<std::size_t>(self)]->at);
 #if defined(__SANITIZE_THREAD__)
   __tsan_acquire(&meeting);
 #endif
@@ -104,7 +102,7 @@ void member() {
   const int self = block->current;
   end_one(block->all);
   end_one(block->warps[static_cast<std::size_t>(self / 32)]);
-  leave(block->fibers[static_cast<std::size_t>(self)]->context);
+  leave(block->fibers[static_cast<std::size_t>(self)]->at);
   std::abort();  // nobody comes back
 }
 
@@ -154,12 +152,7 @@ int run_fibers(int members, FiberOrder order, const std::function<void()>& body)
   while (b.fibers.size() < n) b.fibers.push_back(std::make_unique<Fiber>());
   for (std::size_t k = 0; k < n; ++k) {
     ++b.warps[k / 32].live;
-    Fiber& fiber = *b.fibers[k];
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStack;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, member, 0);
+    b.fibers[k]->at.start_at(b.fibers[k]->stack.get(), kStack, member);
     b.ready.push_back(static_cast<int>(k));
   }
   leave(b.scheduler);

@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "host/lanes/engine/cohorts.hpp"
 #include "host/lanes/engine/lanes.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/arena.hpp"
-#include "kernels/lane/stages.hpp"
 #include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
@@ -27,8 +27,9 @@ struct Layout {
   std::vector<int> matrices;          // FormBlock's list, group after group
   std::vector<int> group_matrices;    // where a group's begin; one more than there are groups
   std::vector<TapeView<Real>> tapes;  // one per unit; then those of lanes without a context: psi is (1, 0, ..., 0)
+  std::vector<int> cohorts;           // kCohortLanes lanes of each; none where lanes go from stage to stage
   LaneView<Real>* device_lanes = nullptr;
-  int* device_matrices = nullptr;
+  int *device_matrices = nullptr, *device_cohorts = nullptr, *queue = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
   int *waiting_count = nullptr, *waiting[kKindsOfWaiting] = {};
@@ -70,6 +71,10 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
+    if (traits.cohorts && shape.A <= kFewBoxes && RunCohort<Real, kFewBoxes>::shared_bytes(shape) > 0)
+      cohorts = deal_cohorts(units, refit_, shape.A);
+    device_cohorts = arena.take<int>(cohorts.size());
+    queue = arena.take<int>(1);
     waiting_count = arena.take<int>(kKindsOfWaiting);
     for (int kind = 0; kind < kKindsOfWaiting; ++kind)
       waiting[kind] =

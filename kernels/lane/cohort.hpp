@@ -1,0 +1,116 @@
+// Lanes that go through many blocks together, without a round through the host. A team owns the lanes of a cohort, all
+// of one unit, and takes the next cohort when these are done:
+//
+//   for each block of periods:
+//     all boxes of the lanes advance, by the whole team
+//     until no lane has anything due:
+//       every part of the team walks a lane until the block ends or something is due
+//       what is due is solved, by the whole team
+//
+// The lanes of a cohort stay in lockstep from one block to the next; no other lane is waited for. What a lane computes
+// is what the stages compute that the host launches one after the other (LaneRun, host/lanes/engine/run_lanes.hpp).
+#pragma once
+
+#include "kernels/lane/stages.hpp"
+
+namespace pandora::engine {
+
+/// Lanes of a cohort at the most: one for each warp of its block.
+inline constexpr int kCohortLanes = 4;
+
+/// Boxes of the lanes that go in cohorts, at the most; a walk keeps what every box has in registers or local memory.
+inline constexpr int kFewBoxes = 4;
+
+/// The periods of a launch: blocks of `block` from `first` to `end`.
+struct CohortRange {
+  int first, end, block;
+  bool unfinished;  ///< whether the end of the block before `first` is left to this launch
+  bool last;        ///< whether nothing of the last block is left to the next launch
+};
+
+/// Item: cohort; a block each, taken from a queue. kMost: see Walk.
+template <class Real, int kMost>
+struct RunCohort {
+  static constexpr const char* kName = "cohorts";
+  static constexpr int kThreads = 32 * kCohortLanes, kResident = 4;
+  Problem<Real> problem;
+  ScratchPool<Real> scratch;
+  CohortRange range;
+  const int* members;  ///< kCohortLanes lanes of every cohort; -1: none
+  int* next;           ///< the queue: cohorts that have been taken
+
+  /// 0 where every device lacks room; then lanes go from stage to stage.
+  static PANDORA_HD std::size_t shared_bytes(const Shape& shape) {
+    return shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m, kThreads));
+  }
+  PANDORA_HD std::size_t shared_bytes() const { return shared_bytes(problem.shape); }
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    const int* const lanes = members + item * kCohortLanes;
+    for (int at = range.first; at < range.end; at += range.block) {
+      const BlockRange block{at, at + range.block < range.end ? range.block : range.end - at};
+      advance(team, slot, lanes, block, at > range.first || range.unfinished);
+      while (walk(team, lanes, block)) solve(team, slot, lanes, block);
+    }
+    if (range.last) advance(team, slot, lanes, {}, true);
+  }
+
+ private:
+  // f(lane) for the lanes of a cohort.
+  template <class F>
+  static PANDORA_HD void for_lanes_of(const int* lanes, F&& f) {
+    for (int k = 0; k < kCohortLanes; ++k)
+      if (lanes[k] >= 0) f(lanes[k]);
+  }
+
+  template <class Team>
+  PANDORA_APART PANDORA_HD void advance(const Team& team, int slot, const int* lanes, BlockRange block,
+                                        bool finishes) const {
+    const AdvanceBlock<Real> body{problem, scratch, block, finishes, false};
+    for_lanes_of(lanes, [&](int lane) {
+      for (int a = 0; a < problem.shape.A; ++a) body(team, lane * problem.shape.A + a, slot);
+    });
+    team.sync();
+  }
+
+  // Every lane until the block ends or something is due; whether any waits.
+  template <class Team>
+  PANDORA_APART PANDORA_HD bool walk(const Team& team, const int* lanes, BlockRange block) const {
+    const TeamPart<Team> part = part_of(team);
+    using Part = std::remove_cvref_t<decltype(part.team)>;
+    for (int k = part.index; k < kCohortLanes; k += part.count)
+      if (lanes[k] >= 0) {
+        const LaneView<Real>& lane = problem.lanes[lanes[k]];
+        Walk<Real, Part, kMost> walk(part.team, problem, lane, block);
+        if (lane.tally->failure == Failure::none && walk.boxes_stand()) walk.run();
+      }
+    team.sync();
+    bool waits = false;
+    for_lanes_of(lanes, [&](int lane) { waits = waits || is_due(problem.lanes[lane]); });
+    return waits;
+  }
+
+  template <class Team>
+  PANDORA_APART PANDORA_HD void solve(const Team& team, int slot, const int* lanes, BlockRange block) const {
+    for_lanes_of(lanes, [&](int index) {
+      const LaneView<Real>& lane = problem.lanes[index];
+      if (!is_due(lane)) return;
+      const int due = lane.progress->due, A = problem.shape.A;
+      team.sync();  // before it is cleared
+      if ((due & kThetaDue) != 0) SolveTheta<Real>{problem, block, nullptr}.solve(team, index);
+      for (int a = 0; a < A; ++a)
+        if ((due >> a & 1) != 0) SolveBoxes<Real, false>{problem, block, scratch, nullptr}.solve(team, index * A + a, slot);
+      if ((due & kJointDue) != 0) SolveJoint<Real>{problem, block, scratch, nullptr}(team, index, slot);
+      team.sync();
+      if (team.rank() == 0) lane.progress->due = 0;
+    });
+    team.sync();
+  }
+
+  static PANDORA_HD bool is_due(const LaneView<Real>& lane) {
+    return lane.tally->failure == Failure::none && lane.progress->due != 0;
+  }
+};
+
+}  // namespace pandora::engine

@@ -191,9 +191,7 @@ struct BlockTeam : ScalarTeam {
 /// The same where its body's shared_bytes() is 0: what would lie in memory of its own lies in the scratch of its slot.
 struct OpenTeam : BlockTeam {
   static constexpr bool kShares = false, kTiles = false;
-  __host__ __device__ void* shared() const {
-    return nullptr;
-  }
+  __host__ __device__ void* shared() const { return nullptr; }
 };
 
 template <>

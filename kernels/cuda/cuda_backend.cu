@@ -2,7 +2,7 @@
 
 namespace pandora::cuda {
 
-CudaBackend::CudaBackend(int device) : selected_(device) {
+CudaBackend::CudaBackend(int device, Precedence precedence) : selected_(device), stream_(precedence) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
   multiprocessors_ = properties.multiProcessorCount;

@@ -44,8 +44,7 @@ constexpr int resident_of() {
     return threads_of<Body>() < kBlockMembers ? 3 : 1;
 }
 template <class Body, class Team>
-__global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>())
-    run_blocks(Body body, int items) {
+__global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>()) run_blocks(Body body, int items) {
   for (int item = blockIdx.x; item < items; item += gridDim.x) {
     body(Team{}, item, static_cast<int>(blockIdx.x));
     __syncthreads();
@@ -117,7 +116,7 @@ __global__ void __launch_bounds__(kBlockMembers) run_threads(Body body, int item
 /// One device, one stream. To be used by the thread that makes it: CUDA's current device belongs to a thread.
 class CudaBackend {
  public:
-  explicit CudaBackend(int device);
+  explicit CudaBackend(int device, Precedence precedence = Precedence::usual);
   CudaBackend(const CudaBackend&) = delete;
 
   /// Leaves room for what CUDA itself needs. Throws OutOfMemory.
@@ -161,7 +160,13 @@ class CudaBackend {
   void form(const engine::FormBlock<float>& body, int matrices);
 
   static constexpr bool kVectors = false;
-  engine::BackendTraits traits() const { return engine::traits_of_gpu(slots_); }
+  engine::BackendTraits traits() const {
+    engine::BackendTraits traits = engine::traits_of_gpu(slots_);
+    traits.cohorts = cohorts_;
+    return traits;
+  }
+  /// Whether lanes that can go in cohorts do.
+  void cohorts(bool on) { cohorts_ = on; }
   int slots() const { return slots_; }
   const Stream& stream() const { return stream_; }
 
@@ -177,9 +182,8 @@ class CudaBackend {
   void launch(void (*kernel)(Body, int), std::size_t shared, int items, const Body& body) {
     const int threads = std::min(block_threads_, threads_of(body));
     const int resident = std::min(slots(), multiprocessors_ * stream_.resident(Body::kName, kernel, threads, shared));
-    timed(Body::kName, [&] {
-      stream_.launch(Body::kName, kernel, std::min(items, resident), threads, shared, body, items);
-    });
+    timed(Body::kName,
+          [&] { stream_.launch(Body::kName, kernel, std::min(items, resident), threads, shared, body, items); });
   }
 
   template <class Stage>
@@ -196,7 +200,7 @@ class CudaBackend {
     explicit Selected(int device) { select_device(device); }
   };
 
-  bool profiling_ = false;
+  bool profiling_ = false, cohorts_ = true;
   std::map<std::string, double> seconds_;
   Selected selected_;  // before all that is made on the current device
   int multiprocessors_ = 0, slots_ = 0, block_threads_ = engine::kMostBlockMembers;

@@ -44,10 +44,13 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
+/// Whose blocks of threads a device starts where those of several streams wait for room.
+enum class Precedence { usual, first };
+
 /// What happens in order on a device, beside what other streams do.
 class Stream {
  public:
-  Stream();
+  explicit Stream(Precedence precedence = Precedence::usual);
   Stream(const Stream&) = delete;
   ~Stream();
 

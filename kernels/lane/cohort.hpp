@@ -11,6 +11,7 @@
 // is what the stages compute that the host launches one after the other (LaneRun, host/lanes/engine/run_lanes.hpp).
 #pragma once
 
+#include "kernels/lane/phases.hpp"
 #include "kernels/lane/stages.hpp"
 
 namespace pandora::engine {
@@ -29,15 +30,16 @@ struct CohortRange {
 };
 
 /// Item: cohort; a block each, taken from a queue. kMost: see Walk.
-template <class Real, int kMost>
+template <class Real, int kMost, bool kCounts = kCountsCycles>
 struct RunCohort {
   static constexpr const char* kName = "cohorts";
   static constexpr int kThreads = 32 * kCohortLanes, kResident = 4;
   Problem<Real> problem;
   ScratchPool<Real> scratch;
   CohortRange range;
-  const int* members;  ///< kCohortLanes lanes of every cohort; -1: none
-  int* next;           ///< the queue: cohorts that have been taken
+  const int* members;          ///< kCohortLanes lanes of every cohort; -1: none
+  int* next;                   ///< the queue: cohorts that have been taken
+  unsigned long long* cycles;  ///< kCountOfPhases sums, where they are counted
 
   /// 0 where every device lacks room; then lanes go from stage to stage.
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape) {
@@ -67,6 +69,7 @@ struct RunCohort {
   template <class Team>
   PANDORA_APART PANDORA_HD void advance(const Team& team, int slot, const int* lanes, BlockRange block,
                                         bool finishes) const {
+    const PhaseClock<Team, kCounts> clock(team, cycles, kAdvancePhase);
     const AdvanceBlock<Real> body{problem, scratch, block, finishes, false};
     for_lanes_of(lanes, [&](int lane) {
       for (int a = 0; a < problem.shape.A; ++a) body(team, lane * problem.shape.A + a, slot);
@@ -77,6 +80,7 @@ struct RunCohort {
   // Every lane until the block ends or something is due; whether any waits.
   template <class Team>
   PANDORA_APART PANDORA_HD bool walk(const Team& team, const int* lanes, BlockRange block) const {
+    const PhaseClock<Team, kCounts> clock(team, cycles, kWalkPhase);
     const TeamPart<Team> part = part_of(team);
     using Part = std::remove_cvref_t<decltype(part.team)>;
     for (int k = part.index; k < kCohortLanes; k += part.count)
@@ -98,10 +102,19 @@ struct RunCohort {
       if (!is_due(lane)) return;
       const int due = lane.progress->due, A = problem.shape.A;
       team.sync();  // before it is cleared
-      if ((due & kThetaDue) != 0) SolveTheta<Real>{problem, block, nullptr}.solve(team, index);
+      if ((due & kThetaDue) != 0) {
+        const PhaseClock<Team, kCounts> clock(team, cycles, kThetaPhase);
+        SolveTheta<Real>{problem, block, nullptr}.solve(team, index);
+      }
       for (int a = 0; a < A; ++a)
-        if ((due >> a & 1) != 0) SolveBoxes<Real, false>{problem, block, scratch, nullptr}.solve(team, index * A + a, slot);
-      if ((due & kJointDue) != 0) SolveJoint<Real>{problem, block, scratch, nullptr}(team, index, slot);
+        if ((due >> a & 1) != 0) {
+          const PhaseClock<Team, kCounts> clock(team, cycles, kSolvePhase);
+          SolveBoxes<Real, false>{problem, block, scratch, nullptr}.solve(team, index * A + a, slot);
+        }
+      if ((due & kJointDue) != 0) {
+        const PhaseClock<Team, kCounts> clock(team, cycles, kJointPhase);
+        SolveJoint<Real>{problem, block, scratch, nullptr}(team, index, slot);
+      }
       team.sync();
       if (team.rank() == 0) lane.progress->due = 0;
     });
@@ -112,5 +125,11 @@ struct RunCohort {
     return lane.tally->failure == Failure::none && lane.progress->due != 0;
   }
 };
+
+/// Whether lanes of this shape go in cohorts, on a device.
+template <class Real>
+PANDORA_HD bool go_in_cohorts(const Shape& shape) {
+  return shape.A <= kFewBoxes && RunCohort<Real, kFewBoxes>::shared_bytes(shape) > 0;
+}
 
 }  // namespace pandora::engine

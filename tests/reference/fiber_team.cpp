@@ -24,7 +24,9 @@ struct Fiber {
   std::unique_ptr<char[]> stack{new char[kStack]};
 #if defined(__SANITIZE_THREAD__)
   void* known = __tsan_create_fiber(0);
-  ~Fiber() { __tsan_destroy_fiber(known); }
+  ~Fiber() {
+    __tsan_destroy_fiber(known);
+  }
 #endif
 };
 

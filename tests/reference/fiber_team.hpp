@@ -84,8 +84,10 @@ class FiberBackend : public ScalarBackend {
 
   template <class Body>
   void blocks(int items, const Body& body) {
-    for_items(items,
-              [&](int item) { by_fibers(members_, [&](const FiberTeam& team) { body(team, item, 0); }, next()); });
+    for_items(items, [&](int item) {
+      by_fibers(
+          members_, [&](const FiberTeam& team) { body(team, item, 0); }, next());
+    });
   }
   template <class Body>
   void warps(int items, const Body& body) {

@@ -36,9 +36,8 @@ inline std::vector<int> deal_cohorts(std::span<const UnitOfLanes> units, const R
     std::ranges::stable_sort(order, std::greater<>(), [&](int lane) { return cost[static_cast<std::size_t>(lane)]; });
     std::vector<Cohort> dealt((order.size() + kCohortLanes - 1) / kCohortLanes);
     for (const int lane : order) {
-      Cohort& least = *std::ranges::min_element(dealt, {}, [](const Cohort& cohort) {
-        return std::pair(cohort.lanes.size() == kCohortLanes, cohort.cost);
-      });
+      Cohort& least = *std::ranges::min_element(
+          dealt, {}, [](const Cohort& cohort) { return std::pair(cohort.lanes.size() == kCohortLanes, cohort.cost); });
       least.cost += cost[static_cast<std::size_t>(lane)];
       least.lanes.push_back(before + lane);
     }

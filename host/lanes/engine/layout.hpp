@@ -30,6 +30,7 @@ struct Layout {
   std::vector<int> cohorts;           // kCohortLanes lanes of each; none where lanes go from stage to stage
   LaneView<Real>* device_lanes = nullptr;
   int *device_matrices = nullptr, *device_cohorts = nullptr, *queue = nullptr;
+  unsigned long long* cycles = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
   int *waiting_count = nullptr, *waiting[kKindsOfWaiting] = {};
@@ -71,10 +72,10 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    if (traits.cohorts && shape.A <= kFewBoxes && RunCohort<Real, kFewBoxes>::shared_bytes(shape) > 0)
-      cohorts = deal_cohorts(units, refit_, shape.A);
+    if (traits.cohorts && go_in_cohorts<Real>(shape)) cohorts = deal_cohorts(units, refit_, shape.A);
     device_cohorts = arena.take<int>(cohorts.size());
     queue = arena.take<int>(1);
+    cycles = arena.take<unsigned long long>(kCountsCycles ? kCountOfPhases : 0);
     waiting_count = arena.take<int>(kKindsOfWaiting);
     for (int kind = 0; kind < kKindsOfWaiting; ++kind)
       waiting[kind] =

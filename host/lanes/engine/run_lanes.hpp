@@ -170,7 +170,8 @@ class LaneRun {
                                                  layout_->scratch,
                                                  {first, end, options_.block, unfinished_, last},
                                                  layout_->device_cohorts,
-                                                 layout_->queue});
+                                                 layout_->queue,
+                                                 layout_->cycles});
       unfinished_ = !last;
     }
   }
@@ -251,6 +252,11 @@ class LaneRun {
   }
 
   void count(EngineCounters& counters) {
+    if constexpr (kCountsCycles) {
+      unsigned long long cycles[kCountOfPhases];
+      backend_.download(cycles, layout_->cycles, sizeof cycles);
+      for (int phase = 0; phase < kCountOfPhases; ++phase) counters.cycles[kPhaseNames[phase]] += cycles[phase];
+    }
     std::vector<Progress> progress(layout_->lanes.size());
     backend_.download(progress.data(), layout_->progress, progress.size() * sizeof(Progress));
     for (const Progress& lane : progress) {
@@ -274,9 +280,10 @@ class LaneRun {
     return out;
   }
 
-  // Enough that waiting for the slowest cohort costs little, few enough that no launch takes a second, after which
-  // systems that show a desktop on the device end it.
-  static constexpr int kBlocksOfLaunch = 128;
+  // Between launches other streams come to their turn, above all those that prepare the next replications, each of whose
+  // many launches waits for the end of one of these: 10 ms or so. None takes seconds, after which systems that show a
+  // desktop on the device end it.
+  static constexpr int kBlocksOfLaunch = 16;
 
   B& backend_;
   std::span<const UnitOfLanes> units_;

@@ -149,7 +149,7 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
       lanes.push_back(group.spec);
       lanes.back().T0 = sweep.plan.lanes[k].T0;
     }
-  const DeviceGroups usual;
+  const DeviceGroups usual = groups_of(study);
   for (std::size_t units = std::min(usual.units, (sweep.plan.units.size() + usual.per_device - 1) / usual.per_device);;
        units /= 2) {
     const DeviceDemand demand =

@@ -124,47 +124,47 @@ TEST_P(CohortCases, GiveTheBytesOfStages) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cohorts, CohortCases,
-    testing::Values(
-        Case{"plain"}, Case{"blocks of 32", "geometric:1.5", 32}, Case{"tracking", "tracking"},
-        Case{"every", "every:7"},
-        Case{"late, lost and wrong rewards", "geometric:1.5", 16, nullptr,
-             [](Replication& r) {
-               FeedbackRules rules;
-               rules.delay.kind = DelayLaw::Kind::geometric;
-               rules.delay.mean = 6;
-               rules.share = 0.9;
-               rules.flip = 0.05;
-               draw_feedback(r.instance.stream(Purpose::feedback), rules, r.tape);
-             }},
-        Case{"boxes that are not there", "geometric:1.5", 16, nullptr,
-             [](Replication& r) {
-               r.tape.there_by_row.assign(static_cast<std::size_t>(r.tape.contexts.rows), 7);
-               for (std::size_t k = 20; k < r.tape.there_by_row.size(); ++k)
-                 r.tape.there_by_row[k] = static_cast<std::uint16_t>(k % 5 == 0 ? 5 : k % 7 == 0 ? 3 : 7);
-             }},
-        Case{"pacing by queries", "geometric:1.5", 16, nullptr, nullptr,
-             [](LaneSpec& lane) {
-               lane.pacing = {Pacing::Of::queries, 1.5, 0.02, 0.0};
-             }},
-        Case{"pacing by costs", "tracking", 16, nullptr, nullptr,
-             [](LaneSpec& lane) {
-               lane.pacing = {Pacing::Of::costs, 0.05, 0.05, 0.01};
-             }},
-        Case{"forced boxes", "geometric:1.5", 32, [](EstimationOptions& o) { o.forced = 5; }},
-        Case{"half-life", "geometric:1.5", 16, [](EstimationOptions& o) { o.forgetting.half_life = 40.0; }},
-        Case{"window", "geometric:1.5", 16, [](EstimationOptions& o) { o.forgetting.window = 50; }},
-        Case{"theta without steps", "geometric:1.5", 13,
-             [](EstimationOptions& o) {
-               o.refit_reward.steps = false;
-               o.refit_reward.growth = 1.3;
-             }},
-        Case{"next to no ridge", "geometric:1.5", 16, [](EstimationOptions& o) { o.ridge_index = 1e-12; }, nullptr,
-             nullptr, 1},
-        Case{"an infinite cost", "geometric:1.5", 16, nullptr,
-             [](Replication& r) { r.tape.cost[cell(r, 76, 0)] = std::numeric_limits<double>::infinity(); }, nullptr, 1},
-        Case{"a reward that is not a number", "geometric:1.5", 16, nullptr,
-             [](Replication& r) { r.tape.mu[cell(r, 89, 1)] = std::numeric_limits<double>::quiet_NaN(); }, nullptr,
-             1}));
+    testing::Values(Case{"plain"}, Case{"blocks of 32", "geometric:1.5", 32}, Case{"tracking", "tracking"},
+                    Case{"every", "every:7"},
+                    Case{"late, lost and wrong rewards", "geometric:1.5", 16, nullptr,
+                         [](Replication& r) {
+                           FeedbackRules rules;
+                           rules.delay.kind = DelayLaw::Kind::geometric;
+                           rules.delay.mean = 6;
+                           rules.share = 0.9;
+                           rules.flip = 0.05;
+                           draw_feedback(r.instance.stream(Purpose::feedback), rules, r.tape);
+                         }},
+                    Case{"boxes that are not there", "geometric:1.5", 16, nullptr,
+                         [](Replication& r) {
+                           r.tape.there_by_row.assign(static_cast<std::size_t>(r.tape.contexts.rows), 7);
+                           for (std::size_t k = 20; k < r.tape.there_by_row.size(); ++k)
+                             r.tape.there_by_row[k] = static_cast<std::uint16_t>(k % 5 == 0 ? 5 : k % 7 == 0 ? 3 : 7);
+                         }},
+                    Case{"pacing by queries", "geometric:1.5", 16, nullptr, nullptr,
+                         [](LaneSpec& lane) {
+                           lane.pacing = {Pacing::Of::queries, 1.5, 0.02, 0.0};
+                         }},
+                    Case{"pacing by costs", "tracking", 16, nullptr, nullptr,
+                         [](LaneSpec& lane) {
+                           lane.pacing = {Pacing::Of::costs, 0.05, 0.05, 0.01};
+                         }},
+                    Case{"forced boxes", "geometric:1.5", 32, [](EstimationOptions& o) { o.forced = 5; }},
+                    Case{"half-life", "geometric:1.5", 16, [](EstimationOptions& o) { o.forgetting.half_life = 40.0; }},
+                    Case{"window", "geometric:1.5", 16, [](EstimationOptions& o) { o.forgetting.window = 50; }},
+                    Case{"theta without steps", "geometric:1.5", 13,
+                         [](EstimationOptions& o) {
+                           o.refit_reward.steps = false;
+                           o.refit_reward.growth = 1.3;
+                         }},
+                    Case{"next to no ridge", "geometric:1.5", 16, [](EstimationOptions& o) { o.ridge_index = 1e-12; },
+                         nullptr, nullptr, 1},
+                    Case{"an infinite cost", "geometric:1.5", 16, nullptr,
+                         [](Replication& r) { r.tape.cost[cell(r, 76, 0)] = std::numeric_limits<double>::infinity(); },
+                         nullptr, 1},
+                    Case{"a reward that is not a number", "geometric:1.5", 16, nullptr,
+                         [](Replication& r) { r.tape.mu[cell(r, 89, 1)] = std::numeric_limits<double>::quiet_NaN(); },
+                         nullptr, 1}));
 
 // The paper's shape, whose bodies have special forms.
 TEST(Cohorts, GiveTheBytesOfStagesAtThePapersShape) {

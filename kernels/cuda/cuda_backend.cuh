@@ -162,7 +162,7 @@ class CudaBackend {
   static constexpr bool kVectors = false;
   engine::BackendTraits traits() const {
     engine::BackendTraits traits = engine::traits_of_gpu(slots_);
-    traits.cohorts = cohorts_;
+    if (!cohorts_) traits.cohort = 0;
     return traits;
   }
   /// Whether lanes that can go in cohorts do.

@@ -16,9 +16,6 @@
 
 namespace pandora::engine {
 
-/// Lanes of a cohort at the most: one for each warp of its block.
-inline constexpr int kCohortLanes = 4;
-
 /// Boxes of the lanes that go in cohorts, at the most; a walk keeps what every box has in registers or local memory.
 inline constexpr int kFewBoxes = 4;
 

@@ -14,6 +14,7 @@
 extern "C" {
 void stand_in_watch(const char* part);
 bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
+double stand_in_wavefronts(double least);
 }
 
 namespace pandora {
@@ -53,6 +54,19 @@ TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
     EXPECT_LE(per_box(written), kTriangle + kImages + kGram + 1000);
     EXPECT_GE(per_box(read + written), 1.9 * kTriangle + 2 * kImages);
   }
+}
+
+// What a cohort reads and writes of its shared memory: the threads of a warp seldom want the same bank at once.
+TEST(StandInDevice, CohortsHaveFewConflictsInSharedMemory) {
+  Dimensions paper;
+  paper.radius_draws = 2048;
+  const Replication replication = test::small_replication(paper, Regime::A, 50, 64, 3);
+  const UnitOfLanes unit{&replication,
+                         {test::dow_lane(RewardModel::learned, 50), test::dow_lane(RewardModel::known, 50)}};
+  stand_in_watch("RunCohort");
+  run_on_device(0, std::span(&unit, 1), {{parse_refit("geometric:1.5"), 1.0, 1.0}, 32});
+  stand_in_watch(nullptr);
+  EXPECT_LE(stand_in_wavefronts(0.01), 1.5);
 }
 
 }  // namespace

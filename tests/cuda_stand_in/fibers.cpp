@@ -135,6 +135,7 @@ struct Watch {
   struct Launch {
     unsigned blocks;
     std::size_t read, written;
+    std::map<const void*, BankTraffic::Sum> banks;
   };
   std::mutex mutex;
   std::string part;
@@ -168,11 +169,13 @@ void run_kernel(const Launch& launch) {
   KernelRun run{&launch, running->stream->device, {}};
   kernel_run = &run;
   std::unordered_set<std::uint64_t> read, written;
+  BankTraffic banks;
   {
     const std::lock_guard guard(watch.mutex);
     if (check_range != nullptr && !watch.part.empty() && launch.name.find(watch.part) != std::string::npos) {
       run.read = &read;
       run.written = &written;
+      run.banks = &banks;
     }
   }
   quick.seed(static_cast<unsigned>(random_bits()) | 1u);
@@ -216,7 +219,7 @@ void run_kernel(const Launch& launch) {
   kernel_run = nullptr;
   if (run.read == nullptr) return;
   const std::lock_guard guard(watch.mutex);
-  watch.launches.push_back({launch.grid, 32 * read.size(), 32 * written.size()});
+  watch.launches.push_back({launch.grid, 32 * read.size(), 32 * written.size(), banks.finish()});
 }
 
 Indices current_indices() {
@@ -243,6 +246,27 @@ bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* w
   *read = launch.read;
   *written = launch.written;
   return true;
+}
+
+double stand_in_wavefronts(double least) {
+  const std::lock_guard guard(watch.mutex);
+  std::map<const void*, BankTraffic::Sum> all;
+  BankTraffic::Sum total;
+  for (const Watch::Launch& launch : watch.launches)
+    for (const auto& [pc, sum] : launch.banks)
+      for (BankTraffic::Sum* to : {&all[pc], &total}) {
+        to->wavefronts += sum.wavefronts;
+        to->ideal += sum.ideal;
+      }
+  double worst = total.ideal > 0.0 ? total.wavefronts / total.ideal : 0.0;
+  for (const auto& [pc, sum] : all) {
+    if (sum.wavefronts < least * total.wavefronts) continue;
+    worst = std::max(worst, sum.wavefronts / sum.ideal);
+    if (sum.wavefronts > 1.5 * sum.ideal)
+      std::fprintf(stderr, "stand-in: %.0f wavefronts of shared memory where %.0f would do, %.1f%% of all\n%s",
+                   sum.wavefronts, sum.ideal, 100.0 * sum.wavefronts / total.wavefronts, source_of(pc).c_str());
+  }
+  return worst;
 }
 
 void* stand_in_shared_memory() {

@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "banks.hpp"
 #include "stand_in.hpp"
 #include "tests/reference/stacks.hpp"
 
@@ -49,6 +50,7 @@ struct KernelRun {
   std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
   // Where the launch is watched: sectors of 32 bytes that a block has touched, outside of its shared memory.
   std::unordered_set<std::uint64_t>*read = nullptr, *written = nullptr;
+  BankTraffic* banks = nullptr;  // and what it does there
 };
 extern __thread KernelRun* kernel_run;
 

@@ -19,9 +19,11 @@ inline int expected_cost(const LaneSpec& spec, const LaneNeeds& needs, int boxes
          (spec.learns_reward() ? kReward : 0) + (spec.learns_index() && spec.online() ? boxes * kSolves : 0);
 }
 
-/// kCohortLanes lanes for each cohort, -1 where there is none: of one unit, and dealt out so that cohorts cost about the
-/// same, since the slowest is waited for; those that cost most come first.
-inline std::vector<int> deal_cohorts(std::span<const UnitOfLanes> units, const RefitSchedule& refit, int boxes) {
+/// kCohortLanes places for each cohort, of which `most` at most hold a lane and the others -1. The lanes of a cohort are
+/// of one unit, and dealt out so that cohorts cost about the same, since the slowest is waited for; those that cost most
+/// come first.
+inline std::vector<int> deal_cohorts(std::span<const UnitOfLanes> units, const RefitSchedule& refit, int boxes,
+                                     std::size_t most = kCohortLanes) {
   struct Cohort {
     int cost = 0;
     std::vector<int> lanes;
@@ -34,10 +36,10 @@ inline std::vector<int> deal_cohorts(std::span<const UnitOfLanes> units, const R
     std::vector<int> order(cost.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(), [&](int lane) { return cost[static_cast<std::size_t>(lane)]; });
-    std::vector<Cohort> dealt((order.size() + kCohortLanes - 1) / kCohortLanes);
+    std::vector<Cohort> dealt((order.size() + most - 1) / most);
     for (const int lane : order) {
       Cohort& least = *std::ranges::min_element(
-          dealt, {}, [](const Cohort& cohort) { return std::pair(cohort.lanes.size() == kCohortLanes, cohort.cost); });
+          dealt, {}, [most](const Cohort& cohort) { return std::pair(cohort.lanes.size() == most, cohort.cost); });
       least.cost += cost[static_cast<std::size_t>(lane)];
       least.lanes.push_back(before + lane);
     }

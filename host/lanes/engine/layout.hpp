@@ -72,7 +72,8 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    if (traits.cohorts && go_in_cohorts<Real>(shape)) cohorts = deal_cohorts(units, refit_, shape.A);
+    if (traits.cohort > 0 && go_in_cohorts<Real>(shape))
+      cohorts = deal_cohorts(units, refit_, shape.A, size(traits.cohort));
     device_cohorts = arena.take<int>(cohorts.size());
     queue = arena.take<int>(1);
     cycles = arena.take<unsigned long long>(kCountsCycles ? kCountOfPhases : 0);

@@ -22,9 +22,10 @@ using test::kCalibration;
 template <class Base>
 struct InCohorts : Base {
   using Base::Base;
+  int lanes = engine::kCohortLanes;
   engine::BackendTraits traits() const {
     engine::BackendTraits traits = Base::traits();
-    traits.cohorts = true;
+    traits.cohort = lanes;
     return traits;
   }
 };
@@ -111,8 +112,7 @@ TEST_P(CohortCases, GiveTheBytesOfStages) {
     const Outcome stages = run(test::ScalarBackend(), units, options, keep);
     EXPECT_GE(stages.failed, one.failures);
     EXPECT_EQ(one.failures == 0, stages.failed == 0);
-    InCohorts<test::ScalarBackend> cohorts;
-    expect_same(run(cohorts, units, options, keep), stages);
+    expect_same(run(InCohorts<test::ScalarBackend>(), units, options, keep), stages);
   }
   // Blocks of threads are slow here: one lane of each kind.
   std::vector<UnitOfLanes> few = units;
@@ -183,6 +183,26 @@ TEST(Cohorts, GiveTheBytesOfStagesAtThePapersShape) {
     expect_same(run_on(InCohorts<test::ScalarBackend>()), stages);
     unit.lanes = {test::dow_lane(RewardModel::learned, 50), test::dow_lane(RewardModel::known, 0)};
     expect_same(run_on(InCohorts<test::FiberBackend>(128)), run_on(test::ScalarBackend()));
+  }
+}
+
+// Whatever the lanes of a cohort, the members of a team, their order and that of the queue.
+TEST(Cohorts, OfAnySizeAndOrderGiveTheSameBytes) {
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 8, 4), Regime::B, kCalibration, 70, 11);
+  const UnitOfLanes unit{&replication, test::all_lanes(replication, {kCalibration}, {0.1})};
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
+  const Outcome stages = run(test::ScalarBackend(), std::span(&unit, 1), options);
+  for (const int lanes : {1, 2, 4}) {
+    SCOPED_TRACE(testing::Message() << "cohorts of " << lanes);
+    InCohorts<test::ScalarBackend> one;
+    one.lanes = lanes;
+    expect_same(run(one, std::span(&unit, 1), options), stages);
+    for (const int members : {32, 128}) {
+      InCohorts<test::FiberBackend> fibers(members, test::FiberOrder{static_cast<unsigned>(members + lanes)});
+      fibers.lanes = lanes;
+      expect_same(run(fibers, std::span(&unit, 1), options), stages);
+    }
   }
 }
 

@@ -104,7 +104,12 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
 class CountingBackend : public test::ScalarBackend {
  public:
   std::map<std::string, int> launches;
-  int downloads = 0;
+  int downloads = 0, cohort = 0;
+  engine::BackendTraits traits() const {
+    engine::BackendTraits traits = ScalarBackend::traits();
+    traits.cohort = cohort;
+    return traits;
+  }
   template <class Body>
   void blocks(int items, const Body& body) {
     ++launches[Body::kName];
@@ -136,6 +141,13 @@ TEST(RunLanes, FewLaunchesAndDownloadsPerBlock) {
   EXPECT_LE(launches["theta"], launches["walk"] - kBlocks);
   EXPECT_LE(launches["walk"], 4 * kBlocks) << "few lanes wait after the first blocks";
   EXPECT_EQ(launches["form"], 0);
+  // In cohorts: a launch for 16 blocks, and nothing that the host waits for between them.
+  CountingBackend cohorts;
+  cohorts.cohort = 4;
+  engine::run_lanes<float>(cohorts, std::span(&unit, 1), {});
+  EXPECT_EQ(cohorts.launches["cohorts"], (kBlocks + 15) / 16);
+  for (const char* stage : {"advance", "walk", "solve", "theta"}) EXPECT_EQ(cohorts.launches[stage], 0) << stage;
+  EXPECT_EQ(cohorts.downloads, 1) << "tallies";
 }
 
 TEST(RunLanes, OneFeatureOneBox) {

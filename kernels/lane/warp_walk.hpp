@@ -52,9 +52,11 @@ struct WalkMemory {
   static PANDORA_HD constexpr int tape_doubles(int A, int d, int B) {
     return 3 * even(B * A) + 2 * even((B * A + 1) / 2) + B * A * features(A, d);
   }
+  /// Where column i of a Gram matrix begins, which ends at its diagonal: columns are whole groups of four.
+  static PANDORA_HD constexpr int column_at(int i) { return (i / 4 + 1) * (i / 4 * 8 + i % 4 * 4); }
   static PANDORA_HD constexpr int gram_doubles(int A, int B) {
-    const int packed = even((A * (B * (B + 1) / 2) + 1) / 2), terms = even(kSums * kRow);
-    return packed > terms ? packed : terms;
+    const int columns = A * column_at(B) / 2, terms = even(kSums * kRow);
+    return columns > terms ? columns : terms;
   }
   static PANDORA_HD constexpr int lane_doubles(int A, int d, int B) {
     return gram_doubles(A, B) + (2 * A + 1) * features(A, d) + 2 * even(B * A);
@@ -138,6 +140,7 @@ class WarpWalk {
     const int first = lane_.progress->next;
     if (first >= range_.B) return;
     Mine<int> outcome;
+    all_.each([&](int i) { outcome[i] = 0; });
     int end = first;
     const bool paper = tape_.A == WalkMemory::kBoxes && tape_.d == WalkMemory::kD, learned = lane_.spec.learns_reward();
     if (separate(lane_.spec))
@@ -150,6 +153,8 @@ class WarpWalk {
       end = learning_walk<true, 0, WalkMemory::kFeatures>(first, outcome);
     else
       end = learning_walk<false, 0, WalkMemory::kFeatures>(first, outcome);
+    team().sync();  // the terms of the sums take the place of the Gram matrices
+    if (!separate(lane_.spec)) split_all(outcome, first, end);
     if (end > first) count(outcome, first, end);
   }
 
@@ -159,6 +164,9 @@ class WarpWalk {
   struct alignas(16) Pair {
     double first, second;
   };
+  struct alignas(16) Four {
+    Real of[4];
+  };
 
   // Whether no period depends on another.
   static PANDORA_HD bool separate(const LaneSpec& spec) { return !spec.online() && !spec.paces(); }
@@ -167,16 +175,16 @@ class WarpWalk {
   PANDORA_HD static unsigned below(int i) { return (1u << i) - 1u; }
 
   // A period's outcome: the order of the boxes and the deployed one, two bits each, how many were opened, and which.
-  static PANDORA_HD int packed(const int (&order)[kMost], int queried, int deployed, unsigned opened) {
+  template <int n>
+  static PANDORA_HD PANDORA_INLINE int packed(const int (&order)[n], int queried, int deployed, unsigned opened) {
     int out = queried << 8 | deployed << 12 | static_cast<int>(opened) << 16;
     PANDORA_UNROLL
-    for (int k = 0; k < kMost; ++k) out |= order[k] << 2 * k;
+    for (int k = 0; k < n; ++k) out |= order[k] << 2 * k;
     return out;
   }
-  static PANDORA_HD int ordered(int outcome, int k) { return outcome >> 2 * k & 3; }
-  static PANDORA_HD int queried(int outcome) { return outcome >> 8 & 7; }
-  static PANDORA_HD int deployed(int outcome) { return outcome >> 12 & 3; }
-  static PANDORA_HD unsigned opened(int outcome) { return static_cast<unsigned>(outcome) >> 16; }
+  static PANDORA_HD int queried_in(int outcome) { return outcome >> 8 & 7; }
+  static PANDORA_HD int deployed_in(int outcome) { return outcome >> 12 & 3; }
+  static PANDORA_HD unsigned opened_in(int outcome) { return static_cast<unsigned>(outcome) >> 16; }
 
   // x[a] of an array in registers.
   template <class T, int n>
@@ -195,14 +203,17 @@ class WarpWalk {
       to[k + 1] = pair.second;
     }
   }
-  // The least n with n >= bound.
-  static PANDORA_HD int least_from(double bound) {
-    return bound < static_cast<double>(INT_MAX) ? static_cast<int>(::ceil(bound)) : INT_MAX;
+  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *reinterpret_cast<const Four*>(from); }
+  template <class T>
+  static PANDORA_HD PANDORA_INLINE void swap_if(bool swaps, T& x, T& y) {
+    const T first = swaps ? y : x, second = swaps ? x : y;
+    x = first;
+    y = second;
   }
-
-  // Where row j of a packed Gram matrix would begin if it had the columns before its diagonal.
-  PANDORA_HD int row_at(int j) const { return j * tape_.B - j * (j - 1) / 2 - j; }
-  PANDORA_HD Real* gram(int a) const { return gram_ + a * (tape_.B * (tape_.B + 1) / 2); }
+  PANDORA_HD double* y(int of_C, int a) const {
+    return y_ + (of_C * tape_.A + a) * WalkMemory::features(tape_.A, tape_.d);
+  }
+  PANDORA_HD Real* gram(int a) const { return gram_ + a * WalkMemory::column_at(tape_.B); }
 
   PANDORA_HD void fail(int j) const {
     if (team().rank() == 0) lane_.tally->fail(Failure::not_finite, range_.first_period + j + 1);
@@ -222,7 +233,7 @@ class WarpWalk {
       const PeriodOutcome& o = by.outcome;
       unsigned open = 0;
       for (int k = 0; k < o.queried; ++k) open |= 1u << o.order[k];
-      outcome[i] = packed({}, o.queried, o.deployed, open);
+      outcome[i] = packed<1>({0}, o.queried, o.deployed, open);
       const unsigned there = lane_.tape.there_in(lane_.tape.online_row(range_.first_period + i));
       split(i, o, by.stop, by.score, by.response, there);
       return false;
@@ -251,184 +262,314 @@ class WarpWalk {
     return all_.of(bits, 0);
   }
 
-  // A box's Gram matrix: its rows from `first` on, and before them the columns of periods in which it was opened.
-  PANDORA_HD PANDORA_INLINE void take_gram(const GramView<Real>& g, int a, int first, unsigned done) const {
+  // The boxes' Gram matrices: rows from `first` on, and before them the C of periods in which a box was opened.
+  PANDORA_HD PANDORA_INLINE void take_grams(int first) const {
     constexpr int kAtOnce = 16;  // rows on their way from global memory
     const int width = problem_.shape.width, B = range_.B;
     PANDORA_ROLLED
-    for (int start = 0; start < B; start += kAtOnce) {
-      Mine<Real> row[kAtOnce];
-      PANDORA_UNROLL
-      for (int u = 0; u < kAtOnce; ++u) {
-        const int r = start + u;
-        const bool is_column = r < first && (done >> r & 1) != 0;
-        const Real* const from = is_column ? g.column + count_bits(done & below(r)) * width : g.gram + r * width;
-        all_.each([&](int i) { row[u][i] = i >= r && i < B && (r >= first || is_column) ? from[i] : Real(0); });
+    for (int a = 0; a < tape_.A; ++a) {
+      const GramView<Real>& g = lane_.box[a].design;
+      const unsigned done = periods_of(g);
+      PANDORA_ROLLED
+      for (int start = 0; start < B; start += kAtOnce) {
+        Mine<Real> row[kAtOnce];
+        PANDORA_UNROLL
+        for (int u = 0; u < kAtOnce; ++u) {
+          const int r = start + u;
+          const bool is_update = r < first && (done >> r & 1) != 0;
+          const Real* const from = is_update ? g.column + count_bits(done & below(r)) * width : g.gram + r * width;
+          all_.each([&](int i) { row[u][i] = i >= r && i < B && (r >= first || is_update) ? from[i] : Real(0); });
+        }
+        PANDORA_UNROLL
+        for (int u = 0; u < kAtOnce; ++u)
+          all_.each([&](int i) {
+            if (i >= start + u && i < B) gram(a)[WalkMemory::column_at(i) + start + u] = row[u][i];
+          });
       }
-      PANDORA_UNROLL
-      for (int u = 0; u < kAtOnce; ++u)
-        all_.each([&](int i) {
-          if (i >= start + u && i < B) gram(a)[row_at(start + u) + i] = row[u][i];
-        });
     }
   }
 
-  // From period to period until something is due; kBoxes = 0: the shape's. Returns the end of the periods that passed.
+  // What a walk keeps in registers.
+  template <int kN, int kF>
+  struct Held {
+    Mine<Real> prediction[kN], square_width[kN], scale[kN];  // p_a[i], w_a[i] and f
+    Mine<Real> step;                                         // by which eta_hat's prediction moved (LinUCB)
+    unsigned open_in[kN];                                    // the periods of the block in which a box was opened
+    int left[kN], reward_left;                               // samples until a solve is due
+    Mine<double> M[kF], theta;                               // a row, and its part of theta_hat
+    Mine<double> image[kN], linear, square;                  // of the period: rows of y; theta' phi, phi' y
+  };
+
+  // The least n with n >= bound.
+  static PANDORA_HD int least_from(double bound) {
+    return bound < static_cast<double>(INT_MAX) ? static_cast<int>(::ceil(bound)) : INT_MAX;
+  }
+
+  template <bool kLearned, int kN, int kF>
+  PANDORA_HD PANDORA_INLINE void take(Held<kN, kF>& held, int A, int first) const {
+    const int d = tape_.d;
+    const bool learns = lane_.spec.online() && lane_.needs.design;
+    if (learns) take_grams(first);
+    PANDORA_UNROLL
+    for (int a = 0; a < kN; ++a) {
+      const BoxView<Real>& box = lane_.box[a < A ? a : 0];
+      held.open_in[a] = learns && a < A ? periods_of(box.design) : 0;
+      held.left[a] = INT_MAX;
+      if (lane_.spec.learns_index() && problem_.refit.kind != RefitSchedule::Kind::every)
+        held.left[a] =
+            least_from(problem_.refit.growth * box.progress->samples_at_solve - 1e-9) - box.progress->samples;
+      all_.each([&](int i) {
+        held.prediction[a][i] = i < range_.B ? box.prediction[i] : Real(0);
+        held.square_width[a][i] = i < range_.B && lane_.needs.widths ? box.design.diagonal[i] : Real(0);
+        held.scale[a][i] = Real(0);
+      });
+    }
+    if constexpr (kLearned) {
+      const Progress& progress = *lane_.progress;
+      held.reward_left =
+          least_from(problem_.refit_reward.growth * progress.reward_samples_at_solve - 1e-9) - progress.reward_samples;
+      const RewardState state = RewardState::over(lane_.reward_memory, d);
+      all_.each([&](int i) {
+        const int r = i % 16;
+        const double* const from = (i < 16 ? state.design_inverse : state.curvature_inverse) + r * state.stride(d);
+        PANDORA_UNROLL
+        for (int k = 0; k < kF; ++k) held.M[k][i] = r < d && k < d ? from[k] : 0.0;
+        held.theta[i] = r < d ? state.theta[r] : 0.0;
+        if (i < kF) theta_[i] = held.theta[i];
+      });
+    }
+    team().sync();
+  }
+
+  // Rows of y = M phi for all boxes and both M; theta' phi and phi' y, of Phi^-1 by kWorth, of C by kSlope.
+  template <int kN, int kF>
+  PANDORA_HD PANDORA_INLINE void make_images(Held<kN, kF>& held, int A, int j) const {
+    PANDORA_UNROLL
+    for (int a = 0; a < kN; ++a) {
+      if (a >= A) break;
+      double x[kF];
+      load(tape_.phi(j, a), x);
+      all_.each([&](int i) {
+        double sum = 0.0;
+        PANDORA_UNROLL
+        for (int k = 0; k < kF; ++k) sum = fused(x[k], held.M[k][i], sum);
+        held.image[a][i] = sum;
+        if (i % 16 < kF) y(i / 16, a)[i % 16] = sum;
+      });
+    }
+    team().sync();
+    all_.each([&](int i) {
+      const int a = box_of(i, A);
+      double x[kF], t[kF], image[kF], linear = 0.0, square = 0.0;
+      load(tape_.phi(j, a), x);
+      load(theta_, t);
+      load(y(role_of(i) == kSlope ? 1 : 0, a), image);
+      PANDORA_UNROLL
+      for (int k = 0; k < kF; ++k) {
+        linear = fused(t[k], x[k], linear);
+        square = fused(image[k], x[k], square);
+      }
+      held.linear[i] = linear;
+      held.square[i] = square;
+    });
+  }
+
+  // Scores, what outputs are worth, and the slopes' G: a quotient by every member. Returns whose argument is not finite.
+  template <bool kLearned, int kN, int kF>
+  PANDORA_HD PANDORA_INLINE unsigned value(const Held<kN, kF>& held, int A, int j, int first, double multiplier,
+                                           Mine<double>& own) const {
+    const LaneSpec& spec = lane_.spec;
+    const bool bonus = spec.has_bonus(), payoff = !kLearned && spec.learns_payoff();
+    const Real c_rho = static_cast<Real>(spec.width_bonus());
+    const double c_theta = spec.c_theta;
+    Real z[kN], w[kN];
+    PANDORA_UNROLL
+    for (int a = 0; a < kN; ++a) {
+      z[a] = all_.of(held.prediction[a], j);
+      w[a] = all_.of(held.square_width[a], j);
+    }
+    return all_.which([&](int i) {
+      const int a = box_of(i, A), role = role_of(i);
+      Real x = pick(z, a);
+      const Real square = pick(w, a);
+      if (bonus) x += c_rho * static_cast<Real>(::sqrt(square < Real(0) ? Real(0) : square));
+      const double index = static_cast<double>(x);
+      double value = index;
+      if constexpr (kLearned) {
+        const double width = ::sqrt(held.square[i] < 0.0 ? 0.0 : held.square[i]),
+                     worth = held.linear[i] + (c_theta <= 0.0 ? 0.0 : c_theta * width);
+        value = role == kScore ? index : role == kWorth ? worth : held.linear[i];
+      }
+      // Lambda(x) = 1 - 2 / (e^2x + 1), G(x) = 1 / (1 + e^-x): index_link and logistic.
+      const bool link = !kLearned || role == kScore;
+      const double quotient = (link ? 2.0 : 1.0) / (exponential(link ? 2.0 * value : -value) + 1.0);
+      double mine = link ? 1.0 - quotient : quotient;
+      if (payoff) mine = value;
+      if (spec.paces()) mine -= role == kScore ? multiplier : 0.0;
+      if (spec.forced > 0) {
+        const int samples = lane_.box[a].progress->samples + count_bits(pick(held.open_in, a) & ~below(first));
+        mine = role == kScore && samples < spec.forced ? kForcedScore : mine;
+      }
+      if (!kLearned && role != kScore) mine = value = tape_.mu()[j * A + a];
+      own[i] = mine;
+      return !is_finite(value);
+    });
+  }
+
+  // Box a was opened in period j: its row of the Gram matrix, C_j in the row's place, and what it makes of the widths;
+  // LinUCB's step.
+  template <int kN, int kF>
+  PANDORA_HD PANDORA_INLINE void open_box(Held<kN, kF>& held, int A, int a, int j, bool payoff) const {
+    const int B = range_.B;
+    Real *const g = gram(a), *const pivot = g + WalkMemory::column_at(j);
+    Mine<Real> row;
+    all_.each([&](int i) {
+      const Real* const column = i < j ? pivot : g + WalkMemory::column_at(i < B ? i : B - 1);  // one that is there
+      Real sum = column[j];
+      int q = 0;
+      PANDORA_ROLLED
+      for (; q + 4 <= j; q += 4) {  // loop: gram row
+        const Four c = four(column + q), weight = four(pivot + q);
+        PANDORA_UNROLL
+        for (int u = 0; u < 4; ++u) sum = fused(-weight.of[u], c.of[u], sum);
+      }
+      const Four c = four(column + q), weight = four(pivot + q);
+      PANDORA_UNROLL
+      for (int u = 0; u < 3; ++u) sum = q + u < j ? fused(-weight.of[u], c.of[u], sum) : sum;
+      row[i] = sum;
+    });
+    const Real s = Real(1) + all_.of(row, j), f = ::sqrt(Real(1) / s);
+    Real moved = Real(0);
+    if (payoff) {
+      const double error =
+          static_cast<double>(all_.of(held.prediction[a], j)) - (tape_.told()[j * A + a] - tape_.cost()[j * A + a]);
+      moved = static_cast<Real>(error / static_cast<double>(s));
+    }
+    team().sync();
+    all_.each([&](int i) {
+      held.scale[a][i] = i == j ? f : held.scale[a][i];
+      if (payoff) {
+        held.step[i] = i == j ? moved : held.step[i];
+        held.prediction[a][i] = i > j ? fused(row[i], -moved, held.prediction[a][i]) : held.prediction[a][i];
+      }
+      const Real c = f * row[i];
+      held.square_width[a][i] = i >= j ? fused(-c, c, held.square_width[a][i]) : held.square_width[a][i];
+      if (i >= j && i < B) g[WalkMemory::column_at(i) + j] = c;
+    });
+  }
+
+  // The deployed output: a row of M by every member, theta_hat by those of C.
+  template <int kN, int kF>
+  PANDORA_HD PANDORA_INLINE void learn_reward(Held<kN, kF>& held, const Mine<double>& own, int A, int j,
+                                              int deployed) const {
+    const double wide = all_.of(held.square, kWorth * kMost + deployed),
+                 deep = all_.of(held.square, kSlope * kMost + deployed), G = all_.of(own, kSlope * kMost + deployed);
+    const double error = G - static_cast<double>(tape_.told()[j * A + deployed]);
+    const bool steps = problem_.refit_reward.steps;
+    all_.each([&](int i) {
+      const bool of_phi = i < 16;
+      double image[kF], mine = held.image[0][i];
+      load(y(of_phi ? 0 : 1, deployed), image);
+      PANDORA_UNROLL
+      for (int a = 1; a < kN; ++a) mine = deployed == a ? held.image[a][i] : mine;
+      const double h = of_phi ? 1.0 : G * (1.0 - G), s = 1.0 + h * (of_phi ? wide : deep), f = ::sqrt(h / s),
+                   scaled = -(f * mine), step = error / s;
+      if (!of_phi && !steps) return;
+      PANDORA_UNROLL
+      for (int k = 0; k < kF; ++k) held.M[k][i] = fused(scaled, f * image[k], held.M[k][i]);
+      if (of_phi) return;
+      held.theta[i] = fused(-step, mine, held.theta[i]);
+      if (i < 16 + kF) theta_[i - 16] = held.theta[i];
+    });
+  }
+
+  // Back to where solves and the next walk look for it, after the periods from `first` to `end`.
+  template <bool kLearned, int kN, int kF>
+  PANDORA_HD PANDORA_INLINE void leave(const Held<kN, kF>& held, const Mine<int>& outcome, int A, int first,
+                                       int end) const {
+    const int row = lane_.tape.online_row(range_.first_period), width = problem_.shape.width, d = tape_.d;
+    const bool design = lane_.needs.design, payoff = !kLearned && lane_.spec.learns_payoff();
+    PANDORA_UNROLL
+    for (int a = 0; a < kN; ++a) {
+      if (a >= A) break;
+      const BoxView<Real>& box = lane_.box[a];
+      const GramView<Real>& g = box.design;
+      const unsigned open = held.open_in[a], fresh = open & ~below(first);
+      const int samples = box.progress->samples, pending = box.progress->pending;
+      PANDORA_ASSERT(samples + count_bits(fresh) <= problem_.shape.capacity);
+      all_.each([&](int i) {
+        if (payoff && i < range_.B) box.prediction[i] = held.prediction[a][i];
+        if (design && i < range_.B) g.diagonal[i] = held.square_width[a][i];
+        if ((fresh >> i & 1) == 0) return;
+        const int nth = count_bits(fresh & below(i)), update = count_bits(open & below(i));
+        box.rows[samples + nth] = row + i;
+        if (design) g.log[update] = {i, held.scale[a][i], update};
+        if (payoff) box.pending_scale[pending + nth] = held.step[i];
+      });
+      PANDORA_ROLLED
+      for (unsigned left = design ? fresh : 0; left != 0; left &= left - 1) {
+        const int j = lowest_bit(left), q = count_bits(open & below(j));
+        all_.each([&](int i) {
+          if (i >= j && i < range_.B) g.column[q * width + i] = gram(a)[WalkMemory::column_at(i) + j];
+        });
+      }
+      team().sync();  // all have read what member 0 changes
+      if (team().rank() != 0) continue;
+      box.progress->samples = samples + count_bits(fresh);
+      if (payoff) box.progress->pending = pending + count_bits(fresh);
+      if (design) g.count->updates = g.count->columns = count_bits(open);
+    }
+    if constexpr (kLearned) {
+      const RewardState state = RewardState::over(lane_.reward_memory, d);
+      const int samples = lane_.progress->reward_samples;
+      PANDORA_ASSERT(samples + (end - first) <= problem_.shape.capacity);
+      all_.each([&](int i) {
+        if (i >= first && i < end) lane_.deployed[samples + (i - first)] = (row + i) * A + deployed_in(outcome[i]);
+        const int r = i % 16;
+        double* const to = (i < 16 ? state.design_inverse : state.curvature_inverse) + r * state.stride(d);
+        PANDORA_UNROLL
+        for (int k = 0; k < kF; ++k)
+          if (r < d && k < d) to[k] = held.M[k][i];
+        if (i >= 16 && r < d) state.theta[r] = held.theta[i];
+      });
+      team().sync();
+      if (team().rank() == 0) lane_.progress->reward_samples = samples + (end - first);
+    }
+  }
+
+  // From period to period until something is due; kBoxes = 0: the shape's. Returns the end of those that passed.
   template <bool kLearned, int kBoxes, int kF>
   PANDORA_HD PANDORA_INLINE int learning_walk(int first, Mine<int>& outcome) const {
     constexpr int kN = kBoxes > 0 ? kBoxes : kMost;
     const LaneSpec& spec = lane_.spec;
-    Progress& progress = *lane_.progress;
     const int A = kBoxes > 0 ? kBoxes : tape_.A, B = range_.B;
-    const bool online = spec.online(), bonus = spec.has_bonus(), payoff = spec.learns_payoff(),
-               design = lane_.needs.design && online, steps = problem_.refit_reward.steps, paces = spec.paces();
-    const double c_theta = spec.c_theta;
-    const Real c_rho = static_cast<Real>(spec.width_bonus());
-    const int forced = spec.forced;
-    const auto& all = all_;
-
-    // What the members have of every box: the period's prediction, square of the width, f, whether it is opened in the
-    // periods of the block; samples, and how many make a solve due.
-    Mine<Real> prediction[kN], square_width[kN], scale[kN], step;
-    unsigned open_in[kN];
-    int n[kN], due_from[kN];
-    PANDORA_UNROLL
-    for (int a = 0; a < kN; ++a) {
-      open_in[a] = 0;
-      n[a] = due_from[a] = 0;
-      all.each([&](int i) { prediction[a][i] = square_width[a][i] = scale[a][i] = Real(0); });
-      if (a >= A) continue;
-      const BoxView<Real>& box = lane_.box[a];
-      n[a] = box.progress->samples;
-      due_from[a] = payoff || problem_.refit.kind == RefitSchedule::Kind::every
-                        ? INT_MAX
-                        : least_from(problem_.refit.growth * box.progress->samples_at_solve - 1e-9);
-      all.each([&](int i) {
-        if (i >= B) return;
-        prediction[a][i] = box.prediction[i];
-        if (lane_.needs.widths) square_width[a][i] = box.design.diagonal[i];
-      });
-      if (!design) continue;
-      open_in[a] = periods_of(box.design);
-      take_gram(box.design, a, first, open_in[a]);
-    }
-    const RewardState state = RewardState::over(lane_.reward_memory, tape_.d);
-    Mine<double> M[kF], theta;
-    if constexpr (kLearned) {
-      all.each([&](int i) {
-        const int r = i % 16, d = tape_.d;
-        const double* const from = i < 16 ? state.design_inverse : state.curvature_inverse;
-        PANDORA_UNROLL
-        for (int k = 0; k < kF; ++k) M[k][i] = r < d && k < d ? from[r * RewardState::stride(d) + k] : 0.0;
-        theta[i] = r < d ? state.theta[r] : 0.0;
-        if (i < kF) theta_[i] = theta[i];
-      });
-    }
-    double multiplier = progress.multiplier;
-    const int reward_samples = progress.reward_samples;
-    const int theta_due_from = least_from(problem_.refit_reward.growth * progress.reward_samples_at_solve - 1e-9);
-    team().sync();
-
+    const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design;
+    double multiplier = lane_.progress->multiplier;
+    Held<kN, kF> held;
+    take<kLearned>(held, A, first);
     int j = first, due = 0;
     for (; j < B && due == 0; ++j) {  // loop: period
-      // Images of all boxes' features under Phi^-1 and C, and phi' y.
-      Mine<double> image[kN], linear, square;
-      if constexpr (kLearned) {
-        PANDORA_UNROLL
-        for (int a = 0; a < kN; ++a) {
-          if (a >= A) continue;
-          double x[kF];
-          load(tape_.phi(j, a), x);
-          all.each([&](int i) {
-            double sum = 0.0;
-            PANDORA_UNROLL
-            for (int k = 0; k < kF; ++k) sum = fused(x[k], M[k][i], sum);
-            image[a][i] = sum;
-            if (i % 16 < kF) y_[((i / 16) * A + a) * kF + i % 16] = sum;
-          });
-        }
-        team().sync();
-        all.each([&](int i) {
-          const int a = box_of(i, A);
-          double x[kF], t[kF], y[kF], sum = 0.0, other = 0.0;
-          load(tape_.phi(j, a), x);
-          load(theta_, t);
-          load(y_ + ((role_of(i) == kSlope ? A : 0) + a) * kF, y);
-          PANDORA_UNROLL
-          for (int k = 0; k < kF; ++k) {
-            sum = fused(t[k], x[k], sum);
-            other = fused(y[k], x[k], other);
-          }
-          linear[i] = sum;
-          square[i] = other;
-        });
-      }
-      // Scores, and what the outputs are worth.
-      Mine<Real> z[kN], w[kN];
+      if constexpr (kLearned) make_images(held, A, j);
       Mine<double> own;
+      const unsigned bad = value<kLearned>(held, A, j, first, multiplier, own);
       double score[kN], response[kN];
+      int order[kN];
       PANDORA_UNROLL
       for (int a = 0; a < kN; ++a) {
-        const Real at_j = all.of(prediction[a], j), width_at_j = all.of(square_width[a], j);
-        all.each([&](int i) {
-          z[a][i] = at_j;
-          w[a][i] = width_at_j;
-        });
+        score[a] = a < A ? all_.of(own, kScore * kMost + a) : -std::numeric_limits<double>::infinity();
+        response[a] = all_.of(own, kWorth * kMost + (a < A ? a : 0));
+        order[a] = a;
       }
-      const unsigned bad = all.which([&](int i) {
-        const int a = box_of(i, A), role = role_of(i);
-        Real x = z[0][i], square_of = w[0][i];
-        int samples = n[0];
-        PANDORA_UNROLL
-        for (int b = 1; b < kN; ++b) {
-          x = a == b ? z[b][i] : x;
-          square_of = a == b ? w[b][i] : square_of;
-          samples = a == b ? n[b] : samples;
-        }
-        if (bonus) {
-          const Real width = ::sqrt(square_of < Real(0) ? Real(0) : square_of);
-          x += c_rho * width;
-        }
-        double value = static_cast<double>(x), t = 2.0 * value;
-        if constexpr (kLearned) {
-          const double width = ::sqrt(square[i] < 0.0 ? 0.0 : square[i]);
-          const double optimistic = linear[i] + (c_theta <= 0.0 ? 0.0 : c_theta * width);
-          value = role == kScore ? value : role == kWorth ? optimistic : linear[i];
-          t = role == kScore ? t : -value;
-        }
-        // Lambda(x) = 1 - 2 / (e^2x + 1), G(x) = 1 / (1 + e^-x): index_link and logistic.
-        const double quotient = (kLearned && role != kScore ? 1.0 : 2.0) / (exponential(t) + 1.0);
-        double mine = kLearned && role != kScore ? quotient : 1.0 - quotient;
-        if (payoff) mine = value;
-        if (role == kScore && paces) mine -= multiplier;
-        if (role == kScore && samples < forced) mine = kForcedScore;
-        if (!kLearned && role == kWorth) mine = value = tape_.mu()[j * A + a];
-        own[i] = mine;
-        return !is_finite(value);
-      });
+      // Neighbours change places where the second has a higher score: ties stay in the order of boxes.
       PANDORA_UNROLL
-      for (int a = 0; a < kN; ++a) {
-        score[a] = a < A ? all.of(own, kScore * kMost + a) : -std::numeric_limits<double>::infinity();
-        response[a] = kLearned ? all.of(own, kWorth * kMost + a) : a < A ? tape_.mu()[j * A + a] : 0.0;
+      for (int last = kN - 1; last > 0; --last) PANDORA_UNROLL
+      for (int k = 0; k < last; ++k) {
+        const bool swaps = score[k] < score[k + 1];
+        swap_if(swaps, score[k], score[k + 1]);
+        swap_if(swaps, response[k], response[k + 1]);
+        swap_if(swaps, order[k], order[k + 1]);
       }
-      // The order: neighbours change places where the second has a higher score, so that ties stay in the order of boxes.
-      int order[kMost] = {0, 1, 2, 3};
-      PANDORA_UNROLL
-      for (int last = kN - 1; last > 0; --last) {
-        PANDORA_UNROLL
-        for (int k = 0; k < last; ++k) {
-          const bool swaps = score[k] < score[k + 1];
-          const auto swap_if = [swaps](auto& x, auto& y) {
-            const auto first_of = swaps ? y : x, second_of = swaps ? x : y;
-            x = first_of;
-            y = second_of;
-          };
-          swap_if(score[k], score[k + 1]);
-          swap_if(response[k], response[k + 1]);
-          swap_if(order[k], order[k + 1]);
-        }
-      }
-      // Boxes are opened until the best output reaches the scores left.
+      // Boxes are opened until the best output reaches the scores left; LinUCB's first alone.
       const double* const cost = tape_.cost() + j * A;
       double best = response[0], spent = cost[order[0]];
       int queried = 1, deployed = order[0];
@@ -450,163 +591,62 @@ class WarpWalk {
         break;
       }
       const int whole = packed(order, queried, deployed, opened);
-      all.each([&](int i) {
-        if (i == j) outcome[i] = whole;
+      all_.each([&](int i) {
+        outcome[i] = i == j ? whole : outcome[i];
         const int a = i % kMost;
-        if (i >= 2 * kMost || a >= A) return;
-        if (i < kMost)
-          score_[j * A + a] = own[i];
-        else
-          response_[j * A + a] = (opened >> a & 1) != 0 ? own[i] : tape_.mu()[j * A + a];
+        const bool seen = i < kMost || (opened >> a & 1) != 0;
+        if (i < 2 * kMost && a < A) (i < kMost ? score_ : response_)[j * A + a] = seen ? own[i] : tape_.mu()[j * A + a];
       });
-      if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
+      if (spec.paces()) multiplier = spec.pacing.next(multiplier, queried, spent);
       if (!online) continue;
-
-      // What the boxes learn.
       PANDORA_UNROLL
       for (int a = 0; a < kN; ++a) {
-        if (a >= A) continue;
-        const bool opens = (opened >> a & 1) != 0;
-        open_in[a] |= opens ? 1u << j : 0u;
-        n[a] += opens ? 1 : 0;
-        due |= opens && n[a] >= due_from[a] ? 1 << a : 0;
-        if (!design) continue;
-        Real* const g = gram(a);
-        Real* const to = g + row_at(j);
-        if (!opens) {
-          all.each([&](int i) {
-            if (i >= j && i < B) to[i] = Real(0);
+        const unsigned opens = opened >> a & 1;
+        held.open_in[a] |= opens << j;
+        held.left[a] -= static_cast<int>(opens);
+        due |= opens != 0 && held.left[a] <= 0 ? 1 << a : 0;
+        if (design && opens != 0)
+          open_box(held, A, a, j, payoff);
+        else if (design && a < A)
+          all_.each([&](int i) {
+            if (i >= j && i < B) gram(a)[WalkMemory::column_at(i) + j] = Real(0);
           });
-          continue;
-        }
-        Mine<Real> row;
-        all.each([&](int i) {
-          const int at = i < j ? j : i < B ? i : B - 1;  // the columns that are there
-          Real sum = to[at];
-          const Real* from = g;
-          for (int q = 0; q < j; ++q) {  // loop: gram row
-            sum = fused(-from[j], from[at], sum);
-            from += tape_.B - 1 - q;
-          }
-          row[i] = sum;
-        });
-        const Real s = Real(1) + all.of(row, j), f = ::sqrt(Real(1) / s);
-        team().sync();
-        Real moved = Real(0);
-        if (payoff) {
-          const double error =
-              static_cast<double>(all.of(prediction[a], j)) - (tape_.told()[j * A + a] - tape_.cost()[j * A + a]);
-          moved = static_cast<Real>(error / static_cast<double>(s));
-        }
-        all.each([&](int i) {
-          if (i == j) {
-            scale[a][i] = f;
-            step[i] = moved;
-          }
-          if (payoff && i > j) prediction[a][i] = fused(row[i], -moved, prediction[a][i]);
-          if (i < j || i >= B) return;
-          const Real c = f * row[i];
-          to[i] = c;
-          square_width[a][i] = fused(-c, c, square_width[a][i]);
-        });
       }
-      // And theta, of the deployed output: Phi^-1 by the first 16 members, C and theta_hat by the others.
       if constexpr (kLearned) {
-        const double wide = all.of(square, kWorth * kMost + deployed), deep = all.of(square, kSlope * kMost + deployed),
-                     G = all.of(own, kSlope * kMost + deployed);
-        all.each([&](int i) {
-          const bool of_phi = i < 16;
-          double y[kF];
-          load(y_ + ((of_phi ? 0 : A) + deployed) * kF, y);
-          double mine = image[0][i];
-          PANDORA_UNROLL
-          for (int b = 1; b < kN; ++b) mine = deployed == b ? image[b][i] : mine;
-          const double h = of_phi ? 1.0 : G * (1.0 - G), s = 1.0 + h * (of_phi ? wide : deep), f = ::sqrt(h / s),
-                       scaled = -(f * mine);
-          if (!of_phi && !steps) return;
-          PANDORA_UNROLL
-          for (int k = 0; k < kF; ++k) M[k][i] = fused(scaled, f * y[k], M[k][i]);
-          const double error = G - static_cast<double>(tape_.told()[j * A + deployed]);
-          if (of_phi || i - 16 >= kF) return;
-          theta[i] = fused(-(error / s), mine, theta[i]);
-          theta_[i - 16] = theta[i];
-        });
-        if (reward_samples + (j - first) + 1 >= theta_due_from) due |= kThetaDue;
+        learn_reward(held, own, A, j, deployed);
+        due |= --held.reward_left <= 0 ? kThetaDue : 0;
       }
-      if (problem_.refit.due_in_period(range_.first_period + j + 1) && !payoff) {
+      if (!payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
         PANDORA_UNROLL
-        for (int a = 0; a < kN; ++a)
-          due |= a < A && (kLearned || n[a] > lane_.box[a].progress->samples_at_solve) ? 1 << a : 0;
+        for (int a = 0; a < kN; ++a) {
+          const BoxProgress& box = *lane_.box[a < A ? a : 0].progress;
+          const int samples = box.samples + count_bits(held.open_in[a] & ~below(first));
+          due |= a < A && (kLearned || samples > box.samples_at_solve) ? 1 << a : 0;
+        }
       }
       team().sync();
     }
+    if (online) leave<kLearned>(held, outcome, A, first, j);
     team().sync();
-
-    // Back to where solves and the next walk look for it.
-    const int end = j, row = lane_.tape.online_row(range_.first_period);
-    if (online) {
-      PANDORA_UNROLL
-      for (int a = 0; a < kN; ++a) {
-        if (a >= A) continue;
-        const BoxView<Real>& box = lane_.box[a];
-        const GramView<Real>& g = box.design;
-        const unsigned open = open_in[a], fresh = open & ~below(first);
-        const int before = n[a] - count_bits(fresh), pending = payoff ? box.progress->pending : 0;
-        PANDORA_ASSERT(n[a] <= problem_.shape.capacity);
-        all.each([&](int i) {
-          if (i >= B) return;
-          if (payoff) box.prediction[i] = prediction[a][i];
-          if (design) g.diagonal[i] = square_width[a][i];
-          if ((fresh >> i & 1) == 0) return;
-          box.rows[before + count_bits(fresh & below(i))] = row + i;
-          const int update = count_bits(open & below(i));
-          if (design) g.log[update] = {i, scale[a][i], update};
-          if (payoff) box.pending_scale[pending + count_bits(fresh & below(i))] = step[i];
-        });
-        for (unsigned left = design ? fresh : 0; left != 0; left &= left - 1) {
-          const int r = lowest_bit(left), q = count_bits(open & below(r));
-          all.each([&](int i) {
-            if (i >= r && i < B) g.column[q * problem_.shape.width + i] = gram(a)[row_at(r) + i];
-          });
-        }
-        team().sync();
-        if (team().rank() != 0) continue;
-        box.progress->samples = n[a];
-        if (payoff) box.progress->pending = pending + count_bits(fresh);
-        if (design) g.count->updates = g.count->columns = count_bits(open);
-      }
-    }
-    if constexpr (kLearned) {
-      PANDORA_ASSERT(reward_samples + (end - first) <= problem_.shape.capacity);
-      all.each([&](int i) {
-        const int r = i % 16, d = tape_.d;
-        if (online && i >= first && i < end)
-          lane_.deployed[reward_samples + (i - first)] = (row + i) * A + WarpWalk::deployed(outcome[i]);
-        if (!online || r >= d) return;
-        double* const to = (i < 16 ? state.design_inverse : state.curvature_inverse) + r * RewardState::stride(d);
-        PANDORA_UNROLL
-        for (int k = 0; k < kF; ++k)
-          if (k < d) to[k] = M[k][i];
-        if (i >= 16) state.theta[r] = theta[i];
-      });
-    }
     if (team().rank() == 0) {
-      progress.next = end;
-      if (end > first) progress.due = due;
-      progress.multiplier = multiplier;
-      if (kLearned && online) progress.reward_samples = reward_samples + (end - first);
+      lane_.progress->next = j;
+      if (j > first) lane_.progress->due = due;
+      lane_.progress->multiplier = multiplier;
     }
-    team().sync();  // the Gram matrices' place is the terms' from here on
-    all.each([&](int i) {
+    return j;
+  }
+
+  // The terms of the periods that learning_walk has passed.
+  PANDORA_HD PANDORA_INLINE void split_all(const Mine<int>& outcome, int first, int end) const {
+    all_.each([&](int i) {
       if (i < first || i >= end) return;
       PeriodOutcome o;
-      o.queried = WarpWalk::queried(outcome[i]);
-      o.deployed = WarpWalk::deployed(outcome[i]);
-      o.ranked = A;
-      for (int k = 0; k < A; ++k) o.order[k] = ordered(outcome[i], k);
-      split(i, o, spec.stop, score_ + i * A, response_ + i * A, kAllBoxes);
+      o.queried = queried_in(outcome[i]);
+      o.deployed = deployed_in(outcome[i]);
+      o.ranked = tape_.A;
+      for (int k = 0; k < tape_.A; ++k) o.order[k] = outcome[i] >> 2 * k & 3;
+      split(i, o, lane_.spec.stop, score_ + i * tape_.A, response_ + i * tape_.A, kAllBoxes);
     });
-    return end;
   }
 
   // Of members 0 to 11, four by four; the others repeat what these do.
@@ -659,9 +699,9 @@ class WarpWalk {
       return count_bits(all_.which([&](int i) { return i >= first && i < end && holds(outcome[i]); }));
     };
     for (int a = 0; a < A; ++a) {
-      const int queries = periods_with([a](int o) { return (opened(o) >> a & 1) != 0; }),
-                deployments = periods_with([a](int o) { return deployed(o) == a; }),
-                depth = periods_with([a](int o) { return queried(o) == a + 1; });
+      const int queries = periods_with([a](int o) { return (opened_in(o) >> a & 1) != 0; }),
+                deployments = periods_with([a](int o) { return deployed_in(o) == a; }),
+                depth = periods_with([a](int o) { return queried_in(o) == a + 1; });
       if (team().rank() != 0) continue;
       tally.queries_of_box[a] += queries;
       tally.deployments_of_box[a] += deployments;

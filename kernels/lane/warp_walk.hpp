@@ -56,7 +56,7 @@ struct WalkMemory {
     return A * column_at(B) / 2 > even(kSums * kRow) ? A * column_at(B) / 2 : even(kSums * kRow);
   }
   static PANDORA_HD constexpr int tape_doubles(int A, int d, int B) {
-    return 5 * even(B * A) + B * A * features(A, d) - 2 * even(B * A) + 2 * even((B * A + 1) / 2);
+    return B * A * features(A, d) + 3 * even(B * A) + 2 * even((B * A + 1) / 2);
   }
   static PANDORA_HD constexpr int lane_doubles(int A, int d, int B) {
     return gram_doubles(A, B) + (2 * A + 1) * features(A, d) + 2 * even(B * A);
@@ -65,18 +65,21 @@ struct WalkMemory {
     return sizeof(double) * static_cast<std::size_t>(tape_doubles(A, d, B) + lanes * lane_doubles(A, d, B));
   }
 
-  // Of all periods and boxes.
-  PANDORA_HD double* mu() const { return start; }
-  PANDORA_HD double* cost() const { return start + even(B * A); }
-  PANDORA_HD double* sigma() const { return start + 2 * even(B * A); }
-  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(start + 3 * even(B * A)); }
+  PANDORA_HD double* phi(int j, int a) const { return start + (j * A + a) * features(A, d); }
+  PANDORA_HD double* mu() const { return phi(B, 0); }
+  PANDORA_HD double* cost() const { return mu() + even(B * A); }
+  PANDORA_HD double* sigma() const { return cost() + even(B * A); }
+  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(sigma() + even(B * A)); }
   PANDORA_HD float* told() const { return reward() + 2 * even((B * A + 1) / 2); }
-  PANDORA_HD double* phi(int j, int a) const {
-    return start + 3 * even(B * A) + 2 * even((B * A + 1) / 2) + (j * A + a) * features(A, d);
-  }
   PANDORA_HD double* lane(int l) const { return start + tape_doubles(A, d, B) + l * lane_doubles(A, d, B); }
 };
 static_assert(WalkMemory::bytes(3, 10, 32, 4) <= std::size_t{48} << 10);
+
+/// How far a walk came, what waits for a solve, and whether the period that follows fails.
+struct Passed {
+  int end, due;
+  bool failed;
+};
 
 /// kBoxes, kFeatures: the shape where it is known to the compiler.
 template <class Real, class Team, int kBoxes = 0, int kFeatures = WalkMemory::kMostFeatures>
@@ -128,7 +131,7 @@ class WarpWalk {
         tape_{kBoxes > 0 ? kBoxes : tape.A, kBoxes > 0 ? kFeatures : tape.d, tape.B, tape.start},
         gram_(reinterpret_cast<Real*>(own)),
         y_(own + WalkMemory::gram_doubles(tape_.A, tape_.B)),
-        score_(y_ + (2 * tape_.A + 1) * kFeatures) {}
+        score_(y_ + (2 * tape_.A + 1) * WalkMemory::features(tape_.A, tape_.d)) {}
 
   /// Goes on from where the lane stands until the block ends or something waits for a solve (progress->due).
   PANDORA_HD PANDORA_INLINE void run() const {
@@ -139,19 +142,23 @@ class WarpWalk {
     if (first >= range_.B) return;
     Mine<int> outcome;
     all_.each([&](int i) { outcome[i] = 0; });
-    int end = first;
-    const bool learned = lane_.spec.learns_reward();
+    Passed passed;
     if (is_separate(lane_.spec)) {
-      end = separate(first, outcome);
+      passed = separate(first, outcome);
     } else if (tape_.A == WalkMemory::kBoxes && tape_.d == WalkMemory::kFeatures) {
       const OfPaper here(team(), problem_, lane_, range_, tape_, reinterpret_cast<double*>(gram_));
-      end = learned ? here.template walk<true>(first, outcome) : here.template walk<false>(first, outcome);
-      here.split_all(outcome, first, end);
+      passed = lane_.spec.learns_reward() ? here.template walk<true>(first, outcome)
+                                          : here.template walk<false>(first, outcome);
     } else {
-      end = learned ? walk<true>(first, outcome) : walk<false>(first, outcome);
-      split_all(outcome, first, end);
+      passed = lane_.spec.learns_reward() ? walk<true>(first, outcome) : walk<false>(first, outcome);
     }
-    if (end > first) count(outcome, first, end);
+    if (passed.end > first) count(outcome, first, passed.end);
+    if (team().rank() == 0) {
+      if (passed.failed) lane_.tally->fail(Failure::not_finite, range_.first_period + passed.end + 1);
+      if (passed.end > first) lane_.progress->due = passed.due;
+      lane_.progress->next = passed.end;
+    }
+    team().sync();
   }
 
  private:
@@ -183,13 +190,16 @@ class WarpWalk {
   PANDORA_HD int box_of(int i) const { return i % kMost < tape_.A ? i % kMost : tape_.A - 1; }
   PANDORA_HD const Team& team() const { return all_.team; }
 
-  // A period's outcome: the order of the boxes, two bits each, how many were opened, the deployed one, and which were
-  // opened.
-  static PANDORA_HD int packed(int order, int queried, int deployed, unsigned opened) {
-    return order | queried << 8 | deployed << 12 | static_cast<int>(opened) << 16;
+  // A period's outcome; to be added: order[k] << 2 k, 1 << (16 + a) of opened boxes.
+  static PANDORA_HD int packed(int queried, int ranked, int deployed, Stop stop) {
+    return queried << 8 | ranked << 11 | deployed << 14 | static_cast<int>(stop) << 20;
   }
+  static PANDORA_HD int order_in(int outcome, int k) { return outcome >> 2 * k & 3; }
   static PANDORA_HD int queried_in(int outcome) { return outcome >> 8 & 7; }
-  static PANDORA_HD int deployed_in(int outcome) { return outcome >> 12 & 3; }
+  static PANDORA_HD int ranked_in(int outcome) { return outcome >> 11 & 7; }
+  static PANDORA_HD int deployed_in(int outcome) { return outcome >> 14 & 3; }
+  static PANDORA_HD bool opens_in(int outcome, int a) { return (outcome >> (16 + a) & 1) != 0; }
+  static PANDORA_HD Stop stop_in(int outcome) { return static_cast<Stop>(outcome >> 20); }
   static PANDORA_HD unsigned below(int i) { return (1u << i) - 1u; }
 
   // x[a] of an array in registers, numbers from memory to registers, and two that change places, without a branch.
@@ -224,14 +234,9 @@ class WarpWalk {
   PANDORA_HD double* y(bool of_C, int a) const { return y_ + ((of_C ? tape_.A : 0) + a) * kFeatures; }
   PANDORA_HD double* theta() const { return y_ + 2 * tape_.A * kFeatures; }
   PANDORA_HD double* response() const { return score_ + WalkMemory::even(tape_.B * tape_.A); }
-  PANDORA_HD double* terms() const { return reinterpret_cast<double*>(gram_); }
 
-  PANDORA_HD void fail(int j) const {
-    if (team().rank() == 0) lane_.tally->fail(Failure::not_finite, range_.first_period + j + 1);
-  }
-
-  // The periods that are left, one by every member. Returns the end of those that passed.
-  PANDORA_HD PANDORA_INLINE int separate(int first, Mine<int>& outcome) const {
+  // The periods that are left, one by every member.
+  PANDORA_HD PANDORA_INLINE Passed separate(int first, Mine<int>& outcome) const {
     const SerialTeam alone;
     const Walk<Real, SerialTeam, kMost> walk(alone, problem_, lane_, range_);
     const unsigned failed = all_.which([&](int i) {
@@ -240,20 +245,17 @@ class WarpWalk {
       double image[RewardState::stride(WalkMemory::kMostFeatures)];
       walk.decide(i, image, by);
       if (!by.finite) return true;
-      unsigned opened = 0;
-      for (int k = 0; k < by.outcome.queried; ++k) opened |= 1u << by.outcome.order[k];
-      outcome[i] = packed(0, by.outcome.queried, by.outcome.deployed, opened);
-      const unsigned there = lane_.tape.there_in(lane_.tape.online_row(range_.first_period + i));
-      split(i, by.outcome, by.stop, by.score, by.response, there);
+      const PeriodOutcome& o = by.outcome;
+      outcome[i] = packed(o.queried, o.ranked, o.deployed, by.stop);
+      for (int k = 0; k < o.ranked; ++k)
+        outcome[i] |= o.order[k] << 2 * k | (k < o.queried ? 1 << (16 + o.order[k]) : 0);
+      for (int a = 0; a < tape_.A; ++a) {
+        score_[i * tape_.A + a] = by.score[a];
+        response()[i * tape_.A + a] = by.response[a];
+      }
       return false;
     });
-    const int end = failed != 0 ? lowest_bit(failed) : range_.B;
-    if (failed != 0) fail(end);
-    if (team().rank() == 0) {
-      lane_.progress->next = end;
-      if (end > first) lane_.progress->due = 0;
-    }
-    return end;
+    return {failed != 0 ? lowest_bit(failed) : range_.B, 0, failed != 0};
   }
 
   // The periods of the block in which a box's Gram matrix has been updated.
@@ -332,7 +334,8 @@ class WarpWalk {
   // y of all boxes and both M; theta' phi, and phi' y of Phi^-1 (kWorth) and C (kSlope).
   PANDORA_HD PANDORA_INLINE void make_images(Held& held, int j) const {
     PANDORA_UNROLL
-    for (int a = 0; a < kN && a < tape_.A; ++a) {
+    for (int a = 0; a < kN; ++a) {
+      if (a >= tape_.A) break;
       double x[kFeatures];
       load(tape_.phi(j, a), x);
       all_.each([&](int i) {
@@ -455,9 +458,9 @@ class WarpWalk {
     });
   }
 
-  // From period to period until something is due. Returns the end of those that passed.
+  // From period to period until something is due.
   template <bool kLearned>
-  PANDORA_HD PANDORA_INLINE int walk(int first, Mine<int>& outcome) const {
+  PANDORA_HD PANDORA_INLINE Passed walk(int first, Mine<int>& outcome) const {
     const LaneSpec& spec = lane_.spec;
     const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design,
                paces = spec.paces();
@@ -466,6 +469,7 @@ class WarpWalk {
     Held held;
     take<kLearned>(held, first);
     int j = first, due = 0;
+    bool failed = false;
     for (; j < range_.B && due == 0; ++j) {  // loop: period
       if constexpr (kLearned) make_images(held, j);
       Mine<double> value;
@@ -505,12 +509,11 @@ class WarpWalk {
         ordered |= order[k] << 2 * k;
       }
       const bool finite = is_finite(mu[deployed] - spent);
-      if ((bad & (below(A) | opened << kWorth * kMost)) != 0 || !finite) {
-        fail(j);
-        break;
-      }
+      failed = (bad & (below(A) | opened << kWorth * kMost)) != 0 || !finite;
+      if (failed) break;
+      const int whole = packed(queried, A, deployed, Stop{}) | ordered | static_cast<int>(opened) << 16;
       all_.each([&](int i) {
-        outcome[i] = i == j ? packed(ordered, queried, deployed, opened) : outcome[i];
+        outcome[i] = i == j ? whole : outcome[i];
         const int a = i % kMost;
         const bool known = i < kMost || (opened >> a & 1) != 0;  // outputs that nobody saw answer with mu*
         if (i < 2 * kMost && a < A) (i < kMost ? score_ : response())[j * A + a] = known ? value[i] : mu[a];
@@ -518,7 +521,8 @@ class WarpWalk {
       if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
       if (!online) continue;
       PANDORA_UNROLL
-      for (int a = 0; a < kN && a < A; ++a) {
+      for (int a = 0; a < kN; ++a) {
+        if (a >= A) break;
         const unsigned opens = opened >> a & 1;
         held.open_in[a] |= opens << j;
         held.left[a] -= static_cast<int>(opens);
@@ -536,7 +540,8 @@ class WarpWalk {
       }
       if (!payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
         PANDORA_UNROLL
-        for (int a = 0; a < kN && a < A; ++a) {
+        for (int a = 0; a < kN; ++a) {
+          if (a >= A) break;
           const BoxProgress& done = *lane_.box[a].progress;
           const int samples = done.samples + count_bits(held.open_in[a] & ~below(first));
           due |= kLearned || samples > done.samples_at_solve ? 1 << a : 0;
@@ -545,13 +550,9 @@ class WarpWalk {
       team().sync();
     }
     if (online) leave<kLearned>(held, outcome, first, j);
-    team().sync();
-    if (team().rank() == 0) {
-      lane_.progress->next = j;
-      if (j > first) lane_.progress->due = due;
-      lane_.progress->multiplier = multiplier;
-    }
-    return j;
+    all_.each([&](int i) { outcome[i] |= packed(0, 0, 0, spec.stop); });
+    if (paces && team().rank() == 0) lane_.progress->multiplier = multiplier;
+    return {j, due, failed};
   }
 
   // Back to where solves and the next walk look for it.
@@ -560,7 +561,8 @@ class WarpWalk {
     const int row = lane_.tape.online_row(range_.first_period), d = tape_.d;
     const bool design = lane_.needs.design, payoff = !kLearned && lane_.spec.learns_payoff();
     PANDORA_UNROLL
-    for (int a = 0; a < kN && a < tape_.A; ++a) {
+    for (int a = 0; a < kN; ++a) {
+      if (a >= tape_.A) break;
       const BoxView<Real>& box = lane_.box[a];
       const GramView<Real>& g = box.design;
       const unsigned open = held.open_in[a], fresh = open & ~below(first);
@@ -608,40 +610,33 @@ class WarpWalk {
     }
   }
 
-  // A period's terms of the tally's sums, by the member that has the period.
-  PANDORA_HD PANDORA_INLINE void split(int i, const PeriodOutcome& outcome, Stop stop, const double* score,
-                                       const double* worth, unsigned there) const {
-    const double *const mu = tape_.mu() + i * tape_.A, *const cost = tape_.cost() + i * tape_.A;
-    const auto opens = [&](const int* order) {
-      return opened_by_lane(lane_.spec, stop, outcome.ranked, score, worth, order, there);
-    };
-    const RegretParts parts =
-        regret_parts<kMost>(outcome, tape_.A, mu, cost, tape_.sigma() + i * tape_.A, opens, there);
-    const double spent = spent_on(outcome, cost), quality = mu[outcome.deployed], gained = quality - spent;
-    const float reward = tape_.reward()[i * tape_.A + outcome.deployed];
-    const double sums[] = {gained, gained * gained, reward - spent, quality, reward, spent};
-    PANDORA_UNROLL
-    for (int k = 0; k < WalkMemory::kSums; ++k)
-      terms()[k * WalkMemory::kRow + i] = k < kParts ? (&parts.wrong_order)[k] : sums[k < kParts ? 0 : k - kParts];
-  }
-  // Those of all periods of a walk.
-  PANDORA_HD PANDORA_INLINE void split_all(const Mine<int>& outcome, int first, int end) const {
-    team().sync();  // they take the place of the Gram matrices
+  // The periods that passed join the tally.
+  PANDORA_HD PANDORA_INLINE void count(const Mine<int>& outcome, int first, int end) const {
+    LaneTally& tally = *lane_.tally;
+    const int A = tape_.A, periods = tally.periods, recorded = tally.recorded, next = tally.next;
+    double* const terms = reinterpret_cast<double*>(gram_);
+    team().sync();
     all_.each([&](int i) {
       if (i < first || i >= end) return;
       PeriodOutcome o;
       o.queried = queried_in(outcome[i]);
+      o.ranked = ranked_in(outcome[i]);
       o.deployed = deployed_in(outcome[i]);
-      o.ranked = tape_.A;
-      for (int k = 0; k < tape_.A; ++k) o.order[k] = outcome[i] >> 2 * k & 3;
-      split(i, o, lane_.spec.stop, score_ + i * tape_.A, response() + i * tape_.A, kAllBoxes);
+      for (int k = 0; k < o.ranked; ++k) o.order[k] = order_in(outcome[i], k);
+      const double *const mu = tape_.mu() + i * A, *const cost = tape_.cost() + i * A;
+      const unsigned there = lane_.tape.there_in(lane_.tape.online_row(range_.first_period + i));
+      const auto opens = [&](const int* order) {
+        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score_ + i * A, response() + i * A, order,
+                              there);
+      };
+      const RegretParts parts = regret_parts<kMost>(o, A, mu, cost, tape_.sigma() + i * A, opens, there);
+      const double spent = spent_on(o, cost), quality = mu[o.deployed], gained = quality - spent;
+      const float reward = tape_.reward()[i * A + o.deployed];
+      const double sums[] = {gained, gained * gained, reward - spent, quality, reward, spent};
+      PANDORA_UNROLL
+      for (int k = 0; k < WalkMemory::kSums; ++k)
+        terms[k * WalkMemory::kRow + i] = k < kParts ? (&parts.wrong_order)[k] : sums[k < kParts ? 0 : k - kParts];
     });
-  }
-
-  // The periods join the tally.
-  PANDORA_HD PANDORA_INLINE void count(const Mine<int>& outcome, int first, int end) const {
-    LaneTally& tally = *lane_.tally;
-    const int periods = tally.periods, recorded = tally.recorded, next = tally.next;
     team().sync();
     all_.each([&](int k) {
       if (k >= WalkMemory::kSums) return;
@@ -649,7 +644,7 @@ class WarpWalk {
       double sum = *total;
       int at = next, entry = recorded;
       for (int i = first; i < end; ++i) {
-        sum += terms()[k * WalkMemory::kRow + i];
+        sum += terms[k * WalkMemory::kRow + i];
         if (periods + (i - first) + 1 != at) continue;
         if (k < kParts) (&tally.regret_curve[entry].wrong_order)[k] = sum;
         if (k == kParts) tally.curve[entry] = sum;
@@ -662,20 +657,19 @@ class WarpWalk {
       tally.next = at;
       tally.recorded = entry;
     });
-    const auto periods_with = [&](auto&& holds) {
+    const auto count_of = [&](auto&& holds) {
       return count_bits(all_.which([&](int i) { return i >= first && i < end && holds(outcome[i]); }));
     };
     PANDORA_ROLLED
-    for (int a = 0; a < tape_.A; ++a) {
-      const int queries = periods_with([a](int o) { return (o >> (16 + a) & 1) != 0; }),
-                deployments = periods_with([a](int o) { return deployed_in(o) == a; }),
-                depth = periods_with([a](int o) { return queried_in(o) == a + 1; });
+    for (int a = 0; a < A; ++a) {
+      const int queries = count_of([a](int o) { return opens_in(o, a); }),
+                deployments = count_of([a](int o) { return deployed_in(o) == a; }),
+                depth = count_of([a](int o) { return queried_in(o) == a + 1; });
       if (team().rank() != 0) continue;
       tally.queries_of_box[a] += queries;
       tally.deployments_of_box[a] += deployments;
       tally.depth[a + 1] += depth;
     }
-    team().sync();
   }
   static constexpr int kParts = kCountOfParts + kCountOfGaps;  // the first sums; the others from `utility` to `cost`
   static_assert(kParts + 6 == WalkMemory::kSums && offsetof(LaneTally, cost) - offsetof(LaneTally, utility) == 40);

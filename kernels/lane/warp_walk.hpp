@@ -405,18 +405,18 @@ class WarpWalk {
     Real *const g = gram(a), *const pivot = g + WalkMemory::column_at(j);
     Mine<Real> row;
     all_.each([&](int i) {
-      const Real* const column = i < j ? pivot : g + WalkMemory::column_at(i < range_.B ? i : range_.B - 1);
+      const Real *column = i < j ? pivot : g + WalkMemory::column_at(i < range_.B ? i : range_.B - 1), *at_j = pivot;
       Real sum = column[j];
-      int q = 0;
+      int left = j;
       PANDORA_ROLLED
-      for (; q + 4 <= j; q += 4) {  // loop: gram row
-        const Four c = four(column + q), weight = four(pivot + q);
+      for (; left >= 4; left -= 4, column += 4, at_j += 4) {  // loop: gram row
+        const Four c = four(column), weight = four(at_j);
         PANDORA_UNROLL
         for (int u = 0; u < 4; ++u) sum = fused(-weight.of[u], c.of[u], sum);
       }
-      const Four c = four(column + q), weight = four(pivot + q);
+      const Four c = four(column), weight = four(at_j);
       PANDORA_UNROLL
-      for (int u = 0; u < 3; ++u) sum = q + u < j ? fused(-weight.of[u], c.of[u], sum) : sum;
+      for (int u = 0; u < 3; ++u) sum = u < left ? fused(-weight.of[u], c.of[u], sum) : sum;
       row[i] = sum;
     });
     const Real s = Real(1) + all_.of(row, j), f = ::sqrt(Real(1) / s);
@@ -462,12 +462,12 @@ class WarpWalk {
   template <bool kLearned>
   PANDORA_HD PANDORA_INLINE Passed walk(int first, Mine<int>& outcome) const {
     const LaneSpec& spec = lane_.spec;
-    const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design,
-               paces = spec.paces();
     const int A = tape_.A;
     double multiplier = lane_.progress->multiplier;
     Held held;
     take<kLearned>(held, first);
+    const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design,
+               paces = spec.paces();
     int j = first, due = 0;
     bool failed = false;
     for (; j < range_.B && due == 0; ++j) {  // loop: period

@@ -44,8 +44,8 @@ struct FiberWarp : ScalarTeam {
     return shuffle(value, rank() ^ mask);
   }
   unsigned ballot(bool holds) const {
-    unsigned out = 0;
-    for (int k = 0; k < 32; ++k) out |= shuffle(holds ? 1u : 0u, k) << k;
+    unsigned out = (holds ? 1u : 0u) << rank();
+    for (int mask = 1; mask < 32; mask *= 2) out |= shuffle_xor(out, mask);
     return out;
   }
 };
@@ -84,8 +84,10 @@ class FiberBackend : public ScalarBackend {
 
   template <class Body>
   void blocks(int items, const Body& body) {
-    for_items(items,
-              [&](int item) { by_fibers(members_, [&](const FiberTeam& team) { body(team, item, 0); }, next()); });
+    for_items(items, [&](int item) {
+      by_fibers(
+          members_, [&](const FiberTeam& team) { body(team, item, 0); }, next());
+    });
   }
   template <class Body>
   void warps(int items, const Body& body) {

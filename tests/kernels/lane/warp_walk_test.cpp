@@ -38,7 +38,7 @@ std::string left_by_walk(const engine::Problem<float>& problem, const LaneView<f
     append(all, g.count, 1);
     append(all, g.log, g.count->updates);
     append(all, g.diagonal, B);
-    for (int q = 0; q < g.count->columns; ++q)
+    for (int q = 0; q < g.count->columns && g.log[q].period < B; ++q)
       append(all, g.column + q * problem.shape.width + g.log[q].period, B - g.log[q].period);
   }
   if (lane.spec.learns_reward()) {
@@ -139,18 +139,18 @@ struct Case {
   BlockOptions options;
   std::vector<UnitOfLanes> units;
 
-  explicit Case(int boxes = 3, int features = 10, int T = 60) {
+  explicit Case(int boxes = 3, int features = 10, int T = 45) {
     for (std::uint32_t r = 0; r < 2; ++r)
       replications.push_back(test::small_replication(test::small_dimensions(boxes, 12, features),
                                                      r == 0 ? Regime::A : Regime::B, test::kCalibration, T, 11, r));
     options.block = 32;
     options.estimation.refit.kind = RefitSchedule::Kind::geometric;
   }
-  // All policies, changed a little.
+  // Lanes of all policies, changed a little; of both replications, or of the first alone.
   template <class Change>
-  void lanes(Change&& change) {
-    for (const Replication& replication : replications) {
-      units.push_back({&replication, test::all_lanes(replication, {0, test::kCalibration}, {0.1, 1.0})});
+  void lanes(Change&& change, std::vector<int> T0 = {test::kCalibration}, std::size_t of = 1) {
+    for (std::size_t r = 0; r < of; ++r) {
+      units.push_back({&replications[r], test::all_lanes(replications[r], T0, {0.3})});
       for (LaneSpec& lane : units.back().lanes) change(lane);
     }
   }
@@ -161,47 +161,160 @@ struct Case {
 
 struct Run {
   std::vector<std::string> seen;
-  std::vector<std::vector<LaneTally>> tallies;
   int fitted, failed = 0;
 };
 
 Run run(const Case& of, int members, unsigned seed = 1) {
   Backend backend(members, seed);
-  Run out{{}, engine::run_lanes<float>(backend, of.units, of.options), backend.fitted};
-  out.seen = std::move(backend.seen);
-  for (const auto& unit : out.tallies)
+  const auto tallies = engine::run_lanes<float>(backend, of.units, of.options);
+  Run out{std::move(backend.seen), backend.fitted};
+  for (const auto& unit : tallies)
     for (const LaneTally& tally : unit) out.failed += tally.failure != Failure::none ? 1 : 0;
   return out;
 }
 
-// The number of walks that fitted; -1 where something differs.
-int same_bytes(const Case& of, int* failed = nullptr) {
+// The number of walks that WarpWalk took; -1 where something differs.
+int same_bytes(const Case& of, int* failed = nullptr, std::vector<int> teams = {1, 128}) {
   const Run today = run(of, 0);
   if (failed != nullptr) *failed = today.failed;
   int fitted = 0;
-  for (const auto &[members, seed] : {std::pair(1, 1u), std::pair(32, 2u), std::pair(128, 3u)}) {
-    const Run now = run(of, members, seed);
+  for (const int members : teams) {
+    const Run now = run(of, members, static_cast<unsigned>(members));
     EXPECT_EQ(now.seen.size(), today.seen.size()) << members;
     for (std::size_t k = 0; k < std::min(now.seen.size(), today.seen.size()); ++k)
       if (now.seen[k] != today.seen[k]) {
+        const auto differ = std::mismatch(now.seen[k].begin(), now.seen[k].end(), today.seen[k].begin());
         ADD_FAILURE() << members << " members: walk " << k << " of " << today.seen.size() << ", byte "
-                      << std::mismatch(now.seen[k].begin(), now.seen[k].end(), today.seen[k].begin(),
-                                       today.seen[k].end())
-                                 .first -
-                             now.seen[k].begin()
-                      << " of " << today.seen[k].size();
+                      << differ.first - now.seen[k].begin() << " of " << today.seen[k].size();
         return -1;
       }
-    EXPECT_EQ(now.tallies, today.tallies) << members;
     fitted = now.fitted;
   }
   return fitted;
 }
 
+// Of all policies, those of lanes that learn and of lanes that do not; the paper's shape.
 TEST(WarpWalk, LeavesWhatWalkLeaves) {
   Case paper;
-  paper.lanes();
-  EXPECT_GT(same_bytes(paper), 500);
+  paper.lanes([](LaneSpec&) {}, {0, test::kCalibration}, 2);
+  EXPECT_GT(same_bytes(paper, nullptr, {1, 32, 128}), 300);
+}
+
+TEST(WarpWalk, LeavesTheSameForOtherShapesAndBlocks) {
+  struct {
+    int boxes, features, block;
+  } const shapes[] = {{2, 4, 13}, {4, 16, 32}, {3, 7, 1}, {1, 10, 32}, {3, 10, 31}};
+  for (const auto& [boxes, features, block] : shapes) {
+    SCOPED_TRACE(testing::Message() << boxes << " boxes, " << features << " features, blocks of " << block);
+    Case other(boxes, features, 33);
+    other.options.block = block;
+    other.lanes();
+    EXPECT_GT(same_bytes(other), 30);
+  }
+}
+
+TEST(WarpWalk, LeavesTheSameUnderOtherRules) {
+  const auto expect_same = [](const char* what, auto&& change_options, auto&& change_lane) {
+    SCOPED_TRACE(what);
+    Case rules;
+    change_options(rules.options.estimation);
+    rules.lanes(change_lane);
+    EXPECT_GT(same_bytes(rules), 10);
+  };
+  const auto no_option = [](EstimationOptions&) {};
+  const auto no_lane = [](LaneSpec&) {};
+  expect_same(
+      "solves in every 7th period",
+      [](EstimationOptions& options) {
+        options.refit.kind = RefitSchedule::Kind::every;
+        options.refit.every = 7;
+      },
+      no_lane);
+  expect_same(
+      "theta_hat stands between solves",
+      [](EstimationOptions& options) {
+        options.refit_reward.steps = false;
+        options.refit_reward.growth = 1.3;
+      },
+      no_lane);
+  expect_same(
+      "tracking, which it leaves to Walk",
+      [](EstimationOptions& options) { options.refit.kind = RefitSchedule::Kind::tracking; }, no_lane);
+  expect_same(
+      "other ridges",
+      [](EstimationOptions& options) {
+        options.ridge_index = 0.5;
+        options.ridge_slopes = 2.0;
+      },
+      no_lane);
+  expect_same("boxes that must be opened", no_option,
+              [](LaneSpec& lane) { lane.forced = lane.learning != Learning::none ? 5 : 0; });
+  expect_same("a budget of queries", no_option, [](LaneSpec& lane) {
+    lane.pacing = {Pacing::Of::queries, 1.5, 0.02, 0.1};
+  });
+  expect_same("a budget of costs", no_option, [](LaneSpec& lane) {
+    lane.pacing = {Pacing::Of::costs, 0.05, 0.05, 0.0};
+  });
+  expect_same("what learns nothing may explore and draw", no_option, [](LaneSpec& lane) {
+    if (lane.online()) return;
+    lane.epsilon = 0.3;
+    lane.thompson = true;
+    lane.bonus.kind = Bonus::log;
+  });
+}
+
+// Where some boxes are missing or rewards come late, lanes that learn nothing are still taken.
+TEST(WarpWalk, LeavesTheSameWhereBoxesAreMissing) {
+  Case missing;
+  for (Replication& replication : missing.replications) {
+    Tape& tape = replication.tape;
+    tape.there_by_row.assign(static_cast<std::size_t>(tape.contexts.rows), 7);
+    for (std::size_t row = 20; row < tape.there_by_row.size(); ++row)
+      tape.there_by_row[row] = row % 5 == 0 ? 5 : row % 7 == 0 ? 2 : 7;
+  }
+  missing.lanes();
+  EXPECT_GT(same_bytes(missing), 10);
+}
+
+TEST(WarpWalk, LearnsFromWhatItIsTold) {
+  Case told;
+  for (Replication& replication : told.replications) {
+    replication.tape.feedback.told = replication.tape.reward;
+    for (std::size_t k = 0; k < replication.tape.reward.size(); k += 3)
+      replication.tape.feedback.told[k] = 1.0f - replication.tape.reward[k];
+  }
+  told.lanes();
+  EXPECT_GT(same_bytes(told), 30);
+}
+
+// A failure in mid-block ends a walk at the same period, with the periods before it counted.
+TEST(WarpWalk, FailsWhereWalkFails) {
+  const auto cell = [](const Replication& replication, int period, int box) {
+    return replication.tape.at(replication.tape.online_row(period), box);
+  };
+  const auto expect_failures = [](const char* what, auto&& change) {
+    SCOPED_TRACE(what);
+    Case bad;
+    for (Replication& replication : bad.replications) change(bad.options.estimation, replication);
+    bad.lanes();
+    int failed = 0;
+    EXPECT_GT(same_bytes(bad, &failed), 20);
+    EXPECT_GT(failed, 4);
+  };
+  expect_failures("an infinite cost", [&](EstimationOptions&, Replication& replication) {
+    replication.tape.cost[cell(replication, 37, 0)] = std::numeric_limits<double>::infinity();
+  });
+  expect_failures("a NaN in mu", [&](EstimationOptions&, Replication& replication) {
+    for (int box = 0; box < 3; ++box)
+      replication.tape.mu[cell(replication, 38 + box, box)] = std::numeric_limits<double>::quiet_NaN();
+  });
+  expect_failures("a NaN in phi", [&](EstimationOptions&, Replication& replication) {
+    for (int box = 0; box < 3; ++box)
+      replication.tape.phi[cell(replication, 20 + box, box) * 10 + 3] = std::numeric_limits<float>::quiet_NaN();
+  });
+  expect_failures("inverses that are lost", [&](EstimationOptions& options, Replication&) {
+    options.ridge_index = options.ridge_slopes = 1e-12;
+  });
 }
 
 }  // namespace

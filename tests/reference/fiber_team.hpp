@@ -44,8 +44,8 @@ struct FiberWarp : ScalarTeam {
     return shuffle(value, rank() ^ mask);
   }
   unsigned ballot(bool holds) const {
-    unsigned out = 0;
-    for (int k = 0; k < 32; ++k) out |= shuffle(holds ? 1u : 0u, k) << k;
+    unsigned out = (holds ? 1u : 0u) << rank();
+    for (int mask = 1; mask < 32; mask *= 2) out |= shuffle_xor(out, mask);
     return out;
   }
 };

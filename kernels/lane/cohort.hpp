@@ -13,6 +13,7 @@
 
 #include "kernels/lane/phases.hpp"
 #include "kernels/lane/stages.hpp"
+#include "kernels/lane/warp_walk.hpp"
 
 namespace pandora::engine {
 
@@ -38,9 +39,15 @@ struct RunCohort {
   int* next;                   ///< the queue: cohorts that have been taken
   unsigned long long* cycles;  ///< kCountOfPhases sums, where they are counted
 
+  /// Of what the lanes of a cohort walk in; 0 where WarpWalk has no room for the shape.
+  static PANDORA_HD std::size_t walk_bytes(const Shape& shape) {
+    return WarpWalk<Real, SerialTeam>::fits(shape) ? WalkMemory::bytes(shape.A, shape.d, shape.B, kCohortLanes) : 0;
+  }
   /// 0 where every device lacks room; then lanes go from stage to stage.
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape) {
-    return shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m, kThreads));
+    const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m, kThreads)),
+                      walks = walk_bytes(shape);
+    return others == 0 || walks > kMostShared ? 0 : others > walks ? others : walks;
   }
   PANDORA_HD std::size_t shared_bytes() const { return shared_bytes(problem.shape); }
 
@@ -50,7 +57,7 @@ struct RunCohort {
     for (int at = range.first; at < range.end; at += range.block) {
       const BlockRange block{at, at + range.block < range.end ? range.block : range.end - at};
       advance(team, slot, lanes, block, at > range.first || range.unfinished);
-      while (walk(team, lanes, block)) solve(team, slot, lanes, block);
+      while (walk(team, slot, lanes, block)) solve(team, slot, lanes, block);
     }
     if (range.last) advance(team, slot, lanes, {}, true);
   }
@@ -76,16 +83,25 @@ struct RunCohort {
 
   // Every lane until the block ends or something is due; whether any waits.
   template <class Team>
-  PANDORA_APART PANDORA_HD bool walk(const Team& team, const int* lanes, BlockRange block) const {
+  PANDORA_APART PANDORA_HD bool walk(const Team& team, int slot, const int* lanes, BlockRange block) const {
     const PhaseClock<Team, kCounts> clock(team, cycles, kWalkPhase);
     const TeamPart<Team> part = part_of(team);
     using Part = std::remove_cvref_t<decltype(part.team)>;
-    for (int k = part.index; k < kCohortLanes; k += part.count)
-      if (lanes[k] >= 0) {
-        const LaneView<Real>& lane = problem.lanes[lanes[k]];
-        Walk<Real, Part, kMost> walk(part.team, problem, lane, block);
-        if (lane.tally->failure == Failure::none && walk.boxes_stand()) walk.run();
-      }
+    using InMemory = WarpWalk<Real, Part>;
+    const Shape& shape = problem.shape;
+    const WalkMemory memory{shape.A, shape.d, shape.B, static_cast<double*>(memory_of(team, slot))};
+    const bool has_room = InMemory::fits(shape);
+    if (has_room) InMemory::stage(team, problem, problem.lanes[lanes[0]].tape, block, memory);
+    for (int k = part.index; k < kCohortLanes; k += part.count) {
+      if (lanes[k] < 0) continue;
+      const LaneView<Real>& lane = problem.lanes[lanes[k]];
+      Walk<Real, Part, kMost> walk(part.team, problem, lane, block);
+      if (lane.tally->failure != Failure::none || !walk.boxes_stand()) continue;
+      if (has_room && InMemory::fits(problem, lane))
+        InMemory(part.team, problem, lane, block, memory, memory.lane(k)).run();
+      else
+        walk.run();
+    }
     team.sync();
     bool waits = false;
     for_lanes_of(lanes, [&](int lane) { waits = waits || is_due(problem.lanes[lane]); });
@@ -116,6 +132,14 @@ struct RunCohort {
       if (team.rank() == 0) lane.progress->due = 0;
     });
     team.sync();
+  }
+
+  template <class Team>
+  PANDORA_HD void* memory_of(const Team& team, int slot) const {
+    if constexpr (Team::kShares)
+      return team.shared();
+    else
+      return scratch.of(problem.shape, slot).tiled;
   }
 
   static PANDORA_HD bool is_due(const LaneView<Real>& lane) {

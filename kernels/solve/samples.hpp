@@ -52,10 +52,12 @@ struct ScratchPool {
   int* ints;
   int groups, members;
   std::size_t joint;  ///< doubles of a JointSolve, in whole vectors
+  std::size_t walks;  ///< bytes that the lanes of a cohort walk in
 
   PANDORA_HD std::size_t tiled_bytes(const Shape& s) const {
     const std::size_t newton = TileMemory<Real>::bytes(s.m, members), products = ProductMemory<Real>::shared_bytes(s);
-    return newton > products ? newton : products;
+    const std::size_t solves = newton > products ? newton : products;
+    return solves > walks ? solves : walks;
   }
   PANDORA_HD std::size_t reals_per_slot(const Shape& s) const {
     const std::size_t wanted =

@@ -95,17 +95,31 @@ struct RunCohort {
     for (int k = part.index; k < kCohortLanes; k += part.count) {
       if (lanes[k] < 0) continue;
       const LaneView<Real>& lane = problem.lanes[lanes[k]];
-      Walk<Real, Part, kMost> walk(part.team, problem, lane, block);
-      if (lane.tally->failure != Failure::none || !walk.boxes_stand()) continue;
+      if (lane.tally->failure != Failure::none || !stands(part.team, lane, block)) continue;
       if (has_room && InMemory::fits(problem, lane))
-        InMemory(part.team, problem, lane, block, memory, memory.lane(k)).run();
+        walk_in_memory(part.team, lane, block, memory, k);
       else
-        walk.run();
+        walk_apart(part.team, lane, block);
     }
     team.sync();
     bool waits = false;
     for_lanes_of(lanes, [&](int lane) { waits = waits || is_due(problem.lanes[lane]); });
     return waits;
+  }
+
+  // Apart, so that none takes registers from another.
+  template <class Part>
+  PANDORA_APART PANDORA_HD bool stands(const Part& part, const LaneView<Real>& lane, BlockRange block) const {
+    return Walk<Real, Part, kMost>(part, problem, lane, block).boxes_stand();
+  }
+  template <class Part>
+  PANDORA_APART PANDORA_HD void walk_in_memory(const Part& part, const LaneView<Real>& lane, BlockRange block,
+                                               const WalkMemory& memory, int k) const {
+    WarpWalk<Real, Part>(part, problem, lane, block, memory, memory.lane(k)).run();
+  }
+  template <class Part>
+  PANDORA_APART PANDORA_HD void walk_apart(const Part& part, const LaneView<Real>& lane, BlockRange block) const {
+    Walk<Real, Part, kMost>(part, problem, lane, block).run();
   }
 
   template <class Team>

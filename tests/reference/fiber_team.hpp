@@ -45,7 +45,7 @@ struct FiberWarp : ScalarTeam {
   }
   unsigned ballot(bool holds) const {
     unsigned out = 0;
-    for (int k = 0; k < 32; ++k) out |= shuffle(holds ? 1u : 0u, k) << k;
+    for (int k = 0; k < size(); ++k) out |= shuffle(holds ? 1u : 0u, k) << k;
     return out;
   }
 };

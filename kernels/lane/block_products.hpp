@@ -33,7 +33,7 @@ class ProductsOfBlock {
   /// Applies a block's updates to P.
   PANDORA_HD void finish(const GramView<Real>& g) const {
     if (!tiled()) return apply_gram(team_, shape_, g);
-    advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, true, nullptr);
+    if constexpr (Team::kTiles) advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, true, nullptr);
   }
 
   /// Images, Gram matrix and diagonal of the block's contexts under P, after the updates of the last one where `ends`;
@@ -42,11 +42,13 @@ class ProductsOfBlock {
   /// read.
   PANDORA_HD bool begin(const GramView<Real>& g, bool ends, const MostInverse<Real>* most, bool formed, bool widths,
                         const Real* rho, Real* prediction) const {
-    if (tiled()) {
-      const BlockStart<Real> start{block_, rho, prediction, most != nullptr,
-                                   most != nullptr ? *most : MostInverse<Real>{}};
-      return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, &start);
-    }
+    if constexpr (Team::kTiles)
+      if (tiled()) {
+        BlockStart<Real> start{block_, rho, prediction};
+        if (most != nullptr) start.most = *most;
+        start.bounded = most != nullptr;
+        return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, &start);
+      }
     if (ends) apply_gram(team_, shape_, g);
     if (!formed) widths ? form_widths(team_, shape_, g, block_) : form_products(team_, shape_, g, block_);
     start_gram(team_, shape_, g, block_.B);
@@ -59,7 +61,7 @@ class ProductsOfBlock {
   PANDORA_HD void predict_block(const Real* rho, Real* prediction) const {
     if (rho == nullptr) return;
     if (!tiled()) return predict(team_, shape_, block_, rho, prediction);
-    predict_tiles<Real, Team>(shape_, scratch_.tiled, {block_, rho, prediction});
+    if constexpr (Team::kTiles) predict_tiles<Real, Team>(shape_, scratch_.tiled, {block_, rho, prediction});
   }
 
  private:

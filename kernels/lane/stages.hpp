@@ -145,7 +145,7 @@ struct AdvanceBlock {
     const SolveScratch<Real> work = scratch.of(shape, slot);
     // A hash of the item: what stands on a multiprocessor at the same time begins with different warps.
     const ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range),
-                                               static_cast<unsigned>(item) * 2654435769u >> 16);
+                                               static_cast<unsigned>(item) * 2654435769u);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     // An inverse that is not sound is formed anew from the samples; false if it cannot be.
     const auto begin = [&](const GramView<Real>& g, bool ended, MostInverse<Real> most, const Real* rho,

@@ -31,8 +31,8 @@ struct BlockStart {
 template <class Real, class Team>
 class TiledProducts {
  public:
-  /// Warps do not have the same to do. `turn` says which begins, so that not every team keeps the same part of a
-  /// multiprocessor waiting.
+  /// Warps do not have the same to do. `turn`, 32 random bits, says which begins, so that not every team keeps the same
+  /// part of a multiprocessor waiting.
   PANDORA_HD PANDORA_INLINE TiledProducts(const Team& team, const Shape& shape, void* memory, unsigned turn)
       : team_(team),
         part_(part_of(team)),
@@ -42,8 +42,10 @@ class TiledProducts {
         gram_row_(shape.width),
         panels_(ProductMemory<Real>::panels(m_)),
         size_(team.size()),
-        warp_(turned(part_.index, turn, part_.count, 1)),
-        rank_(turned(team.rank(), turn, part_.count, part_.team.size())) {}
+        warps_(part_.count),
+        lanes_(part_.team.size()),
+        warp_(turned(part_.index, turn)),
+        lane_(part_.team.rank()) {}
 
   /// Ends a block where `ends`, and begins the one of `start` where that is not null. Returns whether what begins is
   /// sound.
@@ -60,13 +62,12 @@ class TiledProducts {
       team_.sync();
     }
     subtract(columns, start != nullptr);
-    Four<Real> psi[kRows];
-    if (start != nullptr) read_rows(0, start->block.psi, start->block.B, psi);
     team_.sync();
+    if (start != nullptr) stage(*start);
     if (columns > 0) put_back(g.P);
-    if (start == nullptr) return team_.sync(), true;
-    stage(*start, psi);
+    team_.arrived();
     team_.sync();
+    if (start == nullptr) return true;
     form_images(g, start->block.B);
     form_gram(g, start->block.B);
     predict(*start);
@@ -79,9 +80,8 @@ class TiledProducts {
 
   /// The predictions of `start` alone.
   PANDORA_HD PANDORA_INLINE void predict_alone(const BlockStart<Real>& start) const {
-    Four<Real> psi[kRows];
-    read_rows(0, start.block.psi, start.block.B, psi);
-    stage(start, psi);
+    stage(start);
+    team_.arrived();
     team_.sync();
     predict(start);
     team_.sync();
@@ -90,95 +90,58 @@ class TiledProducts {
  private:
   static constexpr int kSide = ProductMemory<Real>::kSide, kTile = ProductMemory<Real>::kTile,
                        kGroup = ProductMemory<Real>::kGroup;
-  static constexpr int kPieces = 12, kRows = 8;  // of P, and of what lies in rows, on their way at once
-  static constexpr int kPeriods = 4;             // of a member's piece of images and Gram matrix
+  static constexpr int kPiecesOfTile = kSide * kSide / 4;
+  static constexpr int kPeriods = 4;  // of a member's piece of images and Gram matrix
 
-  static PANDORA_HD int turned(int index, unsigned turn, int count, int step) {
-    const int at = index + static_cast<int>(turn % static_cast<unsigned>(count)) * step;
-    return at < count * step ? at : at - count * step;
+  PANDORA_HD int turned(int index, unsigned turn) const {
+    const int at = index + static_cast<int>((static_cast<std::uint64_t>(turn) * static_cast<unsigned>(warps_)) >> 32);
+    return at < warps_ ? at : at - warps_;
   }
-  static PANDORA_HD int parts(int n, int size) { return (n + size - 1) / size; }
+  PANDORA_HD int rank() const { return warp_ * lanes_ + lane_; }
   PANDORA_HD int width() const { return panels_ * kSide; }
+  PANDORA_HD int pieces_of_row() const { return width() / 4; }
+  PANDORA_HD int pieces() const { return ProductMemory<Real>::tiles(m_) * kPiecesOfTile; }
 
-  // f(k, row, piece of four) for up to kRows rows of features, as far apart as there are warps.
-  template <class F>
-  PANDORA_HD PANDORA_INLINE void for_rows(int round, int rows, F&& f) const {
-    const int lanes = part_.team.size(), chunks = parts(width() / 4, lanes),
-              piece = round % chunks * lanes + part_.team.rank(), first = round / chunks * kRows * part_.count + warp_;
-    PANDORA_UNROLL
-    for (int k = 0; k < kRows; ++k)
-      if (const int row = first + k * part_.count; row < rows && piece < width() / 4) f(k, row, piece);
+  // Rows of features to the team's memory, each by a warp.
+  PANDORA_HD PANDORA_INLINE void copy_rows(const Real* from, int rows, Real* to) const {
+    for (int piece = lane_; piece < pieces_of_row(); piece += lanes_)
+      for (int row = warp_; row < rows; row += warps_)
+        team_.copy(fours(to + row * memory_.row()) + piece, fours(from + row * stride_) + piece);
   }
-  PANDORA_HD int rounds_of_rows(int rows) const {
-    return parts(width() / 4, part_.team.size()) * parts(rows, kRows * part_.count);
-  }
-  PANDORA_HD PANDORA_INLINE void read_rows(int round, const Real* from, int rows, Four<Real> (&x)[kRows]) const {
-    for_rows(round, rows, [&](int k, int row, int piece) { x[k] = fours(from + row * stride_)[piece]; });
-  }
-  PANDORA_HD PANDORA_INLINE void write_rows(int round, Real* to, int rows, const Four<Real> (&x)[kRows]) const {
-    for_rows(round, rows, [&](int k, int row, int piece) { fours(to + row * memory_.row())[piece] = x[k]; });
-  }
-
-  // f(k, piece of four) for up to kPieces pieces of the tiles as they are stored.
-  template <class F>
-  PANDORA_HD PANDORA_INLINE void for_pieces(int round, F&& f) const {
-    const int pieces = ProductMemory<Real>::tiles(m_) * (kSide * kSide / 4);
-    PANDORA_UNROLL
-    for (int k = 0; k < kPieces; ++k)
-      if (const int at = (round * kPieces + k) * size_ + rank_; at < pieces) f(k, at);
-  }
-  PANDORA_HD int rounds_of_pieces() const {
-    return parts(ProductMemory<Real>::tiles(m_) * (kSide * kSide / 4), kPieces * size_);
-  }
-  PANDORA_HD Four<Real>& in_tiles(int piece) const {
-    return fours(memory_.tile(0))[piece + piece / (kSide * kSide / 4) * ((kTile - kSide * kSide) / 4)];
+  PANDORA_HD Four<Real>* in_tiles(int piece) const {
+    return fours(memory_.tile(0)) + piece + piece / kPiecesOfTile * (kTile / 4 - kPiecesOfTile);
   }
 
   // P, and what `columns` u_q come from: the images of all periods, C transposed so that a period's elements lie side
   // by side, and f; or the u_q where they are there.
   PANDORA_HD PANDORA_INLINE void fetch(const GramView<Real>& g, int columns, int updates, bool flushed) const {
-    const int B = memory_.periods_of_block(), lanes = part_.team.size(), chunks = parts(B, lanes),
-              rows = flushed || columns == 0 ? columns : B, needed = flushed ? 0 : columns,
-              listed = columns == 0 || flushed ? 0 : ProductMemory<Real>::padded(columns);
-    int rounds = rounds_of_pieces();
-    for (const int wanted : {rounds_of_rows(rows), chunks * parts(needed, kRows * part_.count),
-                             parts(listed > updates ? listed : updates, size_)})
-      rounds = wanted > rounds ? wanted : rounds;
+    const int B = memory_.periods_of_block(), needed = flushed ? 0 : columns,
+              padded = ProductMemory<Real>::padded(needed);
+    for (int at = rank(); at < pieces(); at += size_) team_.copy(in_tiles(at), fours(g.P) + at);
+    copy_rows(flushed ? g.u : g.image, flushed || columns == 0 ? columns : B, memory_.updates());
+    for (int j = lane_; j < B; j += lanes_)
+      for (int q = warp_; q < needed; q += warps_)
+        team_.copy(memory_.columns() + j * memory_.column_row() + q, g.column + q * gram_row_ + j);
     PANDORA_ROLLED
-    for (int round = 0; round < rounds; ++round) {  // one at the paper's shape
-      Four<Real> pieces[kPieces], image[kRows];
-      Real column[kRows];
-      typename GramView<Real>::Update update{};
-      const int k = round * size_ + rank_, j = round % chunks * lanes + part_.team.rank(),
-                first = round / chunks * kRows * part_.count + warp_;
-      if (k < updates && listed > 0) update = g.log[k];
-      for_pieces(round, [&](int i, int at) { pieces[i] = fours(g.P)[at]; });
-      read_rows(round, flushed ? g.u : g.image, rows, image);
-      PANDORA_UNROLL
-      for (int i = 0; i < kRows; ++i)
-        if (const int q = first + i * part_.count; q < needed && j < B) column[i] = g.column[q * gram_row_ + j];
-      if (k < listed && k >= columns) {
+    for (int k = rank(); k < padded || k < updates; k += size_) {
+      if (k >= needed && k < padded) {  // beyond the last
         memory_.periods()[k] = 0;
         memory_.roots()[k] = Real(0);
       }
-      if (update.f > Real(0)) {
-        memory_.periods()[update.columns_before] = update.period;
-        memory_.roots()[update.columns_before] = update.f;
-      }
-      for_pieces(round, [&](int i, int at) { in_tiles(at) = pieces[i]; });
-      write_rows(round, memory_.updates(), rows, image);
-      PANDORA_UNROLL
-      for (int i = 0; i < kRows; ++i)
-        if (const int q = first + i * part_.count; q < needed && j < B)
-          memory_.columns()[j * memory_.column_row() + q] = column[i];
+      if (k >= updates || needed == 0) continue;
+      const typename GramView<Real>::Update update = g.log[k];
+      if (!(update.f > Real(0))) continue;
+      memory_.periods()[update.columns_before] = update.period;
+      memory_.roots()[update.columns_before] = update.f;
     }
+    team_.arrived();
   }
 
   // u_q in row q, a feature each, four at once. Update q is of period q or later: a row that is overwritten holds the
   // image of an earlier update's period or of none. Those beyond the last have root 0.
   PANDORA_HD PANDORA_INLINE void form_updates(int columns) const {
     const int row = memory_.row(), step = memory_.column_row();
-    for (int feature = rank_; feature < width(); feature += size_) {
+    for (int feature = rank(); feature < width(); feature += size_) {
       Real* const work = memory_.updates() + feature;
       PANDORA_ROLLED
       for (int k0 = 0; k0 < columns; k0 += 4) {
@@ -217,7 +180,7 @@ class TiledProducts {
   // the panel that they multiply for (see form_images).
   PANDORA_HD PANDORA_INLINE void subtract(int columns, bool begins) const {
     if (columns == 0 && !begins) return;
-    for (int k = rank_; k < ProductMemory<Real>::tiles(m_); k += size_) {
+    for (int k = rank(); k < ProductMemory<Real>::tiles(m_); k += size_) {
       const TilePlace at = place_of_tile(k);
       Four<Real>* const tile = fours(memory_.tile(k));
       Four<Real> sum[kSide][2];
@@ -257,27 +220,28 @@ class TiledProducts {
 
   PANDORA_HD PANDORA_INLINE void put_back(Real* P) const {
     PANDORA_ROLLED
-    for (int round = 0; round < rounds_of_pieces(); ++round)
-      for_pieces(round, [&](int, int at) { fours(P)[at] = in_tiles(at); });
+    for (int first = rank(); first < pieces(); first += 4 * size_) {
+      Four<Real> piece[4];
+      PANDORA_UNROLL
+      for (int k = 0; k < 4; ++k)
+        if (first + k * size_ < pieces()) piece[k] = *in_tiles(first + k * size_);
+      PANDORA_UNROLL
+      for (int k = 0; k < 4; ++k)
+        if (first + k * size_ < pieces()) fours(P)[first + k * size_] = piece[k];
+    }
   }
 
-  // The contexts, of which the first are there, and rho.
-  PANDORA_HD PANDORA_INLINE void stage(const BlockStart<Real>& start, Four<Real> (&psi)[kRows]) const {
-    const int B = start.block.B;
-    write_rows(0, memory_.contexts(), B, psi);
-    PANDORA_ROLLED
-    for (int round = 1; round < rounds_of_rows(B); ++round) {
-      read_rows(round, start.block.psi, B, psi);
-      write_rows(round, memory_.contexts(), B, psi);
-    }
-    if (start.rho != nullptr)
-      for (int k = rank_; k < width() / 4; k += size_) fours(memory_.rho())[k] = fours(start.rho)[k];
+  // The contexts and rho.
+  PANDORA_HD PANDORA_INLINE void stage(const BlockStart<Real>& start) const {
+    copy_rows(start.block.psi, start.block.B, memory_.contexts());
+    for (int k = rank(); k < pieces_of_row() && start.rho != nullptr; k += size_)
+      team_.copy(fours(memory_.rho()) + k, fours(start.rho) + k);
   }
 
   // Eight features and four periods each, which are a quarter of the block apart: neighbours read neighbouring rows. A
   // panel that is left over from the groups is done by single periods, not by a warp of which most members idle.
   PANDORA_HD PANDORA_INLINE void form_images(const GramView<Real>& g, int B) const {
-    const int quarter = parts(B, kPeriods), whole = panels_ % kGroup == 1 ? panels_ - 1 : panels_,
+    const int quarter = (B + kPeriods - 1) / kPeriods, whole = panels_ % kGroup == 1 ? panels_ - 1 : panels_,
               singles = whole * quarter, items = singles + (panels_ - whole) * B;
     Real sum[kPeriods][kSide];
     int panel = 0, first = 0, count = 0;
@@ -296,7 +260,7 @@ class TiledProducts {
       }
     };
     PANDORA_ROLLED
-    for (int item = rank_; item < items; item += size_) {
+    for (int item = rank(); item < items; item += size_) {
       const bool single = item >= singles;
       panel = single ? whole : item / quarter;
       first = single ? item - singles : item % quarter;
@@ -311,11 +275,8 @@ class TiledProducts {
     if (items <= size_) {
       write(memory_.images(), memory_.row());
     } else {
-      for (int round = 0; round < rounds_of_rows(B); ++round) {
-        Four<Real> image[kRows];
-        read_rows(round, g.image, B, image);
-        write_rows(round, memory_.images(), B, image);
-      }
+      copy_rows(g.image, B, memory_.images());
+      team_.arrived();
     }
     team_.sync();
   }
@@ -376,9 +337,10 @@ class TiledProducts {
   // gram(j, i), i >= j: two rows and four columns each, these a quarter of the block apart, of which the first are not
   // needed from the second quarter of the rows on.
   PANDORA_HD PANDORA_INLINE void form_gram(const GramView<Real>& g, int B) const {
-    const int quarter = parts(B, kPeriods), items = parts(B, 2) * quarter;
-    for (int item = rank_; item < items; item += size_) {
-      const int j0 = item / quarter * 2, first = item % quarter, from = j0 / quarter;
+    const int quarter = (B + kPeriods - 1) / kPeriods, items = (B + 1) / 2 * quarter;
+    for (int item = rank(); item < items; item += size_) {
+      const int j0 = item / quarter * 2, first = item % quarter,
+                from = (j0 >= quarter) + (j0 >= 2 * quarter) + (j0 >= 3 * quarter);
       const Real* const image[2] = {memory_.images() + j0 * memory_.row(),
                                     memory_.images() + (j0 + 1 < B ? j0 + 1 : j0) * memory_.row()};
       const Real* psi[kPeriods];
@@ -429,8 +391,8 @@ class TiledProducts {
 
   // Predictions and what the diagonal may be, a period each, by the warp that has the least of the Gram matrix.
   PANDORA_HD PANDORA_INLINE void predict(const BlockStart<Real>& start) const {
-    if (warp_ != part_.count - 1) return;
-    for (int j = part_.team.rank(); j < start.block.B; j += part_.team.size()) {
+    if (warp_ != warps_ - 1) return;
+    for (int j = lane_; j < start.block.B; j += lanes_) {
       const Real* const psi = memory_.contexts() + j * memory_.row();
       Real z = 0, norm = 0;
       PANDORA_ROLLED
@@ -453,8 +415,9 @@ class TiledProducts {
   // sound_gram of what is there, by every warp.
   PANDORA_HD PANDORA_INLINE bool is_sound(int B) const {
     bool sound = true;
-    for (int first = 0; first < B; first += part_.team.size()) {
-      const int j = first + part_.team.rank();
+    PANDORA_ROLLED
+    for (int first = 0; first < B; first += lanes_) {
+      const int j = first + lane_;
       const Real diagonal = j < B ? memory_.diagonal()[j] : Real(0);
       bool fails = j < B && !(diagonal > Real(0) && diagonal <= memory_.bounds()[j]);
       if constexpr (requires { part_.team.ballot(fails); }) fails = part_.team.ballot(fails) != 0;
@@ -466,7 +429,7 @@ class TiledProducts {
   const Team& team_;
   const TeamPart<Team> part_;
   const ProductMemory<Real> memory_;
-  const int m_, stride_, gram_row_, panels_, size_, warp_, rank_;
+  const int m_, stride_, gram_row_, panels_, size_, warps_, lanes_, warp_, lane_;
 };
 
 /// See TiledProducts. `memory` serves teams that have none of their own; `start`: null where no block begins.

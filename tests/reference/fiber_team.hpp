@@ -18,6 +18,8 @@ struct Fibers {
   static void sync();     ///< all members of the block
   static void sync_warp();
   static const void* exchange(const void* value, std::size_t bytes, int from);  ///< of another member of the warp
+  static void copy(void* to, const void* from, std::size_t bytes);              ///< done by arrived(), not before
+  static void arrived();
 };
 
 /// How a block of fibers runs: the order of its members, and what its shared memory holds at first.
@@ -56,6 +58,11 @@ struct FiberTeam : ScalarTeam {
   int rank() const { return Fibers::rank(); }
   int size() const { return Fibers::size(); }
   void sync() const { Fibers::sync(); }
+  template <class T>
+  void copy(T* to, const T* from) const {
+    Fibers::copy(to, from, sizeof(T));
+  }
+  void arrived() const { Fibers::arrived(); }
 };
 
 }  // namespace pandora::test
@@ -84,8 +91,10 @@ class FiberBackend : public ScalarBackend {
 
   template <class Body>
   void blocks(int items, const Body& body) {
-    for_items(items,
-              [&](int item) { by_fibers(members_, [&](const FiberTeam& team) { body(team, item, 0); }, next()); });
+    for_items(items, [&](int item) {
+      by_fibers(
+          members_, [&](const FiberTeam& team) { body(team, item, 0); }, next());
+    });
   }
   template <class Body>
   void warps(int items, const Body& body) {

@@ -169,7 +169,7 @@ void expect_fibers(int members, unsigned seed, int m, int B) {
     const int barriers = test::by_fibers(members,
                                          [&](const FiberTeam& team) {
                                            sound[team.rank()] = engine::advance_tiles<Real, FiberTeam>(
-                                               shape, nullptr, seed, g, ends, start);
+                                               shape, nullptr, seed * 2654435769u, g, ends, start);
                                          },
                                          {seed});
     EXPECT_LE(barriers, 8);

@@ -48,6 +48,7 @@ class ProductMemory {
   PANDORA_HD Real* bounds() const { return diagonal() + padded(B_); }  ///< padded(B): the most that it may be
 
   PANDORA_HD int periods_of_block() const { return B_; }
+  PANDORA_HD int tiles() const { return tiles(m_); }
   PANDORA_HD int row() const { return row(m_); }
   PANDORA_HD int column_row() const { return padded(B_) + 4; }
   static PANDORA_HD int panels(int m) { return (m + kSide - 1) / kSide; }

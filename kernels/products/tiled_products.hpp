@@ -37,10 +37,9 @@ class TiledProducts {
       : team_(team),
         part_(part_of(team)),
         memory_(memory, shape),
-        m_(shape.m),
         stride_(shape.stride),
         gram_row_(shape.width),
-        panels_(ProductMemory<Real>::panels(m_)),
+        panels_(ProductMemory<Real>::panels(shape.m)),
         size_(team.size()),
         warps_(part_.count),
         lanes_(part_.team.size()),
@@ -90,7 +89,6 @@ class TiledProducts {
  private:
   static constexpr int kSide = ProductMemory<Real>::kSide, kTile = ProductMemory<Real>::kTile,
                        kGroup = ProductMemory<Real>::kGroup;
-  static constexpr int kPiecesOfTile = kSide * kSide / 4;
   static constexpr int kPeriods = 4;  // of a member's piece of images and Gram matrix
 
   PANDORA_HD int turned(int index, unsigned turn) const {
@@ -100,16 +98,25 @@ class TiledProducts {
   PANDORA_HD int rank() const { return warp_ * lanes_ + lane_; }
   PANDORA_HD int width() const { return panels_ * kSide; }
   PANDORA_HD int pieces_of_row() const { return width() / 4; }
-  PANDORA_HD int pieces() const { return ProductMemory<Real>::tiles(m_) * kPiecesOfTile; }
 
-  // Rows of features to the team's memory, each by a warp.
+  // Rows of features to the team's memory, each by a warp in pieces of four.
   PANDORA_HD PANDORA_INLINE void copy_rows(const Real* from, int rows, Real* to) const {
-    for (int piece = lane_; piece < pieces_of_row(); piece += lanes_)
-      for (int row = warp_; row < rows; row += warps_)
-        team_.copy(fours(to + row * memory_.row()) + piece, fours(from + row * stride_) + piece);
+    const int step = warps_ * memory_.row() / 4, far = warps_ * stride_ / 4;
+    for (int piece = lane_; piece < pieces_of_row(); piece += lanes_) {
+      Four<Real>* here = fours(to + warp_ * memory_.row()) + piece;
+      const Four<Real>* there = fours(from + warp_ * stride_) + piece;
+      for (int row = warp_; row < rows; row += warps_, here += step, there += far) team_.copy(here, there);
+    }
   }
-  PANDORA_HD Four<Real>* in_tiles(int piece) const {
-    return fours(memory_.tile(0)) + piece + piece / kPiecesOfTile * (kTile / 4 - kPiecesOfTile);
+
+  // f(tile in the team's memory, the same in the backend's, from one such tile to a member's next one in pieces, in
+  // either, tiles left) for a member's first tile, of which it moves the same piece in each.
+  template <class F>
+  PANDORA_HD PANDORA_INLINE void for_pieces(F&& f) const {
+    constexpr int kPieces = kSide * kSide / 4;
+    const int together = lanes_ < kPieces ? lanes_ : kPieces, first = rank() / together, step = size_ / together;
+    for (int piece = rank() % together; piece < kPieces; piece += together)
+      f(fours(memory_.tile(first)) + piece, first * kPieces + piece, step, memory_.tiles() - first);
   }
 
   // P, and what `columns` u_q come from: the images of all periods, C transposed so that a period's elements lie side
@@ -117,7 +124,11 @@ class TiledProducts {
   PANDORA_HD PANDORA_INLINE void fetch(const GramView<Real>& g, int columns, int updates, bool flushed) const {
     const int B = memory_.periods_of_block(), needed = flushed ? 0 : columns,
               padded = ProductMemory<Real>::padded(needed);
-    for (int at = rank(); at < pieces(); at += size_) team_.copy(in_tiles(at), fours(g.P) + at);
+    for_pieces([&](Four<Real>* here, int at, int step, int left) {
+      const Four<Real>* there = fours(g.P) + at;
+      for (; left > 0; left -= step, here += step * (kTile / 4), there += step * (kSide * kSide / 4))
+        team_.copy(here, there);
+    });
     copy_rows(flushed ? g.u : g.image, flushed || columns == 0 ? columns : B, memory_.updates());
     for (int j = lane_; j < B; j += lanes_)
       for (int q = warp_; q < needed; q += warps_)
@@ -153,24 +164,24 @@ class TiledProducts {
           C[k] = memory_.columns() + j * step;
           u[k] = work[j * row];
         }
+        Real* before = work;
         PANDORA_ROLLED
         for (int q = 0; q < k0; q += 4) {  // loop: updates
           Four<Real> c[4];
           PANDORA_UNROLL
-          for (int k = 0; k < 4; ++k) c[k] = *fours(C[k] + q);
+          for (int k = 0; k < 4; ++k, C[k - 1] += 4) c[k] = *fours(C[k]);
           PANDORA_UNROLL
-          for (int e = 0; e < 4; ++e) {
-            const Real before = work[(q + e) * row];
+          for (int e = 0; e < 4; ++e, before += row) {
             PANDORA_UNROLL
-            for (int k = 0; k < 4; ++k) u[k] = fused(-c[k].of[e], before, u[k]);
+            for (int k = 0; k < 4; ++k) u[k] = fused(-c[k].of[e], *before, u[k]);
           }
         }
         const Four<Real> root = *fours(memory_.roots() + k0);
         PANDORA_UNROLL
         for (int k = 0; k < 4; ++k) {
-          work[(k0 + k) * row] = u[k] *= root.of[k];
+          before[k * row] = u[k] *= root.of[k];  // the row of the update itself
           PANDORA_UNROLL
-          for (int l = k + 1; l < 4; ++l) u[l] = fused(-C[l][k0 + k], u[k], u[l]);
+          for (int l = k + 1; l < 4; ++l) u[l] = fused(-C[l][k], u[k], u[l]);
         }
       }
     }
@@ -180,7 +191,7 @@ class TiledProducts {
   // the panel that they multiply for (see form_images).
   PANDORA_HD PANDORA_INLINE void subtract(int columns, bool begins) const {
     if (columns == 0 && !begins) return;
-    for (int k = rank(); k < ProductMemory<Real>::tiles(m_); k += size_) {
+    for (int k = rank(); k < memory_.tiles(); k += size_) {
       const TilePlace at = place_of_tile(k);
       Four<Real>* const tile = fours(memory_.tile(k));
       Four<Real> sum[kSide][2];
@@ -189,11 +200,10 @@ class TiledProducts {
         sum[r][0] = tile[2 * r];
         sum[r][1] = tile[2 * r + 1];
       }
+      const Four<Real>* left = fours(memory_.updates() + at.i * kSide);
+      const Four<Real>* right = fours(memory_.updates() + at.j * kSide);
       PANDORA_ROLLED
-      for (int q = 0; q < columns; ++q) {  // loop: outer product
-        const Real* const u = memory_.updates() + q * memory_.row();
-        const Four<Real>* const left = fours(u + at.i * kSide);
-        const Four<Real>* const right = fours(u + at.j * kSide);
+      for (int q = 0; q < columns; ++q, left += memory_.row() / 4, right += memory_.row() / 4) {  // loop: outer product
         const Four<Real> a[2] = {left[0], left[1]}, b[2] = {right[0], right[1]};
         PANDORA_UNROLL
         for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
@@ -219,16 +229,19 @@ class TiledProducts {
   }
 
   PANDORA_HD PANDORA_INLINE void put_back(Real* P) const {
-    PANDORA_ROLLED
-    for (int first = rank(); first < pieces(); first += 4 * size_) {
-      Four<Real> piece[4];
-      PANDORA_UNROLL
-      for (int k = 0; k < 4; ++k)
-        if (first + k * size_ < pieces()) piece[k] = *in_tiles(first + k * size_);
-      PANDORA_UNROLL
-      for (int k = 0; k < 4; ++k)
-        if (first + k * size_ < pieces()) fours(P)[first + k * size_] = piece[k];
-    }
+    for_pieces([&](const Four<Real>* here, int at, int step, int left) {
+      Four<Real>* there = fours(P) + at;
+      PANDORA_ROLLED
+      for (; left > 0; left -= 4 * step) {
+        Four<Real> piece[4];
+        PANDORA_UNROLL
+        for (int k = 0; k < 4; ++k, here += step * (kTile / 4))
+          if (k * step < left) piece[k] = *here;
+        PANDORA_UNROLL
+        for (int k = 0; k < 4; ++k, there += step * (kSide * kSide / 4))
+          if (k * step < left) *there = piece[k];
+      }
+    });
   }
 
   // The contexts and rho.
@@ -300,7 +313,7 @@ class TiledProducts {
     PANDORA_ROLLED
     for (int l = 0; l < end; ++l) {  // loop: image step
       Four<Real> x[kCount][2];
-      read_psi(psi, l, x);
+      read_psi(psi, x);
       PANDORA_UNROLL
       for (int r = 0; r < kSide; ++r) {
         const Four<Real> p[2] = {fours(tile)[2 * r], fours(tile)[2 * r + 1]};
@@ -314,7 +327,7 @@ class TiledProducts {
     PANDORA_ROLLED
     for (int l = end; l < panels_; ++l) {  // loop: image step
       Four<Real> x[kCount][2];
-      read_psi(psi, l, x);
+      read_psi(psi, x);
       PANDORA_UNROLL
       for (int r = 0; r < kSide; ++r) {
         const Four<Real> p[2] = {fours(tile)[2 * r], fours(tile)[2 * r + 1]};
@@ -325,12 +338,14 @@ class TiledProducts {
       tile += (l + 1) * kTile;
     }
   }
+  // The next eight features.
   template <int kCount>
-  static PANDORA_HD PANDORA_INLINE void read_psi(const Real* const (&psi)[kCount], int l, Four<Real> (&x)[kCount][2]) {
+  static PANDORA_HD PANDORA_INLINE void read_psi(const Real* (&psi)[kCount], Four<Real> (&x)[kCount][2]) {
     PANDORA_UNROLL
     for (int c = 0; c < kCount; ++c) {
-      x[c][0] = fours(psi[c] + l * kSide)[0];
-      x[c][1] = fours(psi[c] + l * kSide)[1];
+      x[c][0] = fours(psi[c])[0];
+      x[c][1] = fours(psi[c])[1];
+      psi[c] += kSide;
     }
   }
 
@@ -341,8 +356,8 @@ class TiledProducts {
     for (int item = rank(); item < items; item += size_) {
       const int j0 = item / quarter * 2, first = item % quarter,
                 from = (j0 >= quarter) + (j0 >= 2 * quarter) + (j0 >= 3 * quarter);
-      const Real* const image[2] = {memory_.images() + j0 * memory_.row(),
-                                    memory_.images() + (j0 + 1 < B ? j0 + 1 : j0) * memory_.row()};
+      const Real* image[2] = {memory_.images() + j0 * memory_.row(),
+                              memory_.images() + (j0 + 1 < B ? j0 + 1 : j0) * memory_.row()};
       const Real* psi[kPeriods];
       PANDORA_UNROLL
       for (int c = 0; c < kPeriods; ++c) {
@@ -371,21 +386,24 @@ class TiledProducts {
     }
   }
   template <int kFrom>
-  PANDORA_HD PANDORA_INLINE void multiply_rows(const Real* const (&image)[2], const Real* const (&psi)[kPeriods],
+  PANDORA_HD PANDORA_INLINE void multiply_rows(const Real* (&image)[2], const Real* (&psi)[kPeriods],
                                                Real (&sum)[2][kPeriods]) const {
     PANDORA_ROLLED
     for (int l = 0; l < panels_; ++l) {  // loop: gram
       PANDORA_UNROLL
       for (int half = 0; half < 2; ++half) {
-        const Four<Real> x[2] = {fours(image[0] + l * kSide)[half], fours(image[1] + l * kSide)[half]};
+        const Four<Real> x[2] = {fours(image[0])[half], fours(image[1])[half]};
         Four<Real> y[kPeriods];
         PANDORA_UNROLL
-        for (int c = kFrom; c < kPeriods; ++c) y[c] = fours(psi[c] + l * kSide)[half];
+        for (int c = kFrom; c < kPeriods; ++c) y[c] = fours(psi[c])[half];
         PANDORA_UNROLL
         for (int e = 0; e < 4; ++e) PANDORA_UNROLL
         for (int c = kFrom; c < kPeriods; ++c) PANDORA_UNROLL
         for (int r = 0; r < 2; ++r) sum[r][c] = fused(x[r].of[e], y[c].of[e], sum[r][c]);
       }
+      for (const Real*& row : image) row += kSide;
+      PANDORA_UNROLL
+      for (int c = kFrom; c < kPeriods; ++c) psi[c] += kSide;
     }
   }
 
@@ -429,7 +447,7 @@ class TiledProducts {
   const Team& team_;
   const TeamPart<Team> part_;
   const ProductMemory<Real> memory_;
-  const int m_, stride_, gram_row_, panels_, size_, warps_, lanes_, warp_, lane_;
+  const int stride_, gram_row_, panels_, size_, warps_, lanes_, warp_, lane_;
 };
 
 /// See TiledProducts. `memory` serves teams that have none of their own; `start`: null where no block begins.

@@ -55,6 +55,13 @@ struct ScalarTeam {
   /// it, so that the compiler sees shared memory: a pointer that was kept may point anywhere.
   static constexpr bool kShares = false;
   static constexpr bool kTiles = true;  ///< whether P passes through tiles where a block's memory has room for them
+  /// *to = *from, to be found by the other members after this one's arrived() and a sync(). Where a team shares memory
+  /// `to` lies there, and many copies may be on their way without taking registers.
+  template <class T>
+  PANDORA_HD void copy(T* to, const T* from) const {
+    *to = *from;
+  }
+  PANDORA_HD void arrived() const {}
 };
 
 /// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
@@ -186,11 +193,29 @@ struct BlockTeam : ScalarTeam {
     __syncthreads();
 #endif
   }
+#if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
+  template <class T>
+  __device__ void copy(T* to, const T* from) const {
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const char* const start = reinterpret_cast<const char*>(from);
+    if constexpr (sizeof(T) % 16 == 0) {
+      for (unsigned k = 0; k < sizeof(T); k += 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + k), "l"(start + k) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(start), "n"(sizeof(T)) : "memory");
+    }
+  }
+  __device__ void arrived() const {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+  }
+#endif
 };
 
 /// The same where its body's shared_bytes() is 0: what would lie in memory of its own lies in the scratch of its slot.
 struct OpenTeam : BlockTeam {
   static constexpr bool kShares = false, kTiles = false;
+  using ScalarTeam::arrived;
+  using ScalarTeam::copy;
   __host__ __device__ void* shared() const { return nullptr; }
 };
 

@@ -55,11 +55,10 @@ struct StartBox {
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     if (lane.needs.design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, period);
     // A box without a calibration sample (T_0 < A) starts from no curvature.
-    for (int at = team.rank(); lane.needs.curvature && at < shape.m * shape.stride; at += team.size()) {
-      const int row = at / shape.stride;
-      box.curvature.P[at] = row == at % shape.stride ? static_cast<Real>(1.0 / problem.ridge_index.of(row)) : Real(0);
-    }
-    team.sync();
+    if (lane.needs.curvature)
+      StoredInverse<Real>(shape, Team::kVectors).store(team, box.curvature.P, [&](int i, int k) {
+        return i == k ? 1.0 / problem.ridge_index.of(i) : 0.0;
+      });
     if (!lane.spec.learns_index() || box.progress->samples == 0) return;
     const bool rebuilt = solve_and_rebuild(team, problem, lane, a, solve, period, false);
     if (period > 0 && lane.needs.curvature && !rebuilt && box.progress->failure == Failure::none &&
@@ -100,11 +99,9 @@ PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, c
   const Shape& shape = problem.shape;
   const JointState& joint = *lane.joint;
   const double slopes = (1.0 / joint.ridge_mean + (shape.A - 1) / joint.ridge_own) / shape.A;
-  Real* const P = lane.box[a].curvature.P;
-  for (int at = team.rank(); at < shape.m * shape.stride; at += team.size()) {
-    const int i = at / shape.stride;
-    P[at] = i != at % shape.stride ? Real(0) : static_cast<Real>(i == 0 ? 1.0 / problem.ridge_index.first : slopes);
-  }
+  StoredInverse<Real>(shape, Team::kVectors).store(team, lane.box[a].curvature.P, [&](int i, int k) {
+    return i != k ? 0.0 : i == 0 ? 1.0 / problem.ridge_index.first : slopes;
+  });
   if (team.rank() == 0) lane.progress->joint_due = 1;
   team.sync();
   return true;
@@ -146,34 +143,36 @@ struct AdvanceBlock {
     const bool ends = finishes && lane.spec.online(), begins = range.B > 0;
     if (ends && (lane.needs.steps || lane.spec.learns_payoff())) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
-    ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
+    // A hash of the item: what stands on a multiprocessor at the same time begins with different warps.
+    const ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range),
+                                               static_cast<unsigned>(item) * 2654435769u);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     // An inverse that is not sound is formed anew from the samples; false if it cannot be.
-    const auto begin = [&](const GramView<Real>& g, MostInverse<Real> most, auto&& rebuild) {
-      products.form(g, formed, lane.learns_late());
-      if (sound_gram(team, shape, g, products.contexts(), most)) return true;
+    const auto begin = [&](const GramView<Real>& g, bool ended, MostInverse<Real> most, const Real* rho,
+                           auto&& rebuild) {
+      if (products.begin(g, ended, &most, formed, lane.learns_late(), rho, box.prediction)) return true;
       if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
       team.sync();
       if (!rebuild()) {
         box.fail(team, Failure::indefinite, range.first_period + 1);
         return false;
       }
-      products.form(g, false, lane.learns_late());
-      return true;
+      return products.begin(g, false, nullptr, false, lane.learns_late(), rho, box.prediction);
     };
-    if (ends && lane.needs.design) products.finish(box.design);
-    if (begins && lane.needs.widths && !begin(box.design, most_inverse<Real>(problem.design_ridges(lane.spec)), [&] {
-          return solve.rebuild_design();
-        }))
+    const bool widths = begins && lane.needs.widths, steps = ends && lane.needs.steps;
+    if (!widths && ends && lane.needs.design) products.finish(box.design);
+    if (widths && !begin(box.design, ends && lane.needs.design, most_inverse<Real>(problem.design_ridges(lane.spec)),
+                         box.rho, [&] { return solve.rebuild_design(); }))
       return;
-    if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
+    if (begins && !widths) products.predict_block(box.rho, box.prediction);
     if (begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
     if (!lane.needs.curvature) return;
-    if (ends && lane.needs.steps) products.finish(box.curvature);
+    if (!begins && steps) products.finish(box.curvature);
     const auto rebuild = [&] {
       return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature();
     };
-    if (!begins || !begin(box.curvature, most_inverse<Real>(least_curvature(problem, lane)), rebuild)) return;
+    if (!begins || !begin(box.curvature, steps, most_inverse<Real>(least_curvature(problem, lane)), nullptr, rebuild))
+      return;
     start_coupling(team, shape, lane, box, products.contexts());
   }
 };
@@ -211,8 +210,8 @@ struct SolveJoint {
       const BoxView<Real>& box = lane.box[a];
       predict(team, shape, block, box.rho, box.prediction);
       if (!lane.needs.curvature) continue;
-      ProductsOfBlock<Real, Team> products(team, shape, work, block);
-      products.form(box.curvature, false);
+      const ProductsOfBlock<Real, Team> products(team, shape, work, block);
+      products.form(box.curvature);
       start_coupling(team, shape, lane, box, products.contexts());
     }
   }
@@ -326,8 +325,8 @@ struct SolveBoxes {
         team, problem, lane, a, solve, range.first_period + lane.progress->next, lane.needs.curvature);
     predict(team, shape, block, box.rho, box.prediction);
     if (!rebuilt) return;
-    ProductsOfBlock<Real, Team> products(team, shape, work, block);
-    products.form(box.curvature, false);
+    const ProductsOfBlock<Real, Team> products(team, shape, work, block);
+    products.form(box.curvature);
     start_coupling(team, shape, lane, box, products.contexts());
   }
 };

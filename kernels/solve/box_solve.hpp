@@ -100,11 +100,9 @@ class BoxSolve {
 
   // P = scratch.inverse in working precision, exactly symmetric.
   PANDORA_HD void store_inverse(Real* P) const {
-    const int m = shape_.m, stride = shape_.stride;
-    for (int i = team_.rank(); i < m; i += team_.size())
-      for (int k = 0; k < m; ++k)
-        P[i * stride + k] = static_cast<Real>(scratch_.inverse[k <= i ? i * m + k : k * m + i]);
-    team_.sync();
+    StoredInverse<Real>(shape_, Team::kVectors).store(team_, P, [&](int i, int k) {
+      return scratch_.inverse[i * shape_.m + k];
+    });
   }
 
   // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. In

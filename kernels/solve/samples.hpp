@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/base/assert.hpp"
-#include "kernels/products/tiled_products.hpp"
+#include "kernels/products/product_memory.hpp"
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/solve/tile_memory.hpp"
 #include "kernels/state/reward_state.hpp"

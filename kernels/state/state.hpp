@@ -81,7 +81,7 @@ struct GramView {
     int columns_before;  // columns C_i that precede it
   };
 
-  Real* P = nullptr;                         ///< m x stride, symmetric (see products); null where the lane keeps none
+  Real* P = nullptr;                         ///< symmetric (see StoredInverse); null where the lane keeps none
   Real* image = nullptr;                     ///< B x stride: P psi_j
   Real* gram = nullptr;                      ///< B x width: psi_i' P psi_j for i >= j in row j
   Real* column = nullptr;                    ///< B x width: C_q

@@ -96,7 +96,7 @@ template <class Team>
 void BlockedDesign(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = 32;
   BlockProblem p(m, B);
-  test::GramMemory<float> memory(m, B);
+  test::GramMemory<float> memory(m, B, true);
   const Team team;
   const engine::BlockContexts<float> block = memory.contexts(B, [&](int j, int k) { return p.rows[j][k]; });
   float sum = 0.0f;

@@ -19,8 +19,16 @@ namespace {
 
 constexpr std::size_t kStack = std::size_t{256} << 10;
 
+// What a member has sent and not yet waited for.
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+
 struct Fiber {
   StackPoint at;
+  std::vector<Copy> copies;
   std::unique_ptr<char[]> stack{new char[kStack]};
 #if defined(__SANITIZE_THREAD__)
   void* known = __tsan_create_fiber(0);
@@ -134,6 +142,15 @@ const void* Fibers::exchange(const void* value, std::size_t bytes, int from) {
   return block->given[self / 32 * 32 + static_cast<std::size_t>(from)][turn].data();
 }
 
+void Fibers::copy(void* to, const void* from, std::size_t bytes) {
+  block->fibers[static_cast<std::size_t>(rank())]->copies.push_back({to, from, bytes});
+}
+void Fibers::arrived() {
+  std::vector<Copy>& copies = block->fibers[static_cast<std::size_t>(rank())]->copies;
+  for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, copy.bytes);
+  copies.clear();
+}
+
 int run_fibers(int members, FiberOrder order, const std::function<void()>& body) {
   if (block == nullptr) block = std::make_unique<Block>();
   Block& b = *block;
@@ -154,6 +171,7 @@ int run_fibers(int members, FiberOrder order, const std::function<void()>& body)
   while (b.fibers.size() < n) b.fibers.push_back(std::make_unique<Fiber>());
   for (std::size_t k = 0; k < n; ++k) {
     ++b.warps[k / 32].live;
+    b.fibers[k]->copies.clear();
     b.fibers[k]->at.start_at(b.fibers[k]->stack.get(), kStack, member);
     b.ready.push_back(static_cast<int>(k));
   }

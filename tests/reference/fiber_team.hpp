@@ -18,6 +18,8 @@ struct Fibers {
   static void sync();     ///< all members of the block
   static void sync_warp();
   static const void* exchange(const void* value, std::size_t bytes, int from);  ///< of another member of the warp
+  static void copy(void* to, const void* from, std::size_t bytes);              ///< done by arrived(), not before
+  static void arrived();
 };
 
 /// How a block of fibers runs: the order of its members, and what its shared memory holds at first.
@@ -45,7 +47,10 @@ struct FiberWarp : ScalarTeam {
   }
   unsigned ballot(bool holds) const {
     unsigned out = (holds ? 1u : 0u) << rank();
-    for (int mask = 1; mask < 32; mask *= 2) out |= shuffle_xor(out, mask);
+    if (size() == 32)
+      for (int mask = 1; mask < 32; mask *= 2) out |= shuffle_xor(out, mask);
+    else
+      for (int k = 0; k < size(); ++k) out |= shuffle(holds ? 1u : 0u, k) << k;
     return out;
   }
 };
@@ -56,6 +61,11 @@ struct FiberTeam : ScalarTeam {
   int rank() const { return Fibers::rank(); }
   int size() const { return Fibers::size(); }
   void sync() const { Fibers::sync(); }
+  template <class T>
+  void copy(T* to, const T* from) const {
+    Fibers::copy(to, from, sizeof(T));
+  }
+  void arrived() const { Fibers::arrived(); }
 };
 
 }  // namespace pandora::test

@@ -189,8 +189,9 @@ struct Layout {
       box.rows = arena.take<int>(size(shape.capacity));
       if (fades(spec)) box.weight = arena.take<Real>(size(shape.capacity));
       if (dates(spec)) box.learned = arena.take<int>(size(shape.capacity));
-      if (lane.needs.design) box.design.P = arena.take<Real>(matrix);
-      if (lane.needs.curvature) box.curvature.P = arena.take<Real>(matrix);
+      const std::size_t stored = size(StoredInverse<Real>(shape, traits_.vectors).size());
+      if (lane.needs.design) box.design.P = arena.take<Real>(stored);
+      if (lane.needs.curvature) box.curvature.P = arena.take<Real>(stored);
       if (lane.needs.response) box.response = arena.take<Real>(size(shape.d) * shape.stride);
       if (!traits_.vectors || !solves(lane)) continue;
       box.inverse = arena.take<Real>(matrix);

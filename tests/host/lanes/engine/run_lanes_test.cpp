@@ -9,9 +9,9 @@
 #include <string>
 
 #include "pandora/policy.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {
@@ -87,7 +87,7 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
       ScalarBackend::form(body, matrices);
     }
   } library;
-  for (const int context : {159, 170}) {
+  for (const int context : {159, 180}) {
     const Replication replication = test::small_replication(test::small_dimensions(2, context, 2), Regime::B, 8, 70, 3);
     const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 8)}};
     LaneRecord expected, actual;
@@ -234,9 +234,11 @@ class OnceDamagingBackend : public test::ScalarBackend {
       if (++blocks_begun_ == 3)
         for (int item = 0; item < items; ++item) {
           const engine::Shape& shape = body.problem.shape;
+          const engine::StoredInverse<std::remove_pointer_t<decltype(body.problem.lanes->box[0].rho)>> stored(shape,
+                                                                                                              false);
           const auto& box = body.problem.lanes[item / shape.A].box[item % shape.A];
           for (const auto& g : {box.design, box.curvature})
-            for (int k = 0; k < shape.m && g.P != nullptr; ++k) g.P[k * shape.stride + k] = -1;
+            for (int k = 0; k < shape.m && g.P != nullptr; ++k) g.P[stored.at(k, k)] = -1;
         }
     test::ScalarBackend::blocks(items, body);
   }

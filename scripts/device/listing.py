@@ -1,0 +1,277 @@
+"""The machine code of the project's kernels: compiled, disassembled, with the lines that every instruction comes from.
+
+Marks. A comment on the line where a loop of the source begins, `// loop: NAME`, names that loop; the machine's loops
+for it are those whose branch back comes from that line (also where a function that contains it is inlined more than
+once). A comment on the first line of a function, `// body: NAME`, names the instructions that come from its lines.
+A name may stand in several places, which are then counted together.
+
+What nvcc made of the sources lies under build/device, by a hash of all that it read, so that several scripts share one
+run of it.
+"""
+import dataclasses
+import functools
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+cache = root / "build" / "device"
+
+
+def device_sources():
+    return sorted([*root.glob("kernels/cuda/*.cu"), *root.glob("host/lanes/devices/*.cu")])
+
+
+def eigen():
+    found = subprocess.run(["pkg-config", "--cflags-only-I", "eigen3"], capture_output=True, text=True)
+    return found.stdout.split() or ["-I/usr/include/eigen3"]
+
+
+def flags(architecture):
+    """Those of the build; lines cost nothing: the machine code is the same without them."""
+    return ["-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-lineinfo", "-Xptxas",
+            "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
+            "-DPANDORA_HAVE_CUDA", f'-DPANDORA_CUDA_ARCHITECTURES="{architecture}"', '-DPANDORA_CUBLAS=""',
+            '-DPANDORA_CUBLAS_FOLDER=""']
+
+
+@functools.cache
+def _headers_hash():
+    read = hashlib.sha256()
+    version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
+    read.update(version.encode())
+    for folder in ("kernels", "host/lanes", "host/ground", "include", "oracle"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".hpp", ".cuh", ".h", ".in"):
+                read.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return read.hexdigest()
+
+
+@dataclasses.dataclass
+class Compiled:
+    cubin: pathlib.Path
+    messages: str  # of ptxas: registers, stack, spills
+
+
+def compile_for(architecture, source):
+    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed."""
+    source = pathlib.Path(source)
+    options = flags(architecture)
+    key = hashlib.sha256((_headers_hash() + " ".join(options)).encode() + source.read_bytes()).hexdigest()[:20]
+    cubin = cache / f"{source.stem}.{architecture}.{key}.cubin"
+    messages = cubin.with_suffix(".txt")
+    if not (cubin.exists() and messages.exists()):
+        cache.mkdir(parents=True, exist_ok=True)
+        for old in cache.glob(f"{source.stem}.{architecture}.*"):
+            old.unlink(missing_ok=True)
+        unfinished = cubin.with_suffix(f".{os.getpid()}")
+        made = subprocess.run(["nvcc", *options, str(source), "-o", str(unfinished)], capture_output=True, text=True)
+        if made.returncode != 0:
+            sys.exit(f"{source} for sm_{architecture}:\n{made.stdout}{made.stderr}")
+        messages.write_text(made.stdout + made.stderr)
+        unfinished.rename(cubin)
+    return Compiled(cubin, messages.read_text())
+
+
+@dataclasses.dataclass
+class Resources:
+    """Of a kernel, in registers, bytes and threads."""
+    registers: int
+    shared: int  # static
+    stack: int
+    spills: int
+
+
+def resources(messages):
+    """Symbol of a kernel -> Resources. Functions that are called and not inlined report their spills before their
+    kernel's, which reports its own last."""
+    kernels, spills, stack, symbol = {}, 0, 0, None
+    for line in messages.splitlines():
+        if match := re.search(r"Compiling entry function '(.*)' for", line):
+            symbol, spills = match[1], 0
+        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            stack = int(match[1])
+            spills += int(match[2]) + int(match[3])
+        elif match := re.search(r"Used (\d+) registers", line):
+            shared = re.search(r"(\d+) bytes smem", line)
+            kernels[symbol] = Resources(int(match[1]), int(shared[1]) if shared else 0, stack, spills)
+    return kernels
+
+
+@functools.cache
+def _demangled(symbol):
+    return subprocess.run(["c++filt", symbol], capture_output=True, text=True).stdout.strip()
+
+
+def body_of(symbol):
+    """The body that one of our kernels runs, such as WalkBlock<float, 4>; None for a library's."""
+    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*>", _demangled(symbol))
+    return re.sub(r"(\w+::)+", "", match[1]) if match else None
+
+
+@dataclasses.dataclass(slots=True)
+class Instruction:
+    """`stall`: cycles until the warp's next issue; `write` and `read`: the scoreboard (0 to 5, 7: none) that is held
+    until the result is there or the operands are read; `wait`: a bit for every scoreboard that must be free. These are
+    the control bits of sm_70 and later. `frames`: (file, line), the innermost first."""
+    address: int
+    text: str
+    opcode: str = ""
+    stall: int = 1
+    write: int = 7
+    read: int = 7
+    wait: int = 0
+    frames: tuple = ()
+
+    @property
+    def kind(self):
+        return self.opcode.split(".", 1)[0]
+
+
+_CODE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;\s*/\* (0x[0-9a-f]{16}) \*/")
+_REST = re.compile(r"^\s*/\* (0x[0-9a-f]{16}) \*/")
+_LABEL = re.compile(r"^\s*(\.L_x_\d+|[$\w.]+):")
+_FRAME = re.compile(r'//## File "([^"]+)", line (\d+)')
+_SECTION = re.compile(r"^\s*//-+ \.text\.(\S+)")
+
+
+def nvdisasm():
+    """The tool: of the toolkit, on PATH, or of PyPI's nvidia-cuda-nvdisasm in this Python or in the environment of
+    `make device-check`."""
+    if found := shutil.which("nvdisasm"):
+        return found
+    for packages in (pathlib.Path(sysconfig.get_path("purelib")), *(root / "build/device/venv").glob("lib/*/site-packages")):
+        for tool in packages.glob("nvidia/**/bin/nvdisasm"):
+            return str(tool)
+    sys.exit("nvdisasm is not here; it comes with CUDA's toolkit, and `make device-tools` installs it from PyPI")
+
+
+class Kernel:
+    """Instructions in the order of their addresses, with the labels that branches name."""
+
+    def __init__(self, symbol):
+        self.symbol = symbol
+        self.code = []
+        self.labels = {}
+
+    def target(self, instruction):
+        """The address that a branch goes to, or None."""
+        match = re.search(r"`\((\.L_x_\d+)\)", instruction.text)
+        return self.labels.get(match[1]) if match and instruction.kind in ("BRA", "BRX") else None
+
+    def loops(self):
+        """(first address, last address, the branch back) of every loop, the innermost of equal starts first."""
+        found = []
+        for one in self.code:
+            start = self.target(one)
+            if start is not None and start <= one.address:
+                found.append((start, one.address, one))
+        return sorted(found, key=lambda loop: (loop[0], loop[1]))
+
+    def within(self, first, last):
+        return [one for one in self.code if first <= one.address <= last]
+
+
+def parse(lines, wanted=lambda symbol: True):
+    """Symbol -> Kernel of what nvdisasm prints with -c -g -hex."""
+    kernels, kernel, frames, fresh, pending, half = {}, None, [], True, [], None
+    for line in lines:
+        if match := _SECTION.match(line):
+            kernel = Kernel(match[1]) if wanted(match[1]) else None
+            if kernel is not None:
+                kernels[match[1]] = kernel
+            frames, fresh, pending, half = [], True, [], None
+            continue
+        if kernel is None:
+            continue
+        if half is not None:
+            if match := _REST.match(line):
+                control = int(match[1], 16) >> 41
+                half.stall, half.write = max(control & 15, 1), control >> 5 & 7
+                half.read, half.wait = control >> 8 & 7, control >> 11 & 63
+                half = None
+                continue
+            half = None
+        if match := _FRAME.search(line):
+            if fresh:
+                frames, fresh = [], False
+            frames.append((os.path.normpath(match[1]), int(match[2])))
+        elif match := _CODE.match(line):
+            words = match[2].split()
+            half = Instruction(int(match[1], 16), match[2], words[1] if words[0].startswith("@") else words[0],
+                               frames=tuple(frames))
+            kernel.code.append(half)
+            for label in pending:
+                kernel.labels[label] = half.address
+            pending, fresh = [], True
+        elif match := _LABEL.match(line):
+            pending.append(match[1])
+    return kernels
+
+
+def disassemble(cubin, wanted=lambda symbol: body_of(symbol) is not None):
+    """Symbol -> Kernel of a cubin's kernels that are wanted."""
+    tool = subprocess.Popen([nvdisasm(), "-c", "-g", "-hex", str(cubin)], stdout=subprocess.PIPE, text=True)
+    kernels = parse(tool.stdout, wanted)
+    if tool.wait() != 0:
+        sys.exit(f"nvdisasm {cubin} failed")
+    return kernels
+
+
+_MARK = re.compile(r"//.*?\b(loop|body): ([a-z][a-z0-9 ]*[a-z0-9])")
+
+
+def marks_of(paths):
+    """The marks of sources: kind ("loop" or "body") -> name -> [(file, first line, last line)]. A body ends where
+    the brace closes that its line, or one after it, opens."""
+    found = {"loop": {}, "body": {}}
+    for path in paths:
+        path = pathlib.Path(path)
+        lines = path.read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            for kind, name in _MARK.findall(line):
+                last = number if kind == "loop" else _closing(lines, number)
+                found[kind].setdefault(name, []).append((os.path.normpath(str(path)), number, last))
+    return found
+
+
+def _closing(lines, number):
+    depth = 0
+    for at in range(number, len(lines) + 1):
+        text = re.sub(r'//.*|"(\\.|[^"])*"', "", lines[at - 1])
+        depth += text.count("{")
+        if depth > 0 and depth - text.count("}") <= 0:
+            return at
+        depth -= text.count("}")
+    return len(lines)
+
+
+def project_marks():
+    paths = [path for path in root.glob("kernels/**/*") if path.suffix in (".hpp", ".cuh", ".cu")]
+    return marks_of(sorted(paths))
+
+
+def on_lines(instruction, places, innermost=False):
+    frames = instruction.frames[:1] if innermost else instruction.frames
+    return any(file == path and first <= line <= last for path, first, last in places for file, line in frames)
+
+
+def marked_loops(kernel, places):
+    """The loops that begin on marked lines, without those that lie within another of the same mark. Where the compiler
+    made several of one (a part that is unrolled, and the rest), the one with the most instructions stands for it in
+    every place that the source has it."""
+    loops = [loop for loop in kernel.loops() if on_lines(loop[2], places, innermost=True)]
+    outer = [loop for loop in loops
+             if not any(other is not loop and other[0] <= loop[0] and loop[1] <= other[1] and other[:2] != loop[:2]
+                        for other in loops)]
+    best = {}
+    for first, last, back in outer:
+        place = back.frames[1:]
+        if place not in best or best[place][1] - best[place][0] < last - first:
+            best[place] = (first, last, back)
+    return sorted(best.values(), key=lambda loop: loop[0])

@@ -22,7 +22,7 @@ STACK = {
     # need; the paper's three boxes take WalkBlock<float, 4>.
     "WalkBlock<float, 16>": 672,
     "WalkBlock<float, 4>": 288,
-    "SolveBoxes": 616,  # its parts are functions of their own, and pass what they share by reference
+    "SolveBoxes": 624,  # its parts are functions of their own, and pass what they share by reference
     "StartBox": 536,
     "AdvanceBlock": 352,
     "SolveJoint": 592,  # likewise; a refit is a solver of samples and one of matrices, which its steps call
@@ -67,7 +67,7 @@ def compile_for(architecture, source):
 def body_of(symbol):
     """The body that one of our kernels runs; None for a library's."""
     name = subprocess.run(["c++filt", symbol], capture_output=True, text=True).stdout
-    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*>", name)
+    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*[,>]", name)
     return re.sub(r"(\w+::)+", "", match[1]) if match else None
 
 

@@ -51,6 +51,10 @@ struct ScalarTeam {
   static constexpr bool kVectors = false;
   static constexpr int kTile = 1;        ///< vectors that a member keeps in registers at once
   static constexpr bool kAlone = false;  ///< whether a team is always one member
+  /// Whether every such team has shared() and is found anew by Team{}. Device code asks for that memory where it uses
+  /// it, so that the compiler sees shared memory: a pointer that was kept may point anywhere.
+  static constexpr bool kShares = false;
+  static constexpr bool kTiles = true;  ///< whether P passes through tiles where a block's memory has room for them
 };
 
 /// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
@@ -111,6 +115,33 @@ struct WarpTeam : ScalarTeam {
     __syncwarp();
 #endif
   }
+  // All members call these together.
+  template <class T>
+  __host__ __device__ T shuffle(T value, [[maybe_unused]] int from) const {  ///< the value that member `from` has
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(kAll, value, from);
+#else
+    return value;
+#endif
+  }
+  template <class T>
+  __host__ __device__ T shuffle_xor(T value, [[maybe_unused]] int mask) const {  ///< that of member rank() ^ mask
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(kAll, value, mask);
+#else
+    return value;
+#endif
+  }
+  __host__ __device__ unsigned ballot(bool holds) const {  ///< a bit for each member
+#if defined(__CUDA_ARCH__)
+    return __ballot_sync(kAll, holds);
+#else
+    return holds ? 1u : 0u;
+#endif
+  }
+
+ private:
+  static constexpr unsigned kAll = 0xffffffffu;
 };
 
 #if defined(__CUDA_ARCH__)
@@ -127,6 +158,7 @@ __device__ inline void* shared_memory() {
 
 /// A whole block of at most 1,024 threads, a multiple of 32.
 struct BlockTeam : ScalarTeam {
+  static constexpr bool kShares = true;
   __host__ __device__ void* shared() const {
 #if defined(__CUDA_ARCH__)
     return shared_memory();
@@ -156,6 +188,14 @@ struct BlockTeam : ScalarTeam {
   }
 };
 
+/// The same where its body's shared_bytes() is 0: what would lie in memory of its own lies in the scratch of its slot.
+struct OpenTeam : BlockTeam {
+  static constexpr bool kShares = false, kTiles = false;
+  __host__ __device__ void* shared() const {
+    return nullptr;
+  }
+};
+
 template <>
 struct TeamPart<BlockTeam> {
   WarpTeam team;
@@ -163,6 +203,11 @@ struct TeamPart<BlockTeam> {
 };
 PANDORA_HD inline TeamPart<BlockTeam> part_of(const BlockTeam& team) {
   return {{}, team.rank() / 32, parts_of(team.size())};
+}
+template <>
+struct TeamPart<OpenTeam> : TeamPart<BlockTeam> {};
+PANDORA_HD inline TeamPart<OpenTeam> part_of(const OpenTeam& team) {
+  return {{{}, team.rank() / 32, parts_of(team.size())}};
 }
 
 #endif

@@ -5,7 +5,8 @@ namespace pandora::cuda {
 CudaBackend::CudaBackend(int device) : selected_(device) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
-  slots_ = engine::kBlocksPerMultiprocessor * properties.multiProcessorCount;
+  multiprocessors_ = properties.multiProcessorCount;
+  slots_ = engine::kBlocksPerMultiprocessor * multiprocessors_;
   block_threads_ = std::min(engine::kMostBlockMembers, properties.maxThreadsPerBlock / 32 * 32);
 }
 

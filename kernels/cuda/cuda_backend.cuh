@@ -34,12 +34,20 @@ int threads_of(const Body& body) {
     return threads_of<Body>();
 }
 
-// Blocks of fewer threads are for solves, three of them on a multiprocessor: what their shared memory allows.
+// Blocks of a multiprocessor that there are registers for. Those of fewer threads are for solves, three of them: what
+// their shared memory allows.
 template <class Body>
-__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() < kBlockMembers ? 3 : 1)
+constexpr int resident_of() {
+  if constexpr (requires { Body::kResident; })
+    return Body::kResident;
+  else
+    return threads_of<Body>() < kBlockMembers ? 3 : 1;
+}
+template <class Body, class Team>
+__global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>())
     run_blocks(Body body, int items) {
   for (int item = blockIdx.x; item < items; item += gridDim.x) {
-    body(BlockTeam{}, item, static_cast<int>(blockIdx.x));
+    body(Team{}, item, static_cast<int>(blockIdx.x));
     __syncthreads();
   }
 }
@@ -107,12 +115,14 @@ class CudaBackend {
   template <class Body>
   void blocks(int items, const Body& body) {
     if (items == 0) return;
-    std::size_t shared = 0;
-    if constexpr (requires { body.shared_bytes(); }) shared = body.shared_bytes();
-    timed(Body::kName, [&] {
-      stream_.launch(Body::kName, run_blocks<Body>, std::min(items, slots()),
-                     std::min(block_threads_, threads_of(body)), shared, body, items);
-    });
+    if constexpr (requires { body.shared_bytes(); }) {
+      if (const std::size_t shared = body.shared_bytes(); shared > 0)
+        launch(run_blocks<Body, BlockTeam>, shared, items, body);
+      else
+        launch(run_blocks<Body, OpenTeam>, 0, items, body);
+    } else {
+      launch(run_blocks<Body, OpenTeam>, 0, items, body);
+    }
   }
   template <class Body>
   void warps(int items, const Body& body) {
@@ -145,6 +155,16 @@ class CudaBackend {
  private:
   static int blocks_of(int items, int per_block) { return (items + per_block - 1) / per_block; }
 
+  // As many blocks as run at a time: one more and the last ones run alone, for as long as all the others did.
+  template <class Body>
+  void launch(void (*kernel)(Body, int), std::size_t shared, int items, const Body& body) {
+    const int threads = std::min(block_threads_, threads_of(body));
+    const int resident = std::min(slots(), multiprocessors_ * stream_.resident(Body::kName, kernel, threads, shared));
+    timed(Body::kName, [&] {
+      stream_.launch(Body::kName, kernel, std::min(items, resident), threads, shared, body, items);
+    });
+  }
+
   template <class Stage>
   void timed(const char* name, Stage&& stage) {
     if (!profiling_) return stage();
@@ -162,7 +182,7 @@ class CudaBackend {
   bool profiling_ = false;
   std::map<std::string, double> seconds_;
   Selected selected_;  // before all that is made on the current device
-  int slots_ = 0, block_threads_ = engine::kMostBlockMembers;
+  int multiprocessors_ = 0, slots_ = 0, block_threads_ = engine::kMostBlockMembers;
   Memory operands_;
   Stream stream_;  // destroyed before the operands, which what is still in it uses
   std::unique_ptr<Cublas> cublas_;

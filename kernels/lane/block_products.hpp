@@ -17,7 +17,7 @@ class ProductsOfBlock {
                              const BlockContexts<Real>& block)
       : team_(team),
         shape_(shape),
-        tiled_(!Team::kVectors && ProductMemory<Real>::shared_bytes(shape) > 0),
+        tiled_(Team::kTiles && (Team::kShares || ProductMemory<Real>::shared_bytes(shape) > 0)),
         memory_(tiled_ ? ProductMemory<Real>(team_memory(team, scratch), shape) : ProductMemory<Real>()),
         block_(tiled_ && block.B > 0 ? tiles().stage(block) : block) {}
 
@@ -53,10 +53,10 @@ class ProductsOfBlock {
 
  private:
   static PANDORA_HD void* team_memory(const Team& team, const SolveScratch<Real>& scratch) {
-    if constexpr (Team::kVectors)
-      return nullptr;
+    if constexpr (Team::kShares)
+      return team.shared();
     else
-      return team.shared() != nullptr ? team.shared() : scratch.tiled;
+      return scratch.tiled;
   }
   PANDORA_HD TiledProducts<Real, Team> tiles() const { return {team_, shape_, memory_}; }
 

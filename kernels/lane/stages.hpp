@@ -110,6 +110,14 @@ PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, c
   return true;
 }
 
+/// Shared memory of a body that works in `newton` bytes and in ProductMemory, one after the other; 0 where every device
+/// lacks room for one of them.
+template <class Real>
+PANDORA_HD std::size_t shared_with(const Shape& shape, std::size_t newton) {
+  const std::size_t products = ProductMemory<Real>::shared_bytes(shape);
+  return newton == 0 || products == 0 ? 0 : newton > products ? newton : products;
+}
+
 /// Between the walks of two blocks: what the periods of the last one changed joins P, rho and Q; the next one's images,
 /// Gram matrices, predictions and couplings are formed, and an inverse that is not sound is rebuilt. Item: lane * A +
 /// box; a block each.
@@ -117,6 +125,7 @@ template <class Real>
 struct AdvanceBlock {
   static constexpr const char* kName = "advance";
   static constexpr int kThreads = 128;  // of a block: a tile of 8 x 8 of P each, up to m = 120
+  static constexpr int kResident = 4;   // blocks of a multiprocessor, for which there are registers
   Problem<Real> problem;
   ScratchPool<Real> scratch;
   BlockRange range;  ///< the block that begins; B = 0: none
@@ -290,9 +299,7 @@ struct SolveBoxes {
 
   PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kThreads); }
   PANDORA_HD std::size_t shared_bytes() const {
-    const std::size_t newton = TileMemory<Real>::shared_bytes(problem.shape.m, threads()),
-                      products = ProductMemory<Real>::shared_bytes(problem.shape);
-    return newton > products ? newton : products;
+    return shared_with<Real>(problem.shape, TileMemory<Real>::shared_bytes(problem.shape.m, threads()));
   }
 
   template <class Team>

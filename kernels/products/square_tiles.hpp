@@ -8,6 +8,8 @@ namespace pandora::engine {
 
 /// Rows and columns of a tile.
 inline constexpr int kTileSide = 8;
+/// From one tile to the next: four more than it has, so that the tiles of neighbouring members lie in different banks.
+inline constexpr int kTileStride = kTileSide * kTileSide + 4;
 
 /// Four numbers that are moved at once.
 template <class Real>

@@ -13,7 +13,7 @@ namespace pandora::engine {
 template <class Real>
 class ProductMemory {
  public:
-  static constexpr int kSide = kTileSide, kTile = kSide * kSide;
+  static constexpr int kSide = kTileSide, kTile = kTileStride;
 
   static PANDORA_HD std::size_t bytes(const Shape& shape) {
     const std::size_t p = panels(shape.m),
@@ -128,18 +128,24 @@ class TiledProducts {
           x[c][1] = psi[1];
         }
         const Real* const tile = memory_.tile(l <= panel ? panel : l, l <= panel ? l : panel);
-        PANDORA_UNROLL
-        for (int r = 0; r < kSide; ++r) {
-          const Four<Real> p[2] = {fours(tile + r * kSide)[0], fours(tile + r * kSide)[1]};
+        // The test stands outside of the loops: inside, members of a warp that differ in it would take both sides of each
+        // product in turn.
+        if (l <= panel) {  // feature r of the panel against eight of psi
           PANDORA_UNROLL
-          for (int c = 0; c < kPeriods; ++c)
-            if (l <= panel) {  // feature r of the panel against eight of psi
-              PANDORA_UNROLL
-              for (int e = 0; e < kSide; ++e) sum[c][r] = fused(p[e / 4].of[e % 4], x[c][e / 4].of[e % 4], sum[c][r]);
-            } else {  // eight features of the panel against the r-th of psi
-              PANDORA_UNROLL
-              for (int e = 0; e < kSide; ++e) sum[c][e] = fused(p[e / 4].of[e % 4], x[c][r / 4].of[r % 4], sum[c][e]);
-            }
+          for (int r = 0; r < kSide; ++r) {
+            const Four<Real> p[2] = {fours(tile + r * kSide)[0], fours(tile + r * kSide)[1]};
+            PANDORA_UNROLL
+            for (int e = 0; e < kSide; ++e) PANDORA_UNROLL
+            for (int c = 0; c < kPeriods; ++c) sum[c][r] = fused(p[e / 4].of[e % 4], x[c][e / 4].of[e % 4], sum[c][r]);
+          }
+        } else {  // eight features of the panel against the r-th of psi
+          PANDORA_UNROLL
+          for (int r = 0; r < kSide; ++r) {
+            const Four<Real> p[2] = {fours(tile + r * kSide)[0], fours(tile + r * kSide)[1]};
+            PANDORA_UNROLL
+            for (int c = 0; c < kPeriods; ++c) PANDORA_UNROLL
+            for (int e = 0; e < kSide; ++e) sum[c][e] = fused(p[e / 4].of[e % 4], x[c][r / 4].of[r % 4], sum[c][e]);
+          }
         }
       }
       PANDORA_UNROLL

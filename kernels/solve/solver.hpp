@@ -18,7 +18,7 @@ class Solver {
 
   PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
                     const SolveScratch<Real>& scratch)
-      : memory_(shared_memory(team, samples.m, scratch), samples.m),
+      : memory_(memory_of(team, scratch), samples.m),
         newton_(team, samples, ridges, memory_, scratch.weight) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
@@ -32,9 +32,11 @@ class Solver {
   PANDORA_HD int gradients() const { return newton_.gradients(); }
 
  private:
-  static PANDORA_HD void* shared_memory(const Team& team, int m, const SolveScratch<Real>& scratch) {
-    return TileMemory<Real>::shared_bytes(m, team.size()) > 0 && team.shared() != nullptr ? team.shared()
-                                                                                          : scratch.tiled;
+  static PANDORA_HD void* memory_of(const Team& team, const SolveScratch<Real>& scratch) {
+    if constexpr (Team::kShares)
+      return team.shared();
+    else
+      return scratch.tiled;
   }
 
   TileMemory<Real> memory_;

@@ -15,7 +15,7 @@ namespace pandora::engine {
 template <class Real>
 class TileMemory {
  public:
-  static constexpr int kSide = kTileSide, kTile = kSide * kSide, kPairs = 4;
+  static constexpr int kSide = kTileSide, kTile = kTileStride, kPairs = 4;
   static constexpr int kRows = 8, kStreams = 12;  ///< samples of a strip, and streams of strips, for gradients
   static constexpr int kStrip = 32, kGroups = 4;  ///< the same for Hessians
 

@@ -29,7 +29,7 @@ class TiledNewton {
       : team_(team),
         samples_(samples),
         ridges_(ridges),
-        memory_(memory),
+        given_(memory),
         weight_(weight),
         m_(samples.m),
         width_(memory.width()) {}
@@ -45,8 +45,8 @@ class TiledNewton {
     pairs_ = 0;
     team_.sync();  // what lay there before may still be in use
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      memory_.rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
-      memory_.direction()[k] = 0.0;
+      memory().rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
+      memory().direction()[k] = 0.0;
     }
     team_.sync();
   }
@@ -54,18 +54,18 @@ class TiledNewton {
   /// Gradient and Hessian at rho, or where the factor is kept the gradient alone.
   PANDORA_APART PANDORA_HD void evaluate() {
     ++gradients_;
-    for (int k = team_.rank(); k < width_; k += team_.size()) memory_.point()[k] = static_cast<Real>(memory_.rho()[k]);
+    for (int k = team_.rank(); k < width_; k += team_.size()) memory().point()[k] = static_cast<Real>(memory().rho()[k]);
     team_.sync();
     const TeamPart<Team> part = part_of(team_);
     const int strips = (samples_.n + kRows - 1) / kRows;
     for (int stream = part.index; stream < kStreams; stream += part.count)
       for (int strip = stream; strip < strips; strip += kStreams)
-        add_moments(part, memory_.sums(stream), strip * kRows, strip == stream);
+        add_moments(part, memory().sums(stream), strip * kRows, strip == stream);
     team_.sync();
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      double sum = ridges_.of(k) * memory_.rho()[k];
-      for (int stream = 0; stream < kStreams && stream < strips; ++stream) sum += memory_.sums(stream)[k];
-      memory_.gradient()[k] = sum;
+      double sum = ridges_.of(k) * memory().rho()[k];
+      for (int stream = 0; stream < kStreams && stream < strips; ++stream) sum += memory().sums(stream)[k];
+      memory().gradient()[k] = sum;
     }
     if (!has_factor_) form_hessian(part);
     team_.sync();
@@ -74,9 +74,9 @@ class TiledNewton {
   /// direction = -Hessian^-1 gradient; the Hessian becomes its factor. False if it is not positive definite.
   PANDORA_APART PANDORA_HD bool direct() {
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      const Real gradient = k < m_ ? static_cast<Real>(memory_.gradient()[k]) : Real(0);
-      memory_.before()[k] = gradient;
-      memory_.right(0)[k] = -gradient;
+      const Real gradient = k < m_ ? static_cast<Real>(memory().gradient()[k]) : Real(0);
+      memory().before()[k] = gradient;
+      memory().right(0)[k] = -gradient;
     }
     team_.sync();
     if (has_factor_) {
@@ -93,8 +93,8 @@ class TiledNewton {
     if (!has_factor_) return;
     const int pair = pairs_++ % Memory::kPairs;
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      memory_.step(pair)[k] = static_cast<Real>(part * memory_.direction()[k]);
-      memory_.change(pair)[k] = static_cast<Real>(memory_.gradient()[k]) - memory_.before()[k];
+      memory().step(pair)[k] = static_cast<Real>(part * memory().direction()[k]);
+      memory().change(pair)[k] = static_cast<Real>(memory().gradient()[k]) - memory().before()[k];
     }
     team_.sync();
   }
@@ -102,31 +102,38 @@ class TiledNewton {
   /// gradient' direction
   PANDORA_HD double slope() const {
     double sum = 0.0;
-    for (int k = 0; k < m_; ++k) sum = fused(memory_.gradient()[k], memory_.direction()[k], sum);
+    for (int k = 0; k < m_; ++k) sum = fused(memory().gradient()[k], memory().direction()[k], sum);
     return sum;
   }
 
   /// rho += step * direction
   PANDORA_HD void move(double step) {
-    for (int k = team_.rank(); k < width_; k += team_.size()) memory_.rho()[k] += step * memory_.direction()[k];
+    for (int k = team_.rank(); k < width_; k += team_.size()) memory().rho()[k] += step * memory().direction()[k];
     team_.sync();
   }
 
  private:
   using Memory = TileMemory<Real>;
+  // Asked for in every function that stands apart (see ScalarTeam::kShares).
+  PANDORA_HD Memory memory() const {
+    if constexpr (Team::kShares)
+      return Memory(Team{}.shared(), m_);
+    else
+      return given_;
+  }
   static constexpr int kSide = Memory::kSide, kRows = Memory::kRows, kStreams = Memory::kStreams,
                        kStrip = Memory::kStrip, kGroups = Memory::kGroups;
 
   // A strip from `first` on joins its stream's sum, by a part of the team; h(z) of its samples where a Hessian follows.
   PANDORA_HD void add_moments(const TeamPart<Team>& part, double* sums, int first, bool starts) const {
     const int count = samples_.n - first < kRows ? samples_.n - first : kRows, pieces = width_ / 4,
-              stride = memory_.terms_stride();
-    Real* const terms = memory_.terms(part.index);
-    Real* const moment = memory_.moment(part.index);
+              stride = memory().terms_stride();
+    Real* const terms = memory().terms(part.index);
+    Real* const moment = memory().moment(part.index);
     const bool kept = pieces <= part.team.size();  // four features each, in registers
     Four<Real> x[kRows];
     for (int piece = part.team.rank(); piece < pieces; piece += part.team.size()) {
-      const Four<Real> point = fours(memory_.point())[piece];
+      const Four<Real> point = fours(memory().point())[piece];
       PANDORA_UNROLL
       for (int s = 0; s < kRows; ++s)
         if (s < count) x[s] = fours(samples_.psi_of(first + s))[piece];
@@ -173,8 +180,8 @@ class TiledNewton {
     const int strips = (samples_.n + kStrip - 1) / kStrip, groups = Memory::groups(part.count),
               members = team_.size() / groups, group = team_.rank() / members;
     for (int stream = group; stream - group < kGroups; stream += groups)
-      for (int tile = team_.rank() % members; tile - team_.rank() % members < memory_.tiles(); tile += members) {
-        const bool mine = tile < memory_.tiles() && stream < kGroups;
+      for (int tile = team_.rank() % members; tile - team_.rank() % members < memory().tiles(); tile += members) {
+        const bool mine = tile < memory().tiles() && stream < kGroups;
         const TilePlace at = mine ? place_of_tile(tile) : TilePlace{0, 0};
         Four<Real> sum[kSide][2] = {};
         for (int strip = stream; strip - group < strips; strip += kGroups) {
@@ -185,8 +192,8 @@ class TiledNewton {
           if constexpr (!Team::kAlone) stage(part, groups, group, first, count);
           PANDORA_ROLLED
           for (int s = 0; s < count && mine; ++s)
-            add_sample(at, Team::kAlone ? samples_.psi_of(first + s) : memory_.row(group, s),
-                       Team::kAlone ? weight_[first + s] : memory_.weight(group)[s], sum);
+            add_sample(at, Team::kAlone ? samples_.psi_of(first + s) : memory().row(group, s),
+                       Team::kAlone ? weight_[first + s] : memory().weight(group)[s], sum);
         }
         for (int next = 0; next < groups; ++next) {  // one stream after the other
           if (next == group && mine) add_to_tile(tile, at, stream == 0, sum);
@@ -208,10 +215,10 @@ class TiledNewton {
           if (s0 + k * parts < count) x[k] = fours(samples_.psi_of(first + s0 + k * parts))[piece];
         PANDORA_UNROLL
         for (int k = 0; k < kAtOnce; ++k)
-          if (s0 + k * parts < count) fours(memory_.row(group, s0 + k * parts))[piece] = x[k];
+          if (s0 + k * parts < count) fours(memory().row(group, s0 + k * parts))[piece] = x[k];
       }
     if (part.index % parts == 0)
-      for (int s = part.team.rank(); s < count; s += part.team.size()) memory_.weight(group)[s] = weight_[first + s];
+      for (int s = part.team.rank(); s < count; s += part.team.size()) memory().weight(group)[s] = weight_[first + s];
     team_.sync();
   }
 
@@ -231,7 +238,7 @@ class TiledNewton {
 
   // `starts`: from the ridges, and beyond m from ones, which the factor leaves alone.
   PANDORA_HD void add_to_tile(int tile, TilePlace at, bool starts, const Four<Real> (&sum)[kSide][2]) const {
-    Four<Real>* const out = fours(memory_.tile(tile));
+    Four<Real>* const out = fours(memory().tile(tile));
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r) {
       const int k = at.i * kSide + r;
@@ -245,7 +252,7 @@ class TiledNewton {
   }
 
   // Made where it is used: a member of it would be kept in memory.
-  PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory_, m_}; }
+  PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory(), m_}; }
 
   // L-BFGS around the factor of the first Hessian: the two-loop recursion, with right and direction for its vector.
   PANDORA_HD void direct_around_factor() {
@@ -255,12 +262,12 @@ class TiledNewton {
     for (int age = 0; age < kPairs; ++age) {
       if (age >= pairs_) continue;
       const int at = (pairs_ - 1 - age) % kPairs;
-      const Real curvature = dot(memory_.step(at), memory_.change(at));
+      const Real curvature = dot(memory().step(at), memory().change(at));
       scale[age] = curvature > Real(0) ? Real(1) / curvature : Real(0);  // else only rounding is left of the step
-      alpha[age] = scale[age] * dot(memory_.step(at), memory_.right(0));
+      alpha[age] = scale[age] * dot(memory().step(at), memory().right(0));
       team_.sync();
       for (int k = team_.rank(); k < width_; k += team_.size())
-        memory_.right(0)[k] = fused(-alpha[age], memory_.change(at)[k], memory_.right(0)[k]);
+        memory().right(0)[k] = fused(-alpha[age], memory().change(at)[k], memory().right(0)[k]);
       team_.sync();
     }
     factor().substitute_forward();
@@ -269,10 +276,10 @@ class TiledNewton {
     for (int age = kPairs - 1; age >= 0; --age) {
       if (age >= pairs_) continue;
       const int at = (pairs_ - 1 - age) % kPairs;
-      const double weight = static_cast<double>(alpha[age] - scale[age] * dot(memory_.change(at), memory_.direction()));
+      const double weight = static_cast<double>(alpha[age] - scale[age] * dot(memory().change(at), memory().direction()));
       team_.sync();
       for (int k = team_.rank(); k < m_; k += team_.size())
-        memory_.direction()[k] = fused(weight, static_cast<double>(memory_.step(at)[k]), memory_.direction()[k]);
+        memory().direction()[k] = fused(weight, static_cast<double>(memory().step(at)[k]), memory().direction()[k]);
       team_.sync();
     }
   }
@@ -286,7 +293,7 @@ class TiledNewton {
   const Team& team_;
   const SampleView<Real> samples_;
   const Ridges& ridges_;
-  const TileMemory<Real> memory_;
+  const TileMemory<Real> given_;
   Real* const weight_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;

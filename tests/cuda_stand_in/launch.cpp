@@ -60,6 +60,19 @@ cudaError_t allow_shared(void (*stub)(), int bytes) {
   return cudaSuccess;
 }
 
+// A multiprocessor of compute capability 9.0: 2,048 threads, 65,536 registers, 227 KiB with 1 KiB for itself a block.
+cudaError_t resident_blocks(int* blocks, void (*stub)(), int threads, std::size_t shared_bytes) {
+  Dl_info info{};
+  if (threads < 1 || threads > settings().block || dladdr(reinterpret_cast<void*>(stub), &info) == 0)
+    return set_error(cudaErrorInvalidValue);
+  const Resources needs = resources_of(info.dli_sname);
+  const std::size_t warps = (static_cast<std::size_t>(threads) + 31) / 32,
+                    registers = std::max<std::size_t>((needs.registers + 7) / 8 * 8, 16) * 32 * warps,
+                    shared = shared_bytes + needs.shared + 1024;
+  *blocks = static_cast<int>(std::min({64 / warps, 65536 / registers, (std::size_t{228} << 10) / shared}));
+  return cudaSuccess;
+}
+
 // The stub is the kernel as the host pass made it; the device pass's has the same name with a prefix.
 cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters, dim3 grid, dim3 block,
                    std::size_t shared_bytes, cudaStream_t stream) {

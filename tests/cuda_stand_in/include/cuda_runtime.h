@@ -120,6 +120,9 @@ cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters,
 /// Dynamic shared memory that launches of the kernel may ask for on the current device.
 cudaError_t allow_shared(void (*stub)(), int bytes);
 
+/// Blocks of the kernel that a multiprocessor has room for.
+cudaError_t resident_blocks(int* blocks, void (*stub)(), int threads, std::size_t shared_bytes);
+
 struct Indices {
   unsigned thread, block, threads, blocks;
 };
@@ -139,6 +142,12 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
   return stand_in::allow_shared(reinterpret_cast<void (*)()>(kernel), value);
+}
+
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameters...), int threads,
+                                                          std::size_t shared_bytes) {
+  return stand_in::resident_blocks(blocks, reinterpret_cast<void (*)()>(kernel), threads, shared_bytes);
 }
 
 // As CUDA 12 declares it: no type of a function is deduced from const T*, so that a launch without one fails here, too.
@@ -176,6 +185,21 @@ T __shfl_sync(unsigned mask, T value, int source, int = 32) {
   static_assert(std::is_arithmetic_v<T>, "what CUDA's shuffle takes");
   stand_in_shuffle(mask, &value, sizeof value, source);
   return value;
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes, int = 32) {
+  return __shfl_sync(mask, value, static_cast<int>(threadIdx.x % 32) ^ lanes);
+}
+inline unsigned __ballot_sync(unsigned mask, int holds) {
+  unsigned out = holds != 0 ? 1u << threadIdx.x % 32 : 0u;
+  for (int lanes = 1; lanes < 32; lanes *= 2) out |= __shfl_xor_sync(mask, out, lanes);
+  return out;
+}
+inline int __popc(unsigned bits) {
+  return __builtin_popcount(bits);
+}
+inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
 }
 inline int atomicAdd(int* p, int value) {
   return stand_in_atomic_add(p, value);

@@ -9,12 +9,12 @@
 #include "kernels/lane/block_products.hpp"
 #include "tests/reference/gram_memory.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {
 
-using test::ThreadTeam;
+using test::FiberTeam;
 
 // A matrix with a block's contexts and updates. What lies above the tiles of the diagonal is not a number.
 template <class Real>
@@ -108,7 +108,7 @@ TYPED_TEST(TiledProductsOf, TeamsOfAnySizeGiveTheSameBytes) {
     one.advance(SerialTeam{}, work.data());
     for (const int members : {1, 3, 32, 128}) {
       Problem<Real> problem(m, 32, 16);
-      test::by_threads(members, [&](const ThreadTeam& team) { problem.advance(team, team.shared()); });
+      test::by_fibers(members, [&](const FiberTeam& team) { problem.advance(team, team.shared()); });
       const auto lower = [m](const test::GramMemory<Real>& memory) {  // the rest is not numbers
         std::vector<Real> out;
         for (int i = 0; i < m; ++i)
@@ -147,7 +147,7 @@ TEST(ProductsOfBlock, TilesDoWhatVectorsDo) {
       return found;
     };
     const std::vector<float> expected = three_blocks(VectorTeam{}, vectors, by_vectors);
-    const int barriers = test::by_threads(4, [&](const ThreadTeam& team) {
+    const int barriers = test::by_fibers(4, [&](const FiberTeam& team) {
       const std::vector<float> found = three_blocks(team, tiles, by_tiles);
       for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-5f * expected[k]);
     });

@@ -11,7 +11,7 @@
 #include "kernels/solve/vector_solver.hpp"
 #include "tests/reference/joint_data.hpp"
 #include "tests/reference/solve_memory.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {
@@ -138,7 +138,7 @@ void expect_dense(const Data& data, const LaneSpec& spec, double tolerance) {
     serial.expect_near(wanted, tolerance);
     vectors.expect_near(wanted, tolerance);
     if (data.A * data.m > 40) continue;  // their barriers take long
-    test::by_threads(5, [&](const test::ThreadTeam& team) { EXPECT_TRUE(threads.solve(team)); });
+    test::by_fibers(5, [&](const test::FiberTeam& team) { EXPECT_TRUE(threads.solve(team)); });
     threads.expect_near(wanted, tolerance);
   }
 }

@@ -8,15 +8,15 @@
 
 #include "tests/reference/index_data.hpp"
 #include "tests/reference/one_box.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using test::by_threads;
-using test::ThreadTeam;
+using test::by_fibers;
+using test::FiberTeam;
 
 test::IndexData index_data(int n, int m) {
   return test::random_index_data(n, m, 23);
@@ -68,7 +68,7 @@ TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
     ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
     for (const int members : {1, 3, 32, 128}) {
       test::OneBox<Real> box(data.contexts, data.samples);
-      by_threads(members, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
+      by_fibers(members, [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); });
       EXPECT_EQ(box.rho(), one.rho()) << members << " members, " << m << " features";
       EXPECT_EQ(box.gradients(), one.gradients());
     }
@@ -80,7 +80,7 @@ TEST(TiledNewton, FewBarriers) {
     for (const int n : {5, 40, 700}) {
       const test::IndexData data = index_data(n, m);
       test::OneBox<float> box(data.contexts, data.samples);
-      const int barriers = by_threads(128, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
+      const int barriers = by_fibers(128, [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); });
       const int passes = box.gradients(), strips = (n + 31) / 32, panels = (m + 7) / 8;
       EXPECT_LE(passes, 12);
       EXPECT_LE(barriers, passes * (2 * strips + 3 * panels + 10) + 8) << n << " samples, " << m << " features";
@@ -111,7 +111,7 @@ TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
   for (const int members : {3, 128, 384}) {
     test::OneBox<float> box(data.contexts, data.samples, 1.0);
     for (float& x : box.rho()) x = 0.4f;
-    const int barriers = by_threads(members, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
+    const int barriers = by_fibers(members, [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); });
     EXPECT_EQ(box.rho(), one.rho()) << members << " members";
     const int groups = members / 96 < 4 ? 1 : 4,
               rounds = 4 * ((m + 7) / 8 * ((m + 7) / 8 + 1) / 2 / members + 1) / groups, strips = (n + 31) / 32,

@@ -10,7 +10,7 @@
 
 #include "host/lanes/devices/preparer.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora::test {
 

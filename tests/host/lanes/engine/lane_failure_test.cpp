@@ -14,7 +14,7 @@
 #include "pandora/error.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                }},
         Engine{"scalar_threads",
                [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return backend_lanes<float>(test::ThreadBackend(3), replication, lanes, options);
+                 return backend_lanes<float>(test::FiberBackend(3), replication, lanes, options);
                }}),
     [](const auto& engine) { return std::string(engine.param.name); });
 

@@ -1,5 +1,5 @@
 // The engine as a GPU runs it, on the CPU: against the reference, alone and among others, and with teams of several
-// threads.
+// fibers.
 #include "host/lanes/engine/run_lanes.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "pandora/policy.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {
@@ -192,8 +192,8 @@ TEST(RunLanes, TeamsOfThreadsGiveTheSameBytes) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
     const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
     const auto serial = run<float>(std::span(&unit, 1), options);
-    test::ThreadBackend threads(3);
-    const auto parallel = engine::run_lanes<float>(threads, std::span(&unit, 1), options);
+    test::FiberBackend fibers(3);
+    const auto parallel = engine::run_lanes<float>(fibers, std::span(&unit, 1), options);
     EXPECT_EQ(parallel, serial) << schedule;
   }
 }
@@ -206,9 +206,9 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
-  test::ThreadBackend threads(4);
+  test::FiberBackend fibers(4);
   four.decisions = &one.outcomes;
-  engine::run_lanes<double>(threads, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
+  engine::run_lanes<double>(fibers, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);
 }
 

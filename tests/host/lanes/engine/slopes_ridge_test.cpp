@@ -6,7 +6,7 @@
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
+#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {

@@ -1,9 +1,14 @@
 """The machine code of the project's kernels: compiled, disassembled, with the lines that every instruction comes from.
 
-Marks. A comment on the line where a loop of the source begins, `// loop: NAME`, names that loop; the machine's loops
-for it are those whose branch back comes from that line (also where a function that contains it is inlined more than
-once). A comment on the first line of a function, `// body: NAME`, names the instructions that come from its lines.
-A name may stand in several places, which are then counted together.
+Marks. A comment on the line where a loop of the source begins names that loop:
+
+    for (int l = 0; l < panels; ++l) {  // loop: image step
+    while (next < B) {                  // loop: period (what follows the name stands in brackets or after a comma)
+
+The machine's loop for it is the one whose branch back comes from that line, or else the smallest that has most of what
+comes from the loop's lines; there is one for every place that the function was inlined in. A comment on the first line
+of a function, `// body: NAME`, names all instructions that come from its lines. NAME has lower-case letters, digits and
+single spaces. A name may stand in several places, which are then counted together.
 
 What nvcc made of the sources lies under build/device, by a hash of all that it read, so that several scripts share one
 run of it.
@@ -34,8 +39,8 @@ def eigen():
 
 def flags(architecture):
     """Those of the build; lines cost nothing: the machine code is the same without them."""
-    return ["-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-lineinfo", "-Xptxas",
-            "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
+    return ["-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-lineinfo",
+            "-Xptxas", "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
             "-DPANDORA_HAVE_CUDA", f'-DPANDORA_CUDA_ARCHITECTURES="{architecture}"', '-DPANDORA_CUBLAS=""',
             '-DPANDORA_CUBLAS_FOLDER=""']
 
@@ -59,17 +64,19 @@ class Compiled:
 
 
 def compile_for(architecture, source):
-    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed."""
-    source = pathlib.Path(source)
+    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed. What is not of
+    the project is compiled beside its source."""
+    source = pathlib.Path(source).resolve()
+    folder = cache if source.is_relative_to(root) else source.parent
     options = flags(architecture)
     key = hashlib.sha256((_headers_hash() + " ".join(options)).encode() + source.read_bytes()).hexdigest()[:20]
-    cubin = cache / f"{source.stem}.{architecture}.{key}.cubin"
+    cubin = folder / f"{source.stem}.{architecture}.{key}.cubin"
     messages = cubin.with_suffix(".txt")
     if not (cubin.exists() and messages.exists()):
-        cache.mkdir(parents=True, exist_ok=True)
-        for old in cache.glob(f"{source.stem}.{architecture}.*"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob(f"{source.stem}.{architecture}.*.*"):
             old.unlink(missing_ok=True)
-        unfinished = cubin.with_suffix(f".{os.getpid()}")
+        unfinished = folder / f"unfinished-{os.getpid()}-{source.stem}-{architecture}"
         made = subprocess.run(["nvcc", *options, str(source), "-o", str(unfinished)], capture_output=True, text=True)
         if made.returncode != 0:
             sys.exit(f"{source} for sm_{architecture}:\n{made.stdout}{made.stderr}")
@@ -103,6 +110,27 @@ def resources(messages):
     return kernels
 
 
+@dataclasses.dataclass
+class Launch:
+    """What a body asks of a launch at the paper's shape."""
+    threads: int
+    resident: int  # blocks of a multiprocessor that its registers are for
+    shared: int    # bytes
+
+
+def launches():
+    """Body -> Launch, by scripts/device/launches.cpp."""
+    cache.mkdir(parents=True, exist_ok=True)
+    program = cache / f"launches-{os.getpid()}"
+    compiler = os.environ.get("CXX", "g++").split()
+    subprocess.run([*compiler, "-std=c++20", "-w", "-DPANDORA_HAVE_CUDA", f"-I{root}", f"-I{root}/include",
+                    str(root / "scripts/device/launches.cpp"), "-o", str(program)], check=True)
+    lines = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
+    program.unlink()
+    rows = (line.rsplit(",", 3) for line in lines)
+    return {body: Launch(int(threads), int(resident), int(shared)) for body, threads, resident, shared in rows}
+
+
 @functools.cache
 def _demangled(symbol):
     return subprocess.run(["c++filt", symbol], capture_output=True, text=True).stdout.strip()
@@ -110,8 +138,13 @@ def _demangled(symbol):
 
 def body_of(symbol):
     """The body that one of our kernels runs, such as WalkBlock<float, 4>; None for a library's."""
-    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*>", _demangled(symbol))
+    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*[,>]", _demangled(symbol))
     return re.sub(r"(\w+::)+", "", match[1]) if match else None
+
+
+def shares(symbol):
+    """Whether the kernel's team has shared memory of its own (kernels/base/team.hpp), or is a warp."""
+    return "OpenTeam" not in _demangled(symbol)
 
 
 @dataclasses.dataclass(slots=True)
@@ -145,7 +178,8 @@ def nvdisasm():
     `make device-check`."""
     if found := shutil.which("nvdisasm"):
         return found
-    for packages in (pathlib.Path(sysconfig.get_path("purelib")), *(root / "build/device/venv").glob("lib/*/site-packages")):
+    environment = (root / "build/device/venv").glob("lib/*/site-packages")
+    for packages in (pathlib.Path(sysconfig.get_path("purelib")), *environment):
         for tool in packages.glob("nvidia/**/bin/nvdisasm"):
             return str(tool)
     sys.exit("nvdisasm is not here; it comes with CUDA's toolkit, and `make device-tools` installs it from PyPI")
@@ -223,55 +257,76 @@ def disassemble(cubin, wanted=lambda symbol: body_of(symbol) is not None):
     return kernels
 
 
-_MARK = re.compile(r"//.*?\b(loop|body): ([a-z][a-z0-9 ]*[a-z0-9])")
+_MARK = re.compile(r"//.*?\b(loop|body): ([a-z][a-z0-9]*(?: [a-z0-9]+)*)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Lines of a file, from the marked one to the end of its statement."""
+    file: str
+    first: int
+    last: int
+
+    def frame_of(self, instruction):
+        """The index of the innermost frame that lies here, or None."""
+        for index, (file, line) in enumerate(instruction.frames):
+            if file == self.file and self.first <= line <= self.last:
+                return index
+        return None
 
 
 def marks_of(paths):
-    """The marks of sources: kind ("loop" or "body") -> name -> [(file, first line, last line)]. A body ends where
-    the brace closes that its line, or one after it, opens."""
+    """The marks of sources: kind ("loop" or "body") -> name -> [Place]."""
     found = {"loop": {}, "body": {}}
-    for path in paths:
-        path = pathlib.Path(path)
+    for path in map(pathlib.Path, paths):
         lines = path.read_text().splitlines()
         for number, line in enumerate(lines, 1):
             for kind, name in _MARK.findall(line):
-                last = number if kind == "loop" else _closing(lines, number)
-                found[kind].setdefault(name, []).append((os.path.normpath(str(path)), number, last))
+                place = Place(os.path.normpath(str(path)), number, _end(lines, number))
+                found[kind].setdefault(name, []).append(place)
     return found
 
 
-def _closing(lines, number):
-    depth = 0
+def _end(lines, number):
+    """The last line of the statement or function that begins on a line: where its brace closes, or its semicolon."""
+    depth, opened = 0, False
     for at in range(number, len(lines) + 1):
-        text = re.sub(r'//.*|"(\\.|[^"])*"', "", lines[at - 1])
-        depth += text.count("{")
-        if depth > 0 and depth - text.count("}") <= 0:
-            return at
-        depth -= text.count("}")
+        for character in re.sub(r'//.*|"(?:\\.|[^"])*"', "", lines[at - 1]):
+            depth += (character in "({[") - (character in ")}]")
+            opened = opened or character == "{"
+            if depth == 0 and (character == ";" or (character == "}" and opened)):
+                return at
     return len(lines)
 
 
 def project_marks():
-    paths = [path for path in root.glob("kernels/**/*") if path.suffix in (".hpp", ".cuh", ".cu")]
-    return marks_of(sorted(paths))
+    return marks_of(sorted(path for path in root.glob("kernels/**/*") if path.suffix in (".hpp", ".cuh", ".cu")))
 
 
-def on_lines(instruction, places, innermost=False):
-    frames = instruction.frames[:1] if innermost else instruction.frames
-    return any(file == path and first <= line <= last for path, first, last in places for file, line in frames)
+def instances(kernel, place):
+    """The instructions that come from a place, apart for every place that it was inlined in."""
+    found = {}
+    for one in kernel.code:
+        index = place.frame_of(one)
+        if index is not None:
+            found.setdefault(one.frames[index + 1:], []).append(one)
+    return list(found.values())
 
 
-def marked_loops(kernel, places):
-    """The loops that begin on marked lines, without those that lie within another of the same mark. Where the compiler
-    made several of one (a part that is unrolled, and the rest), the one with the most instructions stands for it in
-    every place that the source has it."""
-    loops = [loop for loop in kernel.loops() if on_lines(loop[2], places, innermost=True)]
-    outer = [loop for loop in loops
-             if not any(other is not loop and other[0] <= loop[0] and loop[1] <= other[1] and other[:2] != loop[:2]
-                        for other in loops)]
-    best = {}
-    for first, last, back in outer:
-        place = back.frames[1:]
-        if place not in best or best[place][1] - best[place][0] < last - first:
-            best[place] = (first, last, back)
-    return sorted(best.values(), key=lambda loop: loop[0])
+def loops_of(kernel, place):
+    """(first address, last address) of the machine's loops for a marked one."""
+    loops, found = kernel.loops(), set()
+    for code in instances(kernel, place):
+        addresses = {one.address for one in code}
+        # The compiler may make several of one, a part that is unrolled and the rest; the largest stands for it.
+        backs = [loop for loop in loops if loop[2].address in addresses and
+                 loop[2].frames[:1] == ((place.file, place.first),)]
+        if backs:
+            first, last, _ = max(backs, key=lambda loop: loop[1] - loop[0])
+            found.add((first, last))
+            continue
+        most = [(last - first, first, last) for first, last, _ in loops
+                if sum(first <= address <= last for address in addresses) >= 0.8 * len(addresses)]
+        if most:
+            found.add(min(most)[1:])
+    return sorted(found)

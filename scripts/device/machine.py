@@ -35,8 +35,8 @@ SHARED = 30         # [L]: 29 to 33
 FIRST_LEVEL = 38    # [L]: 38 to 41; a generic load of shared memory takes about as long
 SECOND_LEVEL = 280  # [L]: 260 to 290
 MEMORY = 600        # [L]: 480 where nothing else is on its way; more under load [A]
-# What a lane's walk comes back to in every period, 17 KB, is in the first level at 16 warps a multiprocessor only in
-# part: 272 KB there, and nothing at a kernel's start. [A], the number of the walk that is softest.
+# What a lane's walk comes back to in every period, 17 KB, is in the first level only in part: 16 warps have 272 KB,
+# and a kernel starts with nothing. [A], the number of the walk that is softest.
 HITS = 0.75
 # Code beyond the scheduler's own cache of instructions, 16 KiB [J], comes at an instruction every so many cycles,
 # whichever warp wants it. [A]; it decides how walks of four warps a scheduler compare with those of one.
@@ -96,6 +96,28 @@ def encode(code):
             out.append(letter + digits[min(waves, 35)] + digits[stall] + (str(write) if write < 6 else "-") +
                        (str(read) if read < 6 else "-") + f"{wait:02x}")
     return "".join(out)
+
+
+LETTERS = {"DADD": "D", "DMUL": "D", "DFMA": "D", "DSETP": "D", "MUFU": "U", "LDS": "S", "LDL": "L", "STS": "T",
+           "ST": "T", "STG": "T", "STL": "T", "RED": "T", "SHFL": "H", "LDC": "C", "LDCU": "C", "ULDC": "C", "S2R": "R",
+           "S2UR": "R", "ATOM": "X", "ATOMG": "X", "ATOMS": "X", "BAR": "B", "VOTE": "V"}
+
+
+def code_of(instructions, load="N"):
+    """A listing's instructions as simulate() takes them; loads through global or generic addresses are `load`."""
+    code = []
+    for one in instructions:
+        letter = load if one.kind in ("LD", "LDG") else LETTERS.get(one.kind, "A")
+        waves = 0
+        if letter in "FHLMNSTW":
+            waves = 4 if ".128" in one.opcode else 2 if ".64" in one.opcode else 1
+        code.append((letter, waves, one.stall, one.write, one.read, one.wait))
+    return tuple(code)
+
+
+def trip(code):
+    """Cycles of a trip through a loop by a warp that is alone, what earlier trips left on its way included."""
+    return (alone(code * 3) - alone(code)) / 2
 
 
 def alone(code, latencies=None):

@@ -20,8 +20,9 @@ warps as a multiprocessor has there (scripts/device/machine.py), as often as the
 (scripts/device/model.py). Stages are in lockstep: a round takes as long as the last of its items. The bytes that must
 come from the device's memory are a bound beside that.
 
-Constants stand with their sources in scripts/device/machine.py. No constant belongs to one stage of the table. Assumed,
-not known, are these, and with each the numbers of the table that it moves (--sensitivity prints by how much):
+Constants stand with their sources in scripts/device/machine.py. The model was written with the measured numbers in
+sight, and HITS and FETCH were chosen by those two of the walk; only other code tests it. Assumed, not known, are these,
+and with each the numbers of the table that it moves (--sensitivity prints by how much):
   HITS      share of a walk's loads that hit the first level: the walk; 0.9 instead of 0.75 takes a tenth off
   FETCH     cycles for an instruction from beyond its first cache: the walk; 2 instead of 4 take a fifth off
   MEMORY    cycles of a load of what nobody has read yet: advance and solve; 900 instead of 600 add 3 to 9%

@@ -94,13 +94,20 @@ def kernel_for(kernels, phase):
 
 
 def variants(kernel, places):
-    """The machine's loops for a mark, those without local memory first, then by how much FP64 they have."""
-    found = [kernel.within(first, last) for place in places for first, last in listing.loops_of(kernel, place)]
+    """The code of the machine's loops for a mark."""
+    return [kernel.within(first, last) for place in places for first, last in listing.loops_of(kernel, place)]
 
-    def order(code):
-        kinds = collections.Counter(one.kind for one in code)
-        return kinds["LDL"] + kinds["STL"] > 0, -sum(kinds[k] for k in ("DFMA", "DADD", "DMUL")), -len(code)
-    return sorted(found, key=order)
+
+def fp64(code):
+    return sum(one.kind in ("DFMA", "DADD", "DMUL") for one in code)
+
+
+def periods_of(found):
+    """Of lanes that learn the reward, and of the others: for the paper's numbers of boxes and features, which are known
+    when it is compiled and make the shorter of the two that there are of each."""
+    found = sorted(found, key=fp64)
+    half = len(found) // 2
+    return min(found[half:], key=len), min(found[:half] or found, key=len)
 
 
 def pieces(kernel, phase, marks, work):
@@ -121,13 +128,15 @@ def pieces(kernel, phase, marks, work):
             first, last = code[0].address, code[-1].address
             nested = [(a, b) for a, b in inside if first <= a and b <= last and (a, b) != (first, last)]
             return [one for one in code if not any(a <= one.address <= b for a, b in nested)]
-        if name == "period":  # of lanes that learn the reward, and of the others
-            out += [(name + ", learned", own(found[0]), count * share, WARPS),
-                    (name + ", known", own(found[-1]), count * (1 - share), WARPS)]
+        if name == "period":
+            learned, known = periods_of(found)
+            out += [("period, learned", own(learned), count * share, WARPS),
+                    ("period, known", own(known), count * (1 - share), WARPS)]
         else:
             out.append((name, own(max(found, key=len)), count, WARPS))
     straight = straight_code(kernel, phase, inside)
-    out.append(("straight", straight, eval(phase.straight, {"__builtins__": {}}, names), phase.warps))
+    copies = max(1, len(loops.get("period", [])))  # a walk goes through one of them
+    out.append(("straight", straight, eval(phase.straight, {"__builtins__": {}}, names) / copies, phase.warps))
     return out, unknown
 
 

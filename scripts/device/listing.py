@@ -5,8 +5,8 @@ Marks. A comment on the line where a loop of the source begins names that loop:
     for (int l = 0; l < panels; ++l) {  // loop: image step
     while (next < B) {                  // loop: period (what follows the name stands in brackets or after a comma)
 
-The machine's loop for it is the one whose branch back comes from that line, or else the smallest that has most of what
-comes from the loop's lines; there is one for every place that the function was inlined in. A comment on the first line
+The machine's loops for it are the widest ones that have something of that line and little that does not come from the
+loop's lines. A comment on the first line
 of a function, `// body: NAME`, names all instructions that come from its lines. NAME has lower-case letters, digits and
 single spaces. A name may stand in several places, which are then counted together.
 
@@ -198,21 +198,88 @@ class Kernel:
         match = re.search(r"`\((\.L_x_\d+)\)", instruction.text)
         return self.labels.get(match[1]) if match and instruction.kind in ("BRA", "BRX") else None
 
-    def loops(self):
-        """(first address, last address, the branch back) of every loop, the innermost of equal starts first."""
+    @functools.cached_property
+    def blocks(self):
+        """Basic blocks: (first index, one past the last index, addresses of what may follow)."""
+        starts = {0} | {n for n, one in enumerate(self.code) if one.address in set(self.labels.values())}
+        starts |= {n + 1 for n, one in enumerate(self.code) if one.kind in ("BRA", "BRX", "RET", "EXIT")}
+        order = sorted(n for n in starts if n < len(self.code))
         found = []
-        for one in self.code:
-            start = self.target(one)
-            if start is not None and start <= one.address:
-                found.append((start, one.address, one))
-        return sorted(found, key=lambda loop: (loop[0], loop[1]))
+        for first, end in zip(order, order[1:] + [len(self.code)]):
+            last = self.code[end - 1]
+            target = self.target(last)
+            follows = [] if target is None else [target]
+            # With a predicate, or with operands before the target, it may also go on.
+            may_pass = last.text.startswith("@") or "," in last.text.split("`")[0]
+            if end < len(self.code) and (last.kind not in ("BRA", "BRX", "RET", "EXIT") or may_pass):
+                follows.append(self.code[end].address)
+            found.append((first, end, follows))
+        return found
+
+    @functools.cached_property
+    def loops(self):
+        """(first address, last address) of every loop: where a branch goes back to what all ways to it lead through. So
+        code that stands apart for warps that have come apart, and returns, is none."""
+        at = {self.code[first].address: n for n, (first, _, _) in enumerate(self.blocks)}
+        after = [[at[address] for address in follows if address in at] for _, _, follows in self.blocks]
+        before = [[] for _ in after]
+        for n, many in enumerate(after):
+            for m in many:
+                before[m].append(n)
+        order, seen = [], set()  # in reverse post-order, from the entry and from functions that are called
+        for root in [0] + [n for n in range(1, len(after)) if not before[n]]:
+            stack = [(root, iter(after[root]))] if root not in seen else []
+            seen.add(root)
+            while stack:
+                node, rest = stack[-1]
+                step = next((m for m in rest if m not in seen), None)
+                if step is None:
+                    order.append(node)
+                    stack.pop()
+                else:
+                    seen.add(step)
+                    stack.append((step, iter(after[step])))
+        order.reverse()
+        rank = {node: k for k, node in enumerate(order)}
+        above = {}  # the closest block that all ways lead through; -1 above the roots
+
+        def common(a, b):
+            while a != b:
+                if a == -1 or b == -1:
+                    return -1
+                if rank[a] > rank[b]:
+                    a = above[a]
+                else:
+                    b = above[b]
+            return a
+
+        changed = True
+        while changed:
+            changed = False
+            for node in order:
+                known = [m for m in before[node] if m in above]
+                new = known[0] if known else -1
+                for m in known[1:]:
+                    new = common(new, m)
+                if above.get(node, None) != new:
+                    above[node], changed = new, True
+        found = {}
+        for node in order:
+            for head in after[node]:
+                up = node
+                while up not in (-1, head) and rank[up] > rank[head]:
+                    up = above[up]
+                if up == head:
+                    first, last = self.code[self.blocks[head][0]].address, self.code[self.blocks[node][1] - 1].address
+                    found[first] = max(found.get(first, last), last)
+        return sorted((first, last) for first, last in found.items() if first <= last)
 
     def within(self, first, last):
         return [one for one in self.code if first <= one.address <= last]
 
 
 def parse(lines, wanted=lambda symbol: True):
-    """Symbol -> Kernel of what nvdisasm prints with -c -g -hex."""
+    """Symbol -> Kernel of what nvdisasm prints with -c -gi -hex."""
     kernels, kernel, frames, fresh, pending, half = {}, None, [], True, [], None
     for line in lines:
         if match := _SECTION.match(line):
@@ -250,7 +317,7 @@ def parse(lines, wanted=lambda symbol: True):
 
 def disassemble(cubin, wanted=lambda symbol: body_of(symbol) is not None):
     """Symbol -> Kernel of a cubin's kernels that are wanted."""
-    tool = subprocess.Popen([nvdisasm(), "-c", "-g", "-hex", str(cubin)], stdout=subprocess.PIPE, text=True)
+    tool = subprocess.Popen([nvdisasm(), "-c", "-gi", "-hex", str(cubin)], stdout=subprocess.PIPE, text=True)
     kernels = parse(tool.stdout, wanted)
     if tool.wait() != 0:
         sys.exit(f"nvdisasm {cubin} failed")
@@ -314,19 +381,20 @@ def instances(kernel, place):
 
 
 def loops_of(kernel, place):
-    """(first address, last address) of the machine's loops for a marked one."""
-    loops, found = kernel.loops(), set()
-    for code in instances(kernel, place):
-        addresses = {one.address for one in code}
-        # The compiler may make several of one, a part that is unrolled and the rest; the largest stands for it.
-        backs = [loop for loop in loops if loop[2].address in addresses and
-                 loop[2].frames[:1] == ((place.file, place.first),)]
-        if backs:
-            first, last, _ = max(backs, key=lambda loop: loop[1] - loop[0])
-            found.add((first, last))
-            continue
-        most = [(last - first, first, last) for first, last, _ in loops
-                if sum(first <= address <= last for address in addresses) >= 0.8 * len(addresses)]
-        if most:
-            found.add(min(most)[1:])
-    return sorted(found)
+    """(first address, last address) of the machine's loops for a marked one: there are several where the compiler made
+    copies, for parameters of a template or to unroll one."""
+    code = kernel.code
+    of_place = [0]  # how many of the instructions up to here come from the place
+    for one in code:
+        of_place.append(of_place[-1] + (place.frame_of(one) is not None))
+    heads = {n for n, one in enumerate(code) if one.frames[:1] == ((place.file, place.first),)}
+    index = {one.address: n for n, one in enumerate(code)}
+    found = []
+    for first, last in kernel.loops:
+        a, b = index[first], index[last] + 1
+        if of_place[b] - of_place[a] >= 0.7 * (b - a) and any(a <= n < b for n in heads):
+            found.append((first, last))
+    widest = [one for one in found
+              if not any(other != one and other[0] <= one[0] and one[1] <= other[1] for other in found)]
+    longest = max((last - first for first, last in widest), default=0)
+    return [one for one in widest if one[1] - one[0] >= 0.2 * longest]

@@ -91,7 +91,7 @@ def table_of_cohorts(found):
         print(f"{schedule}: issue slots of " + ", ".join(f"{name} {n / 1e9:.0f}" for name, n in slots.items()) +
               " thousand million warp instructions")
     for line in sorted({line for of in found.values() for one in of.values() for line in one["missing"]}):
-        print(f"not counted: {line}")
+        print(f"not counted, or once: {line}")
 
 
 def sensitivity(counts):

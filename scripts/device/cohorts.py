@@ -25,6 +25,7 @@ class Phase:
     straight: str
     warps: float
     trips: dict
+    quick: tuple = ()  # marks of which the paper takes the shortest copy; of others it takes the longest
 
 
 # By mark: trips of one warp at the paper's shape with 128 threads, over all of the work. What is said of a half or a
@@ -49,7 +50,7 @@ PHASES = {
         "factor panel": "factors * panels",
         "factor update": "factors * 14",                              # halves of tiles, 128 at a time, of 12 panels
         "forward panel": "(passes - factors) * panels",
-        "back panel": "passes * panels"}),
+        "back panel": "passes * panels"}, quick=("gradient strip",)),
     "theta": Phase("SolveTheta", ("kernels/solve/reward_sums.hpp", "kernels/solve/reward_solve.hpp"), "evaluations",
                    WARPS, {"theta sample": "evaluated / 128", "theta tile": "evaluated / 64"}),
 }
@@ -67,7 +68,7 @@ def counts(work):
     c["learned"] = work["periods"]["unknown"] / c["periods"]
     growth = 1.1 if "1" in work["curvature"] else 1.5
     for row in work["solves"]:
-        solves, n, passes = row["solves"], row["samples"], row["passes"]
+        solves, n, passes = row["solves"], row["samples"], row.get("passes_around_sum", row["passes"])
         fresh = n <= FRESH_TO
         c["passes"] += solves * passes
         c["swept"] += solves * passes * n
@@ -111,7 +112,7 @@ def periods_of(found):
 
 
 def pieces(kernel, phase, marks, work):
-    """(name, code, how often a warp goes through it, warps of a block), and marks without trips."""
+    """(name, code, how often a warp goes through it, warps of a block), and what could not be counted."""
     names = dict(counts(work))
     share = names["learned"]
     loops = {name: variants(kernel, places) for name, places in marks["loop"].items()
@@ -133,11 +134,24 @@ def pieces(kernel, phase, marks, work):
             out += [("period, learned", own(learned), count * share, WARPS),
                     ("period, known", own(known), count * (1 - share), WARPS)]
         else:
-            out.append((name, own(max(found, key=len)), count, WARPS))
+            out.append((name, own((min if name in phase.quick else max)(found, key=len)), count, WARPS))
     straight = straight_code(kernel, phase, inside)
     copies = max(1, len(loops.get("period", [])))  # a walk goes through one of them
     out.append(("straight", straight, eval(phase.straight, {"__builtins__": {}}, names) / copies, phase.warps))
-    return out, unknown
+    return out, [f"no trips known of loop {name}" for name in unknown] + unmarked(kernel, phase, inside)
+
+
+def unmarked(kernel, phase, inside):
+    """Loops of the phase's files that have no mark and are counted as if they went around once."""
+    found = set()
+    for first, last in kernel.loops:
+        code = kernel.within(first, last)
+        lines = [f"{file.rsplit('/', 1)[1]}:{line}" for one in code for file, line in one.frames
+                 if file.endswith(phase.files)]
+        if (len(lines) >= 0.7 * len(code) and len(code) >= 24 and
+                not any(a <= last and first <= b for a, b in inside)):
+            found.add((collections.Counter(lines).most_common(1)[0][0], len(code)))
+    return [f"a loop of {count} instructions about {line} has no mark" for line, count in sorted(found)]
 
 
 def straight_code(kernel, phase, inside):
@@ -178,9 +192,11 @@ def predict(kernels, resources, launches, marks, work, card):
         kernel = kernel_for(kernels, phase)
         found, unknown = pieces(kernel, phase, marks, work) if kernel else ([], [])
         phases[name] = found
-        missing += [f"{name}: no trips known of loop {mark}" for mark in unknown]
+        missing += [f"{name}: {what}" for what in unknown]
         if not any(code for piece, code, _, _ in found if piece != "straight"):
             missing.append(f"{name}: no marked loop in {', '.join(phase.files)}")
+    if "1" in work["curvature"]:
+        missing.append("tracking: steps between solves, their flushes and rebuilt inverses")
     cohort = next((body for body in kernels if body.startswith(COHORT)), None)
     blocks = 4
     if cohort:

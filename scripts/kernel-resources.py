@@ -59,7 +59,8 @@ def main():
                     print(f"| `{body}` | {kernel.registers} | {kernel.stack} | {kernel.spills} |")
                 most = STACK.get(body, STACK.get(re.sub("<.*", "", body), MOST_STACK))
                 if kernel.stack > most:
-                    complaints.append(f"sm_{architecture}: {body}: {kernel.stack} bytes of local memory, more than {most}")
+                    complaints.append(f"sm_{architecture}: {body}: {kernel.stack} bytes of local memory, "
+                                      f"more than {most}")
                 if kernel.spills > SPILLS.get(re.sub("<.*", "", body), 0):
                     complaints.append(f"sm_{architecture}: {body}: {kernel.spills} bytes of spilled registers")
     if complaints:

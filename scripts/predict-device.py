@@ -84,7 +84,8 @@ def table_of_cohorts(found):
     for schedule, of in found.items():
         for key in of["H200"]["seconds"]:
             print(f"| `{schedule}`, {key} | " + " | ".join(f"{of[name]['seconds'][key]:.2f}" for name in of) + " |")
-        print(f"| `{schedule}`, share of issue slots | " + " | ".join(f"{of[name]['share']:.0%}" for name in of) + " |")
+        for key in ("share", "crowded"):
+            print(f"| `{schedule}`, {key} | " + " | ".join(f"{of[name][key]:.0%}" for name in of) + " |")
         print(f"| `{schedule}`, the paper | " + " | ".join(f"{of[name]['paper']:.1f}" for name in of) + " |")
     for schedule, of in found.items():
         slots = of["H200"]["slots"]

@@ -4,7 +4,8 @@ through all their periods, and no round waits for another lane.
 What a phase of a cohort executes are the instructions that come from its files: straight code once for each of its
 `items`, and marked loops (scripts/device/listing.py) as often as TRIPS says. All counts are instructions of a warp,
 issue slots of a scheduler. How many of a scheduler's cycles issue one is no constant: machine.simulate() has its warps
-at different places of the mix that the counts make, each with the code's own control bits.
+at different places of the mix that the counts make, each with the code's own control bits. Crowded is the share if the
+warps of a scheduler, which are in different loops, each keep only their part of its cache of instructions.
 """
 import collections
 import dataclasses
@@ -142,16 +143,20 @@ def pieces(kernel, phase, marks, work):
 
 
 def unmarked(kernel, phase, inside):
-    """Loops of the phase's files that have no mark and are counted as if they went around once."""
-    found = set()
+    """Says where loops of the phase's files have no mark and are counted as if they went around once."""
+    found = {}
     for first, last in kernel.loops:
         code = kernel.within(first, last)
         lines = [f"{file.rsplit('/', 1)[1]}:{line}" for one in code for file, line in one.frames
                  if file.endswith(phase.files)]
-        if (len(lines) >= 0.7 * len(code) and len(code) >= 24 and
+        holds_loops = any(first <= a and b <= last and (a, b) != (first, last) for a, b in kernel.loops)
+        if (len(lines) >= 0.7 * len(code) and not holds_loops and
                 not any(a <= last and first <= b for a, b in inside)):
-            found.add((collections.Counter(lines).most_common(1)[0][0], len(code)))
-    return [f"a loop of {count} instructions about {line} has no mark" for line, count in sorted(found)]
+            line = collections.Counter(lines).most_common(1)[0][0]
+            found[line] = max(found.get(line, 0), len(code))
+    longest = sorted(found, key=found.get, reverse=True)[:5]
+    return [f"{len(found)} loops without a mark, the longest about " +
+            ", ".join(f"{line} ({found[line]} instructions)" for line in longest)] if found else []
 
 
 def straight_code(kernel, phase, inside):
@@ -172,16 +177,19 @@ def straight_code(kernel, phase, inside):
 MIX = 24000  # instructions of a warp's mix in the simulation
 
 
-def mix(phases):
-    """One warp's way through all phases in the shares that they have, in MIX instructions."""
+def mix(phases, kept):
+    """One warp's way through all phases in the shares that they have, in MIX instructions; and of each whether it comes
+    from beyond the cache of instructions: straight code does, and trips of more than `kept`."""
     total = sum(len(code) * count for found in phases.values() for _, code, count, _ in found)
-    stream = []
+    stream, fetched = [], []
     for found in phases.values():
-        for _, code, count, _ in found:
+        for name, code, count, _ in found:
             times = count * MIX / total
             one = machine.code_of(code)
-            stream += one * int(times) + one[:round((times - int(times)) * len(one))]
-    return tuple(stream)
+            piece = one * int(times) + one[:round((times - int(times)) * len(one))]
+            stream += piece
+            fetched += [name == "straight" or len(code) > kept] * len(piece)
+    return tuple(stream), fetched
 
 
 def predict(kernels, resources, launches, marks, work, card):
@@ -203,8 +211,11 @@ def predict(kernels, resources, launches, marks, work, card):
         stage = {"registers": resources[cohort].registers, **vars(launches[cohort])}
         blocks = model.resident(stage, card)
     slots = {name: sum(len(code) * count * warps for _, code, count, warps in found) for name, found in phases.items()}
-    stream = mix(phases)
-    share = machine.simulate([stream] * blocks, card.fp64_cycles).issued if stream else 0.0
+    shares = []
+    for kept in (machine.KEPT, machine.KEPT // blocks):
+        stream, fetched = mix(phases, kept)
+        shares.append(machine.simulate([stream] * blocks, card.fp64_cycles, streamed=fetched).issued)
+    share, crowded = shares
     total, units = sum(slots.values()), work["units"]
     lanes = units * len(work["lanes"])
     places = blocks * card.multiprocessors
@@ -215,7 +226,8 @@ def predict(kernels, resources, launches, marks, work, card):
         full = total * of / (machine.SCHEDULERS * card.multiprocessors * card.clock * used)
         return full * waves * places / (cohorts * of) if waves < 3 else full  # few waves: the last is not full
     moved = work["matrices"] * model.BYTES_OF_MATRIX + counts(work)["swept"] * BYTES_OF_ROW
-    return {"slots": slots, "share": share, "blocks": blocks, "missing": missing, "cohort": bool(cohort),
-            "seconds": {"by issue slots": seconds(share), "by bytes": moved / card.bandwidth,
-                        "at 45%": seconds(0.45), "at 65%": seconds(0.65)},
+    return {"slots": slots, "share": share, "crowded": crowded, "blocks": blocks, "missing": missing,
+            "cohort": bool(cohort),
+            "seconds": {"by issue slots": seconds(share), "by issue slots, crowded": seconds(crowded),
+                        "by bytes": moved / card.bandwidth, "at 45%": seconds(0.45), "at 65%": seconds(0.65)},
             "paper": max(seconds(share, 12), 12 * moved / card.bandwidth)}

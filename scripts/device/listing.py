@@ -64,8 +64,8 @@ class Compiled:
 
 
 def compile_for(architecture, source):
-    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed. What is not of
-    the project is compiled beside its source."""
+    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed. What is not
+    of the project is compiled beside its source."""
     source = pathlib.Path(source).resolve()
     folder = cache if source.is_relative_to(root) else source.parent
     options = flags(architecture)

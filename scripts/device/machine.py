@@ -41,6 +41,7 @@ HITS = 0.75
 # Code beyond the scheduler's own cache of instructions, 16 KiB [J], comes at an instruction every so many cycles,
 # whichever warp wants it. [A]; it decides how walks of four warps a scheduler compare with those of one.
 FETCH = 4
+KEPT = 1024  # instructions of 16 bytes in those 16 KiB
 OPERANDS = 12       # until a store has read its operands [J]
 # A launch, the wait for its end and the download or upload around it; a profile waits at every stage. [A]
 LAUNCH = 10e-6
@@ -70,8 +71,9 @@ QUEUE = 96  # cycles of wavefronts that the load and store unit takes in advance
 
 @functools.cache
 def decode(text):
-    """The instructions of a file of counts, of which each is a digit, or a letter and six characters, as tuples: letter,
-    wavefronts of the load and store unit, stall, scoreboard of the result and of the operands, those waited for."""
+    """The instructions of a file of counts, of which each is a digit, or a letter and six characters, as tuples:
+    letter, wavefronts of the load and store unit, stall, scoreboard of the result and of the operands, those waited
+    for."""
     code, at = [], 0
     while at < len(text):
         letter = text[at]
@@ -146,9 +148,11 @@ class Shared:
 def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
     """A scheduler with a warp for each of `streams`, which each goes through its code again and again, until all have
     been through it `passes` times. An instruction issues when the control bits of its warp allow it, in turn; FP64 and
-    the load and store unit, of which a scheduler has a quarter, may hold it up. `streamed`: the code does not stay
-    in the scheduler's cache of instructions. `shifted`: the warps start at different places."""
+    the load and store unit, of which a scheduler has a quarter, may hold it up. `streamed`: whether code does not stay
+    in the scheduler's cache of instructions, of all or of every instruction of a stream. `shifted`: the warps start at
+    different places."""
     count = len(streams)
+    fetched = [[streamed] * len(code) for code in streams] if isinstance(streamed, bool) else [streamed] * count
     at = [(w * len(code) // count if shifted else 0) for w, code in enumerate(streams)]
     began = [0] * count
     ready, held = [w for w in range(count)], [[0] * 8 for _ in range(count)]
@@ -164,7 +168,7 @@ def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
                 for bar, until in enumerate(held[w][:6]):
                     if wait >> bar & 1 and until > when:
                         when = until
-            if port > when:
+            if port > when and fetched[w][at[w]]:
                 when = port
             if letter == "D":
                 when = max(when, fp64)
@@ -197,7 +201,7 @@ def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
                 first[w] = now
         ready[w] = now + stall
         issued += 1
-        if streamed:
+        if fetched[w][at[w]]:
             port = now + FETCH
         at[w] += 1
         turn.remove(w)

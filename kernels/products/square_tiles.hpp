@@ -2,6 +2,8 @@
 // keep in their shared memory.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/base/hd.hpp"
 
 namespace pandora::engine {
@@ -31,8 +33,8 @@ struct TilePlace {
 };
 
 PANDORA_HD inline TilePlace place_of_tile(int tile) {
-  int i = 0;
-  while ((i + 1) * (i + 2) / 2 <= tile) ++i;
+  int i = static_cast<int>((::sqrtf(8.0f * static_cast<float>(tile) + 1.0f) - 1.0f) * 0.5f);  // or one less
+  i += (i + 1) * (i + 2) / 2 <= tile ? 1 : 0;
   return {i, tile - i * (i + 1) / 2};
 }
 

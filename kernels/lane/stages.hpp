@@ -268,7 +268,7 @@ struct WalkBlock {
 template <class Real>
 struct SolveTheta {
   static constexpr const char* kName = "theta";
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 128, kResident = 4;
   Problem<Real> problem;
   BlockRange range;
   const int* lanes;

@@ -41,17 +41,19 @@ class TileMemory {
   PANDORA_HD double* rho() const { return start_; }
   PANDORA_HD double* gradient() const { return start_ + width(); }
   PANDORA_HD double* direction() const { return start_ + 2 * width(); }
-  PANDORA_HD Real* point() const { return real(0); }                              ///< rho in working precision
-  PANDORA_HD Real* right(int k) const { return real(width()) + k * kSide; }       ///< of panel k: the right-hand side
-  PANDORA_HD Real* solved(int k) const { return real(2 * width()) + k * kSide; }  ///< L^-1 right
+  PANDORA_HD Real* right(int k) const { return part(0) + k * kSide; }   ///< of panel k: the right-hand side
+  PANDORA_HD Real* solved(int k) const { return part(1) + k * kSide; }  ///< L^-1 right
+  /// rho in working precision, of point_width() elements: a row as a warp takes it.
+  PANDORA_HD Real* point() const { return real(0); }
+  PANDORA_HD int point_width() const { return point_width(panels_); }
 
   /// What the last kPairs steps of a descent were, by how much each changed the gradient, and the gradient before them.
-  PANDORA_HD Real* step(int pair) const { return real((3 + 2 * pair) * width()); }
+  PANDORA_HD Real* step(int pair) const { return part(2 + 2 * pair); }
   PANDORA_HD Real* change(int pair) const { return step(pair) + width(); }
   PANDORA_HD Real* before() const { return step(kPairs); }
 
   /// A stream's sum of m(z) psi.
-  PANDORA_HD Real* sums(int stream) const { return real((4 + 2 * kPairs + stream) * width()); }
+  PANDORA_HD Real* sums(int stream) const { return part(3 + 2 * kPairs + stream); }
 
   /// The factors of the tiles on the diagonal, with the inverse of their diagonals. In the same place, before there are
   /// any, what the warps of a team tell each other.
@@ -74,12 +76,14 @@ class TileMemory {
   static PANDORA_HD int row_stride(int panels) { return panels * kSide + 4; }
   static PANDORA_HD int tiles_at(int panels) {
     const int streams = panels * kSide <= kSweptWidth ? kStreams : 1;
-    return (4 + 2 * kPairs + streams) * panels * kSide + panels * kTile;
+    return point_width(panels) + (3 + 2 * kPairs + streams) * panels * kSide + panels * kTile;
   }
   static PANDORA_HD int tiled_reals(int panels) {
     const int ready = panels * kSide <= kSweptWidth ? 4 * kStrip * row_stride(panels) : 0;
     return tiles(panels) * kTile > ready ? tiles(panels) * kTile : ready;
   }
+  static PANDORA_HD int point_width(int panels) { return panels * kSide > kSweptWidth ? panels * kSide : kSweptWidth; }
+  PANDORA_HD Real* part(int k) const { return real(point_width()) + k * width(); }
   PANDORA_HD Real* real(int at) const { return reinterpret_cast<Real*>(start_ + 3 * width()) + at; }
 
   double* start_;

@@ -68,8 +68,8 @@ class TiledNewton {
   /// Gradient and Hessian at rho, or where the factor is kept the gradient alone.
   PANDORA_HD void evaluate() {
     ++gradients_;
-    for (int k = team_.rank(); k < width_; k += team_.size())
-      memory().point()[k] = static_cast<Real>(memory().rho()[k]);
+    for (int k = team_.rank(); k < memory().point_width(); k += team_.size())
+      memory().point()[k] = k < width_ ? static_cast<Real>(memory().rho()[k]) : Real(0);
     team_.sync();
     if (width_ > Memory::kSweptWidth)
       sum_one_by_one();
@@ -132,12 +132,14 @@ class TiledNewton {
       return Memory(scratch_.tiled, samples_.m);
   }
 
-  // What a member has of one row, and of the two rows that it works on at once.
+  // What a member has of a row; and of a strip: of two rows, where they are, and what the loss of one of them takes.
   struct Row {
     Four<Real> of[kPieces];
   };
-  struct Rows {
-    Row of[2];
+  struct Strip {
+    Row row[2];
+    int place[2];
+    SampleLabel<Real> label;
   };
 
   // memory().gradient() of all samples. kPlain, in fewer instructions and registers: the paper's loss, samples that do
@@ -169,61 +171,54 @@ class TiledNewton {
     const Loss loss = kPlain ? Loss::reservation : samples_.loss;
     Real* const curvatures = has_factor_ ? nullptr : scratch_.weight;
 
-    Own<Warp, Row> point, sum;
-    Own<Warp, Rows> rows_of[2];  // of this strip and of the next one, in turn
-    Own<Warp, SampleLabel<Real>> labels_of[2];
-    Own<Warp, int> row[2];                  // of the strip to be fetched
+    Own<Warp, Row> sum;
+    Own<Warp, Strip> strips[2];             // this one and the next, in turn
+    Own<Warp, int> sample;                  // of the member's first row in this strip
     Own<Warp, const Four<Real>*> features;  // of the tape's first row, from the member's first on
     const auto there = [last](int s) { return s < last ? s : last; };
     const auto at = [fours_of_row](int i, int k) {  // the k-th four, from the first
       return kPlain && k + 1 < kPieces ? 8 * k : (8 * k + i % 8 < fours_of_row ? 8 * k : fours_of_row - 1 - i % 8);
     };
-    // A strip that begins at `first`, and the indices of the next one.
-    const auto fetch = [&](int i, int first, Rows& x, SampleLabel<Real>& label) {
+    // The strip whose first row is `first`, and the places of the rows of the one after it.
+    const auto fetch = [&](int i, int first, Strip& strip, Strip& after) {
       PANDORA_UNROLL
       for (int h = 0; h < 2; ++h) {
-        const Four<Real>* const from = features[i] + row[h][i] * row_stride;  // an int: a tape has less than 32 GB
+        const Four<Real>* const from = features[i] + strip.place[h] * row_stride;  // an int: a tape has less than 32 GB
         PANDORA_UNROLL
-        for (int k = 0; k < kPieces; ++k) x.of[h].of[k] = from[at(i, k)];
+        for (int k = 0; k < kPieces; ++k) strip.row[h].of[k] = from[at(i, k)];
       }
-      label = labels[there(first + i / 8 + 4 * (i % 2))];
       PANDORA_UNROLL
-      for (int h = 0; h < 2; ++h) row[h][i] = rows[there(first + i / 8 + 4 * h + kStep)];
+      for (int h = 0; h < 2; ++h) after.place[h] = rows[there(first + 4 * h + kStep)];
+      strip.label = labels[there(first + 4 * (i % 2))];
     };
     all.each([&](int i) {
-      PANDORA_UNROLL
-      for (int k = 0; k < kPieces; ++k) {
-        const int piece = 8 * k + i % 8;
-        point[i].of[k] = piece < fours_of_row ? fours(memory().point())[piece] : Four<Real>{};
-      }
       sum[i] = {};
       features[i] = fours(samples_.psi) + i % 8;
-      for (int h = 0; h < 2; ++h) row[h][i] = rows[there(stream * kRows + i / 8 + 4 * h)];
-      fetch(i, stream * kRows, rows_of[0][i], labels_of[0][i]);
+      sample[i] = stream * kRows + i / 8;
+      for (int h = 0; h < 2; ++h) strips[0][i].place[h] = rows[there(sample[i] + 4 * h)];
+      fetch(i, sample[i], strips[0][i], strips[1][i]);
     });
-    const auto add_strip = [&](int first, Own<Warp, Rows>& x, const Own<Warp, SampleLabel<Real>>& label,
-                               Own<Warp, Rows>& next, Own<Warp, SampleLabel<Real>>& next_label) {
+    const auto add = [&](Own<Warp, Strip>& strip, Own<Warp, Strip>& next) {
       Own<Warp, Real> z, other;
       all.each([&](int i) {
-        Real of_row[2];
+        Real terms[2][2] = {};
+        Row point;  // read each time: registers are scarcer than loads
         PANDORA_UNROLL
-        for (int h = 0; h < 2; ++h) {
-          Real terms[2] = {};
-          PANDORA_UNROLL
-          for (int k = 0; k < kPieces; ++k) {
-            PANDORA_UNROLL
-            for (int e = 0; e < 4; ++e)
-              terms[k % 2] = fused(x[i].of[h].of[k].of[e], point[i].of[k].of[e], terms[k % 2]);
-          }
-          of_row[h] = terms[0] + terms[1];
-        }
+        for (int k = 0; k < kPieces; ++k) point.of[k] = fours(memory().point())[8 * k + i % 8];
+        PANDORA_UNROLL
+        for (int k = 0; k < kPieces; k += 2) PANDORA_UNROLL
+        for (int e = 0; e < 4; ++e) PANDORA_UNROLL
+        for (int h = 0; h < 2; ++h) PANDORA_UNROLL
+        for (int l = 0; l < 2; ++l)
+          terms[h][l] = fused(strip[i].row[h].of[k + l].of[e], point.of[k + l].of[e], terms[h][l]);
+        const Real of_row[2] = {terms[0][0] + terms[0][1], terms[1][0] + terms[1][1]};
         z[i] = i % 2 == 0 ? of_row[0] : of_row[1];
         other[i] = i % 2 == 0 ? of_row[1] : of_row[0];
       });
       other = all.exchanged(other, 1);
       all.each([&](int i) {
         z[i] += other[i];
-        fetch(i, first + kStep, next[i], next_label[i]);  // not before: who waits for this strip would wait for both
+        fetch(i, sample[i] + kStep, next[i], strip[i]);  // not before: who waits for this strip would wait for both
       });
       PANDORA_UNROLL
       for (int mask = 2; mask <= 4; mask *= 2) {
@@ -232,8 +227,8 @@ class TiledNewton {
       }
       Own<Warp, Real> moment;
       all.each([&](int i) {
-        const int s = first + i / 8 + 4 * (i % 2);
-        const IndexMoment<Real> value = index_moment(loss, z[i], label[i].cost, label[i].mu);
+        const int s = sample[i] + 4 * (i % 2);
+        const IndexMoment<Real> value = index_moment(loss, z[i], strip[i].label.cost, strip[i].label.mu);
         const Real weight = kPlain || weights == nullptr ? Real(1) : weights[there(s)];
         moment[i] = s < n ? weight * value.moment : Real(0);
         if (curvatures != nullptr && i % 8 < 2 && s < n) curvatures[s] = weight * value.curvature;
@@ -244,14 +239,16 @@ class TiledNewton {
         PANDORA_UNROLL
         for (int h = 0; h < 2; ++h) PANDORA_UNROLL
         for (int k = 0; k < kPieces; ++k) PANDORA_UNROLL
-        for (int e = 0; e < 4; ++e) sum[i].of[k].of[e] = fused(of_row[h], x[i].of[h].of[k].of[e], sum[i].of[k].of[e]);
+        for (int e = 0; e < 4; ++e)
+          sum[i].of[k].of[e] = fused(of_row[h], strip[i].row[h].of[k].of[e], sum[i].of[k].of[e]);
+        sample[i] += kStep;
       });
     };
     PANDORA_ROLLED
     for (int first = stream * kRows; first < n; first += 2 * kStep) {  // loop: gradient strip (two of them)
-      add_strip(first, rows_of[0], labels_of[0], rows_of[1], labels_of[1]);
+      add(strips[0], strips[1]);
       if (first + kStep >= n) break;
-      add_strip(first + kStep, rows_of[1], labels_of[1], rows_of[0], labels_of[0]);
+      add(strips[1], strips[0]);
     }
     PANDORA_UNROLL
     for (int k = 0; k < kPieces; ++k) PANDORA_UNROLL

@@ -25,14 +25,6 @@ constexpr int threads_of() {
   else
     return kBlockMembers;
 }
-// Where the shape decides, it has no more.
-template <class Body>
-int threads_of(const Body& body) {
-  if constexpr (requires { body.threads(); })
-    return body.threads();
-  else
-    return threads_of<Body>();
-}
 
 // Blocks of a multiprocessor that there are registers for. Those of fewer threads are for solves, three of them: what
 // their shared memory allows.
@@ -180,7 +172,7 @@ class CudaBackend {
   // As many blocks as run at a time: one more and the last ones run alone, for as long as all the others did.
   template <class Body>
   void launch(void (*kernel)(Body, int), std::size_t shared, int items, const Body& body) {
-    const int threads = std::min(block_threads_, threads_of(body));
+    const int threads = std::min(block_threads_, threads_of<Body>());
     const int resident = std::min(slots(), multiprocessors_ * stream_.resident(Body::kName, kernel, threads, shared));
     timed(Body::kName,
           [&] { stream_.launch(Body::kName, kernel, std::min(items, resident), threads, shared, body, items); });

@@ -45,7 +45,7 @@ struct RunCohort {
   }
   /// 0 where every device lacks room; then lanes go from stage to stage.
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape) {
-    const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m, kThreads)),
+    const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m)),
                       walks = walk_bytes(shape);
     return others == 0 || walks > kMostShared ? 0 : others > walks ? others : walks;
   }

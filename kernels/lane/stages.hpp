@@ -40,8 +40,7 @@ struct StartBox {
   ScratchPool<Real> scratch;
   int period = 0;  ///< that ends; 0: the calibration
 
-  PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kBlockMembers); }
-  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m, threads()); }
+  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
@@ -268,7 +267,7 @@ struct WalkBlock {
 template <class Real>
 struct SolveTheta {
   static constexpr const char* kName = "theta";
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 128, kResident = 4;
   Problem<Real> problem;
   BlockRange range;
   const int* lanes;
@@ -288,21 +287,20 @@ struct SolveTheta {
 };
 
 /// The solves that lanes wait for. What is left of the block is then predicted anew. Item: position in the list of
-/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to itself,
-/// in as many groups of warps as form a Hessian together; three blocks of the others share one.
+/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to itself;
+/// four blocks of the others share one.
 template <class Real, bool kLarge>
 struct SolveBoxes {
   static constexpr const char* kName = kLarge ? "solve large" : "solve";
-  // A tile of 8 x 8 each: in groups of 96 up to m = 104, in one of 128 up to m = 120.
-  static constexpr int kThreads = kLarge ? kMostBlockMembers : 128;
+  static constexpr int kThreads = kLarge ? kMostBlockMembers : 128;  // a tile of 8 x 8 each, up to m = 120
+  static constexpr int kResident = kLarge ? 1 : 4;
   Problem<Real> problem;
   BlockRange range;
   ScratchPool<Real> scratch;
   const int* jobs;
 
-  PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kThreads); }
   PANDORA_HD std::size_t shared_bytes() const {
-    return shared_with<Real>(problem.shape, TileMemory<Real>::shared_bytes(problem.shape.m, threads()));
+    return shared_with<Real>(problem.shape, TileMemory<Real>::shared_bytes(problem.shape.m));
   }
 
   template <class Team>

@@ -17,9 +17,8 @@ class Solver {
   using Factor = TeamFactor<Real, Team>;
 
   PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
-                    const SolveScratch<Real>& scratch)
-      : memory_(memory_of(team, scratch), samples.m),
-        newton_(team, samples, ridges, memory_, scratch.weight) {}
+                    const SolveScratch<Real>& scratch, const BoxView<Real>& box)
+      : newton_(team, samples, ridges, scratch, {box.hessian, &box.progress->samples_in_hessian}) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
   /// converge. `current_inverse`: whether the box's Hinv is that of now, with all updates of the block materialised.
@@ -28,18 +27,10 @@ class Solver {
     return minimise(newton_, newton_);
   }
   /// Where it came to, m numbers, and how many gradients that took.
-  PANDORA_HD const double* rho() const { return memory_.rho(); }
+  PANDORA_HD const double* rho() const { return newton_.rho(); }
   PANDORA_HD int gradients() const { return newton_.gradients(); }
 
  private:
-  static PANDORA_HD void* memory_of(const Team& team, const SolveScratch<Real>& scratch) {
-    if constexpr (Team::kShares)
-      return team.shared();
-    else
-      return scratch.tiled;
-  }
-
-  TileMemory<Real> memory_;
   TiledNewton<Real, Team> newton_;
 };
 

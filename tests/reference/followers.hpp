@@ -82,7 +82,7 @@ inline void expect_teams_follow(const Replication& replication, const Estimation
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::learned, kCalibration), linucb_lane(kCalibration)}};
   const BlockOptions options{estimation, 16};
   ScalarBackend scalar;
-  FiberBackend fibers(3);
+  FiberBackend fibers(32);
   std::vector<LaneRecord> one(2), several(2);
   engine::run_lanes<double>(scalar, std::span(&unit, 1), options, nullptr, one);
   for (std::size_t k = 0; k < 2; ++k) several[k].decisions = &one[k].outcomes;

@@ -193,7 +193,12 @@ struct Layout {
       if (lane.needs.design) box.design.P = arena.take<Real>(stored);
       if (lane.needs.curvature) box.curvature.P = arena.take<Real>(stored);
       if (lane.needs.response) box.response = arena.take<Real>(size(shape.d) * shape.stride);
-      if (!traits_.vectors || !solves(lane)) continue;
+      if (!solves(lane)) continue;
+      if (!traits_.vectors) {
+        if (shape.capacity > kOneHessian)
+          box.hessian = arena.take<Real>(size(TileMemory<Real>::running_reals(shape.m)));
+        continue;
+      }
       box.inverse = arena.take<Real>(matrix);
       box.inverse_weight = arena.take<Real>(size(std::min(shape.capacity, traits_.newton_samples)));
       if (shape.capacity > traits_.newton_samples) box.hessian = arena.take<Real>(matrix);

@@ -197,14 +197,14 @@ TEST(RunLanes, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
 }
 
 // What the members of a team do between two sync() does not depend on their order: bit for bit the serial result.
-TEST(RunLanes, TeamsOfThreadsGiveTheSameBytes) {
+TEST(RunLanes, TeamsOfFibersGiveTheSameBytes) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 40, 13);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
     const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
     const auto serial = run<float>(std::span(&unit, 1), options);
-    test::FiberBackend fibers(3);
+    test::FiberBackend fibers(32);
     const auto parallel = engine::run_lanes<float>(fibers, std::span(&unit, 1), options);
     EXPECT_EQ(parallel, serial) << schedule;
   }
@@ -218,7 +218,7 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
-  test::FiberBackend fibers(4);
+  test::FiberBackend fibers(64);
   four.decisions = &one.outcomes;
   engine::run_lanes<double>(fibers, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);

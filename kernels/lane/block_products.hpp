@@ -12,8 +12,8 @@ namespace pandora::engine {
 template <class Real, class Team>
 class ProductsOfBlock {
  public:
-  /// `scratch` serves teams that have no memory of their own; `turn`: see TiledProducts. `block.B` = 0: only to
-  /// finish().
+  /// `scratch` serves teams that have no memory of their own; `turn`: see TiledProducts. `block.B` = 0: none
+  /// begins.
   PANDORA_HD ProductsOfBlock(const Team& team, const Shape& shape, const SolveScratch<Real>& scratch,
                              const BlockContexts<Real>& block, unsigned turn = 0)
       : team_(team), shape_(shape), scratch_(scratch), block_(block), turn_(turn) {}
@@ -30,33 +30,30 @@ class ProductsOfBlock {
     return out;
   }
 
-  /// Applies a block's updates to P.
-  PANDORA_HD void finish(const GramView<Real>& g) const {
-    if (!tiled()) return apply_gram(team_, shape_, g);
-    if constexpr (Team::kTiles) advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, true, nullptr);
-  }
-
-  /// Images, Gram matrix and diagonal of the block's contexts under P, after the updates of the last one where `ends`;
-  /// no updates yet, and predictions where `rho` is not null. Returns whether the diagonal is sound under `most`, if
-  /// that is not null. `formed`: images and Gram matrix are there. `widths`: of the Gram matrix only the diagonal is
-  /// read.
-  PANDORA_HD bool begin(const GramView<Real>& g, bool ends, const MostInverse<Real>* most, bool formed, bool widths,
-                        const Real* rho, Real* prediction) const {
+  /// The end of a block and the start of the next: applies the updates of one to P where `ends`; forms images, Gram
+  /// matrix and diagonal of the block's contexts where `begins`, with no updates yet, and predictions where `rho` is not
+  /// null. Returns whether the diagonal is sound under `most`, if that is not null. `formed`: images and Gram matrix are
+  /// there. `widths`: of the Gram matrix only the diagonal is read.
+  PANDORA_HD bool advance(const GramView<Real>& g, bool ends, bool begins, const MostInverse<Real>* most, bool formed,
+                          bool widths, const Real* rho, Real* prediction) const {
     if constexpr (Team::kTiles)
       if (tiled()) {
         BlockStart<Real> start{block_, rho, prediction};
         if (most != nullptr) start.most = *most;
         start.bounded = most != nullptr;
-        return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, &start);
+        return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, begins ? &start : nullptr);
       }
     if (ends) apply_gram(team_, shape_, g);
+    if (!begins) return true;
     if (!formed) widths ? form_widths(team_, shape_, g, block_) : form_products(team_, shape_, g, block_);
     start_gram(team_, shape_, g, block_.B);
     if (most != nullptr && !sound_gram(team_, shape_, g, block_, *most)) return false;
     predict_block(rho, prediction);
     return true;
   }
-  PANDORA_HD void form(const GramView<Real>& g) const { begin(g, false, nullptr, false, false, nullptr, nullptr); }
+  PANDORA_HD void form(const GramView<Real>& g) const {
+    advance(g, false, true, nullptr, false, false, nullptr, nullptr);
+  }
 
   PANDORA_HD void predict_block(const Real* rho, Real* prediction) const {
     if (rho == nullptr) return;

@@ -146,33 +146,27 @@ struct AdvanceBlock {
     const ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range),
                                                static_cast<unsigned>(item) * 2654435769u);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    // An inverse that is not sound is formed anew from the samples; false if it cannot be.
-    const auto begin = [&](const GramView<Real>& g, bool ended, MostInverse<Real> most, const Real* rho,
-                           auto&& rebuild) {
-      if (products.begin(g, ended, &most, formed, lane.learns_late(), rho, box.prediction)) return true;
-      if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
-      team.sync();
-      if (!rebuild()) {
-        box.fail(team, Failure::indefinite, range.first_period + 1);
-        return false;
+    for (const bool design : {true, false}) {  // V^-1, then Hinv or C_aa
+      const GramView<Real>& g = design ? box.design : box.curvature;
+      const bool starts = begins && (design ? lane.needs.widths : lane.needs.curvature);
+      const MostInverse<Real> most =
+          most_inverse<Real>(design ? problem.design_ridges(lane.spec) : least_curvature(problem, lane));
+      bool ended = ends && (design ? lane.needs.design : lane.needs.steps), rebuilt = false;
+      // An inverse that is not sound is formed anew from the samples. One call for all: it is the body's largest part.
+      while ((ended || starts) && !products.advance(g, ended, starts, rebuilt ? nullptr : &most, formed && !rebuilt,
+                                                    lane.learns_late(), design ? box.rho : nullptr, box.prediction)) {
+        if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
+        team.sync();
+        rebuilt = design                  ? solve.rebuild_design()
+                  : lane.joint != nullptr ? forget_samples(team, problem, lane, a)
+                                          : solve.rebuild_curvature();
+        if (!rebuilt) return box.fail(team, Failure::indefinite, range.first_period + 1);
+        ended = false;
       }
-      return products.begin(g, false, nullptr, false, lane.learns_late(), rho, box.prediction);
-    };
-    const bool widths = begins && lane.needs.widths, steps = ends && lane.needs.steps;
-    if (!widths && ends && lane.needs.design) products.finish(box.design);
-    if (widths && !begin(box.design, ends && lane.needs.design, most_inverse<Real>(problem.design_ridges(lane.spec)),
-                         box.rho, [&] { return solve.rebuild_design(); }))
-      return;
-    if (begins && !widths) products.predict_block(box.rho, box.prediction);
-    if (begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
-    if (!lane.needs.curvature) return;
-    if (!begins && steps) products.finish(box.curvature);
-    const auto rebuild = [&] {
-      return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature();
-    };
-    if (!begins || !begin(box.curvature, steps, most_inverse<Real>(least_curvature(problem, lane)), nullptr, rebuild))
-      return;
-    start_coupling(team, shape, lane, box, products.contexts());
+      if (design && begins && !starts) products.predict_block(box.rho, box.prediction);
+      if (design && begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
+      if (!design && starts) start_coupling(team, shape, lane, box, products.contexts());
+    }
   }
 };
 

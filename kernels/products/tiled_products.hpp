@@ -34,17 +34,7 @@ class TiledProducts {
   /// Warps do not have the same to do. `turn`, 32 random bits, says which begins, so that not every team keeps the same
   /// part of a multiprocessor waiting.
   PANDORA_HD PANDORA_INLINE TiledProducts(const Team& team, const Shape& shape, void* memory, unsigned turn)
-      : team_(team),
-        part_(part_of(team)),
-        memory_(memory, shape),
-        stride_(shape.stride),
-        gram_row_(shape.width),
-        panels_(ProductMemory<Real>::panels(shape.m)),
-        size_(team.size()),
-        warps_(part_.count),
-        lanes_(part_.team.size()),
-        warp_(turned(part_.index, turn)),
-        lane_(part_.team.rank()) {}
+      : team_(team), shape_(shape), start_(memory), warp_(turned(part().index, turn, part().count)) {}
 
   /// Ends a block where `ends`, and begins the one of `start` where that is not null. Returns whether what begins is
   /// sound.
@@ -91,21 +81,33 @@ class TiledProducts {
                        kGroup = ProductMemory<Real>::kGroup;
   static constexpr int kPeriods = 4;  // of a member's piece of images and Gram matrix
 
-  PANDORA_HD int turned(int index, unsigned turn) const {
-    const int at = index + static_cast<int>((static_cast<std::uint64_t>(turn) * static_cast<unsigned>(warps_)) >> 32);
-    return at < warps_ ? at : at - warps_;
+  static PANDORA_HD int turned(int index, unsigned turn, int count) {
+    const int at = index + static_cast<int>((static_cast<std::uint64_t>(turn) * static_cast<unsigned>(count)) >> 32);
+    return at < count ? at : at - count;
   }
-  PANDORA_HD int rank() const { return warp_ * lanes_ + lane_; }
-  PANDORA_HD int width() const { return panels_ * kSide; }
+  // Found anew where they are used: what would be kept beside a stage's own registers would not fit.
+  PANDORA_HD ProductMemory<Real> memory() const {
+    if constexpr (Team::kShares)
+      return {Team{}.shared(), shape_};
+    else
+      return {start_, shape_};
+  }
+  PANDORA_HD TeamPart<Team> part() const { return part_of(team_); }
+  PANDORA_HD int panels() const { return ProductMemory<Real>::panels(shape_.m); }
+  PANDORA_HD int warps() const { return part().count; }
+  PANDORA_HD int lanes() const { return part().team.size(); }
+  PANDORA_HD int lane() const { return part().team.rank(); }
+  PANDORA_HD int rank() const { return warp_ * lanes() + lane(); }
+  PANDORA_HD int width() const { return panels() * kSide; }
   PANDORA_HD int pieces_of_row() const { return width() / 4; }
 
   // Rows of features to the team's memory, each by a warp in pieces of four.
   PANDORA_HD PANDORA_INLINE void copy_rows(const Real* from, int rows, Real* to) const {
-    const int step = warps_ * memory_.row() / 4, far = warps_ * stride_ / 4;
-    for (int piece = lane_; piece < pieces_of_row(); piece += lanes_) {
-      Four<Real>* here = fours(to + warp_ * memory_.row()) + piece;
-      const Four<Real>* there = fours(from + warp_ * stride_) + piece;
-      for (int row = warp_; row < rows; row += warps_, here += step, there += far) team_.copy(here, there);
+    const int step = warps() * memory().row() / 4, far = warps() * shape_.stride / 4;
+    for (int piece = lane(); piece < pieces_of_row(); piece += lanes()) {
+      Four<Real>* here = fours(to + warp_ * memory().row()) + piece;
+      const Four<Real>* there = fours(from + warp_ * shape_.stride) + piece;
+      for (int row = warp_; row < rows; row += warps(), here += step, there += far) team_.copy(here, there);
     }
   }
 
@@ -114,36 +116,37 @@ class TiledProducts {
   template <class F>
   PANDORA_HD PANDORA_INLINE void for_pieces(F&& f) const {
     constexpr int kPieces = kSide * kSide / 4;
-    const int together = lanes_ < kPieces ? lanes_ : kPieces, first = rank() / together, step = size_ / together;
+    const int together = lanes() < kPieces ? lanes() : kPieces, first = rank() / together,
+              step = team_.size() / together;
     for (int piece = rank() % together; piece < kPieces; piece += together)
-      f(fours(memory_.tile(first)) + piece, first * kPieces + piece, step, memory_.tiles() - first);
+      f(fours(memory().tile(first)) + piece, first * kPieces + piece, step, memory().tiles() - first);
   }
 
   // P, and what `columns` u_q come from: the images of all periods, C transposed so that a period's elements lie side
   // by side, and f; or the u_q where they are there.
   PANDORA_HD PANDORA_INLINE void fetch(const GramView<Real>& g, int columns, int updates, bool flushed) const {
-    const int B = memory_.periods_of_block(), needed = flushed ? 0 : columns,
+    const int B = memory().periods_of_block(), needed = flushed ? 0 : columns,
               padded = ProductMemory<Real>::padded(needed);
     for_pieces([&](Four<Real>* here, int at, int step, int left) {
       const Four<Real>* there = fours(g.P) + at;
       for (; left > 0; left -= step, here += step * (kTile / 4), there += step * (kSide * kSide / 4))
         team_.copy(here, there);
     });
-    copy_rows(flushed ? g.u : g.image, flushed || columns == 0 ? columns : B, memory_.updates());
-    for (int j = lane_; j < B; j += lanes_)
-      for (int q = warp_; q < needed; q += warps_)
-        team_.copy(memory_.columns() + j * memory_.column_row() + q, g.column + q * gram_row_ + j);
+    copy_rows(flushed ? g.u : g.image, flushed || columns == 0 ? columns : B, memory().updates());
+    for (int j = lane(); j < B; j += lanes())
+      for (int q = warp_; q < needed; q += warps())
+        team_.copy(memory().columns() + j * memory().column_row() + q, g.column + q * shape_.width + j);
     PANDORA_ROLLED
-    for (int k = rank(); k < padded || k < updates; k += size_) {
+    for (int k = rank(); k < padded || k < updates; k += team_.size()) {
       if (k >= needed && k < padded) {  // beyond the last
-        memory_.periods()[k] = 0;
-        memory_.roots()[k] = Real(0);
+        memory().periods()[k] = 0;
+        memory().roots()[k] = Real(0);
       }
       if (k >= updates || needed == 0) continue;
       const typename GramView<Real>::Update update = g.log[k];
       if (!(update.f > Real(0))) continue;
-      memory_.periods()[update.columns_before] = update.period;
-      memory_.roots()[update.columns_before] = update.f;
+      memory().periods()[update.columns_before] = update.period;
+      memory().roots()[update.columns_before] = update.f;
     }
     team_.arrived();
   }
@@ -151,17 +154,17 @@ class TiledProducts {
   // u_q in row q, a feature each, four at once. Update q is of period q or later: a row that is overwritten holds the
   // image of an earlier update's period or of none. Those beyond the last have root 0.
   PANDORA_HD PANDORA_INLINE void form_updates(int columns) const {
-    const int row = memory_.row(), step = memory_.column_row();
-    for (int feature = rank(); feature < width(); feature += size_) {
-      Real* const work = memory_.updates() + feature;
+    const int row = memory().row(), step = memory().column_row();
+    for (int feature = rank(); feature < width(); feature += team_.size()) {
+      Real* const work = memory().updates() + feature;
       PANDORA_ROLLED
       for (int k0 = 0; k0 < columns; k0 += 4) {
         const Real* C[4];
         Real u[4];
         PANDORA_UNROLL
         for (int k = 0; k < 4; ++k) {
-          const int j = memory_.periods()[k0 + k];
-          C[k] = memory_.columns() + j * step;
+          const int j = memory().periods()[k0 + k];
+          C[k] = memory().columns() + j * step;
           u[k] = work[j * row];
         }
         Real* before = work;
@@ -176,7 +179,7 @@ class TiledProducts {
             for (int k = 0; k < 4; ++k) u[k] = fused(-c[k].of[e], *before, u[k]);
           }
         }
-        const Four<Real> root = *fours(memory_.roots() + k0);
+        const Four<Real> root = *fours(memory().roots() + k0);
         PANDORA_UNROLL
         for (int k = 0; k < 4; ++k) {
           before[k * row] = u[k] *= root.of[k];  // the row of the update itself
@@ -191,19 +194,21 @@ class TiledProducts {
   // the panel that they multiply for (see form_images).
   PANDORA_HD PANDORA_INLINE void subtract(int columns, bool begins) const {
     if (columns == 0 && !begins) return;
-    for (int k = rank(); k < memory_.tiles(); k += size_) {
+    for (int k = rank(); k < memory().tiles(); k += team_.size()) {
       const TilePlace at = place_of_tile(k);
-      Four<Real>* const tile = fours(memory_.tile(k));
+      Four<Real>* const tile = fours(memory().tile(k));
       Four<Real> sum[kSide][2];
       PANDORA_UNROLL
       for (int r = 0; r < kSide; ++r) {
         sum[r][0] = tile[2 * r];
         sum[r][1] = tile[2 * r + 1];
       }
-      const Four<Real>* left = fours(memory_.updates() + at.i * kSide);
-      const Four<Real>* right = fours(memory_.updates() + at.j * kSide);
+      const int step = memory().row() / 4;
+      const Four<Real>* left = fours(memory().updates()) + at.i * (kSide / 4);
+      const Four<Real>* right = fours(memory().updates()) + at.j * (kSide / 4);
+      const Four<Real>* const end = left + columns * step;
       PANDORA_ROLLED
-      for (int q = 0; q < columns; ++q, left += memory_.row() / 4, right += memory_.row() / 4) {  // loop: outer product
+      for (; left != end; left += step, right += step) {  // loop: outer product
         const Four<Real> a[2] = {left[0], left[1]}, b[2] = {right[0], right[1]};
         PANDORA_UNROLL
         for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
@@ -216,7 +221,7 @@ class TiledProducts {
         tile[2 * r + 1] = sum[r][1];
       }
       if (!begins || at.i == at.j || at.i / kGroup != at.j / kGroup) continue;
-      Four<Real>* const mirrored = fours(memory_.mirrored(at.j, at.i));
+      Four<Real>* const mirrored = fours(memory().mirrored(at.j, at.i));
       PANDORA_UNROLL
       for (int c = 0; c < kSide; ++c) PANDORA_UNROLL
       for (int half = 0; half < 2; ++half) {
@@ -246,16 +251,16 @@ class TiledProducts {
 
   // The contexts and rho.
   PANDORA_HD PANDORA_INLINE void stage(const BlockStart<Real>& start) const {
-    copy_rows(start.block.psi, start.block.B, memory_.contexts());
-    for (int k = rank(); k < pieces_of_row() && start.rho != nullptr; k += size_)
-      team_.copy(fours(memory_.rho()) + k, fours(start.rho) + k);
+    copy_rows(start.block.psi, start.block.B, memory().contexts());
+    for (int k = rank(); k < pieces_of_row() && start.rho != nullptr; k += team_.size())
+      team_.copy(fours(memory().rho()) + k, fours(start.rho) + k);
   }
 
   // Eight features and four periods each, which are a quarter of the block apart: neighbours read neighbouring rows. A
   // panel that is left over from the groups is done by single periods, not by a warp of which most members idle.
   PANDORA_HD PANDORA_INLINE void form_images(const GramView<Real>& g, int B) const {
-    const int quarter = (B + kPeriods - 1) / kPeriods, whole = panels_ % kGroup == 1 ? panels_ - 1 : panels_,
-              singles = whole * quarter, items = singles + (panels_ - whole) * B;
+    const int quarter = (B + kPeriods - 1) / kPeriods, whole = panels() % kGroup == 1 ? panels() - 1 : panels(),
+              singles = whole * quarter, items = singles + (panels() - whole) * B;
     Real sum[kPeriods][kSide];
     int panel = 0, first = 0, count = 0;
     const auto write = [&](Real* to, int row) {
@@ -273,7 +278,7 @@ class TiledProducts {
       }
     };
     PANDORA_ROLLED
-    for (int item = rank(); item < items; item += size_) {
+    for (int item = rank(); item < items; item += team_.size()) {
       const bool single = item >= singles;
       panel = single ? whole : item / quarter;
       first = single ? item - singles : item % quarter;
@@ -282,13 +287,13 @@ class TiledProducts {
         multiply_panel<1>(panel, first, quarter, B, sum);
       else
         multiply_panel<kPeriods>(panel, first, quarter, B, sum);
-      write(g.image, stride_);
+      write(g.image, shape_.stride);
     }
     team_.sync();  // P is done with
-    if (items <= size_) {
-      write(memory_.images(), memory_.row());
+    if (items <= team_.size()) {
+      write(memory().images(), memory().row());
     } else {
-      copy_rows(g.image, B, memory_.images());
+      copy_rows(g.image, B, memory().images());
       team_.arrived();
     }
     team_.sync();
@@ -299,17 +304,17 @@ class TiledProducts {
   template <int kCount>
   PANDORA_HD PANDORA_INLINE void multiply_panel(int panel, int first, int quarter, int B,
                                                 Real (&sum)[kPeriods][kSide]) const {
-    const int group = (panel / kGroup + 1) * kGroup, end = group < panels_ ? group : panels_;
+    const int group = (panel / kGroup + 1) * kGroup, end = group < panels() ? group : panels();
     const Real* psi[kCount];
     PANDORA_UNROLL
     for (int c = 0; c < kCount; ++c) {
       const int j = first + c * quarter;
-      psi[c] = memory_.contexts() + (j < B ? j : first) * memory_.row();
+      psi[c] = memory().contexts() + (j < B ? j : first) * memory().row();
       PANDORA_UNROLL
       for (int e = 0; e < kSide; ++e) sum[c][e] = Real(0);
     }
-    const Real* tile = memory_.tile(panel, 0);
-    const int to_mirrored = static_cast<int>(memory_.mirrored(panel, panel + 1) - memory_.tile(panel, panel));
+    const Real* tile = memory().tile(panel, 0);
+    const int to_mirrored = static_cast<int>(memory().mirrored(panel, panel + 1) - memory().tile(panel, panel));
     PANDORA_ROLLED
     for (int l = 0; l < end; ++l) {  // loop: image step
       Four<Real> x[kCount][2];
@@ -323,9 +328,9 @@ class TiledProducts {
       }
       tile += l == panel ? to_mirrored : kTile;
     }
-    tile = memory_.tile(end, panel);
+    tile = memory().tile(end, panel);
     PANDORA_ROLLED
-    for (int l = end; l < panels_; ++l) {  // loop: image step
+    for (int l = end; l < panels(); ++l) {  // loop: image step
       Four<Real> x[kCount][2];
       read_psi(psi, x);
       PANDORA_UNROLL
@@ -353,16 +358,16 @@ class TiledProducts {
   // needed from the second quarter of the rows on.
   PANDORA_HD PANDORA_INLINE void form_gram(const GramView<Real>& g, int B) const {
     const int quarter = (B + kPeriods - 1) / kPeriods, items = (B + 1) / 2 * quarter;
-    for (int item = rank(); item < items; item += size_) {
+    for (int item = rank(); item < items; item += team_.size()) {
       const int j0 = item / quarter * 2, first = item % quarter,
                 from = (j0 >= quarter) + (j0 >= 2 * quarter) + (j0 >= 3 * quarter);
-      const Real* image[2] = {memory_.images() + j0 * memory_.row(),
-                              memory_.images() + (j0 + 1 < B ? j0 + 1 : j0) * memory_.row()};
+      const Real* image[2] = {memory().images() + j0 * memory().row(),
+                              memory().images() + (j0 + 1 < B ? j0 + 1 : j0) * memory().row()};
       const Real* psi[kPeriods];
       PANDORA_UNROLL
       for (int c = 0; c < kPeriods; ++c) {
         const int i = first + c * quarter;
-        psi[c] = memory_.contexts() + (i < B ? i : first) * memory_.row();
+        psi[c] = memory().contexts() + (i < B ? i : first) * memory().row();
       }
       Real sum[2][kPeriods] = {};
       if (from == 0)
@@ -379,8 +384,8 @@ class TiledProducts {
         PANDORA_UNROLL
         for (int r = 0; r < 2; ++r) {
           if (j0 + r > i || i >= B) continue;
-          g.gram[(j0 + r) * gram_row_ + i] = sum[r][c];
-          if (j0 + r == i) g.diagonal[i] = memory_.diagonal()[i] = sum[r][c];
+          g.gram[(j0 + r) * shape_.width + i] = sum[r][c];
+          if (j0 + r == i) g.diagonal[i] = memory().diagonal()[i] = sum[r][c];
         }
       }
     }
@@ -389,7 +394,7 @@ class TiledProducts {
   PANDORA_HD PANDORA_INLINE void multiply_rows(const Real* (&image)[2], const Real* (&psi)[kPeriods],
                                                Real (&sum)[2][kPeriods]) const {
     PANDORA_ROLLED
-    for (int l = 0; l < panels_; ++l) {  // loop: gram
+    for (int l = 0; l < panels(); ++l) {  // loop: gram
       PANDORA_UNROLL
       for (int half = 0; half < 2; ++half) {
         const Four<Real> x[2] = {fours(image[0])[half], fours(image[1])[half]};
@@ -409,15 +414,15 @@ class TiledProducts {
 
   // Predictions and what the diagonal may be, a period each, by the warp that has the least of the Gram matrix.
   PANDORA_HD PANDORA_INLINE void predict(const BlockStart<Real>& start) const {
-    if (warp_ != warps_ - 1) return;
-    for (int j = lane_; j < start.block.B; j += lanes_) {
-      const Real* const psi = memory_.contexts() + j * memory_.row();
+    if (warp_ != warps() - 1) return;
+    for (int j = lane(); j < start.block.B; j += lanes()) {
+      const Real* const psi = memory().contexts() + j * memory().row();
       Real z = 0, norm = 0;
       PANDORA_ROLLED
-      for (int l = 0; l < panels_; ++l) {  // loop: prediction
+      for (int l = 0; l < panels(); ++l) {  // loop: prediction
         PANDORA_UNROLL
         for (int half = 0; half < 2; ++half) {
-          const Four<Real> x = fours(psi + l * kSide)[half], rho = fours(memory_.rho() + l * kSide)[half];
+          const Four<Real> x = fours(psi + l * kSide)[half], rho = fours(memory().rho() + l * kSide)[half];
           PANDORA_UNROLL
           for (int e = 0; e < 4; ++e) {
             z = fused(x.of[e], rho.of[e], z);
@@ -426,7 +431,7 @@ class TiledProducts {
         }
       }
       if (start.rho != nullptr) start.prediction[j] = z;
-      memory_.bounds()[j] = start.most.bound(norm, psi[0]);
+      memory().bounds()[j] = start.most.bound(norm, psi[0]);
     }
   }
 
@@ -434,20 +439,20 @@ class TiledProducts {
   PANDORA_HD PANDORA_INLINE bool is_sound(int B) const {
     bool sound = true;
     PANDORA_ROLLED
-    for (int first = 0; first < B; first += lanes_) {
-      const int j = first + lane_;
-      const Real diagonal = j < B ? memory_.diagonal()[j] : Real(0);
-      bool fails = j < B && !(diagonal > Real(0) && diagonal <= memory_.bounds()[j]);
-      if constexpr (requires { part_.team.ballot(fails); }) fails = part_.team.ballot(fails) != 0;
+    for (int first = 0; first < B; first += lanes()) {
+      const int j = first + lane();
+      const Real diagonal = j < B ? memory().diagonal()[j] : Real(0);
+      bool fails = j < B && !(diagonal > Real(0) && diagonal <= memory().bounds()[j]);
+      if constexpr (requires { part().team.ballot(fails); }) fails = part().team.ballot(fails) != 0;
       sound = sound && !fails;
     }
     return sound;
   }
 
   const Team& team_;
-  const TeamPart<Team> part_;
-  const ProductMemory<Real> memory_;
-  const int stride_, gram_row_, panels_, size_, warps_, lanes_, warp_, lane_;
+  const Shape& shape_;
+  void* const start_;
+  const int warp_;
 };
 
 /// See TiledProducts. `memory` serves teams that have none of their own; `start`: null where no block begins.
@@ -455,13 +460,11 @@ template <class Real, class Team>
 PANDORA_APART PANDORA_HD bool advance_tiles(const Shape& shape, void* memory, unsigned turn, const GramView<Real>& g,
                                             bool ends, const BlockStart<Real>* start) {
   const Team team{};
-  if constexpr (Team::kShares) memory = team.shared();
   return TiledProducts<Real, Team>(team, shape, memory, turn).advance(g, ends, start);
 }
 template <class Real, class Team>
 PANDORA_APART PANDORA_HD void predict_tiles(const Shape& shape, void* memory, const BlockStart<Real>& start) {
   const Team team{};
-  if constexpr (Team::kShares) memory = team.shared();
   TiledProducts<Real, Team>(team, shape, memory, 0).predict_alone(start);
 }
 

@@ -227,12 +227,12 @@ TEST(ProductsOfBlock, TilesDoWhatVectorsDo) {
       const MostInverse<float> most = most_inverse<float>(1.0);
       for (int period = 0; period < 3; ++period) {
         const engine::ProductsOfBlock products(team, memory.shape, scratch, block);
-        EXPECT_TRUE(products.begin(memory.view, period > 0, &most, false, false, nullptr, nullptr));
+        EXPECT_TRUE(products.advance(memory.view, period > 0, true, &most, false, false, nullptr, nullptr));
         for (int j = period; j < B; j += 2)
           found.push_back(engine::update_gram(team, memory.shape, memory.view, B, j, 1.0f));
       }
       const engine::ProductsOfBlock products(team, memory.shape, scratch, block);
-      products.finish(memory.view);
+      products.advance(memory.view, true, false, nullptr, false, false, nullptr, nullptr);
       return found;
     };
     const std::vector<float> expected = three_blocks(VectorTeam{}, vectors, by_vectors);

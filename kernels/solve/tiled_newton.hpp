@@ -2,8 +2,8 @@
 // gives the gradient, one more the Hessian, whose Cholesky factor has the right-hand side along.
 //
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
-// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them the solution is near, and most of
-// a sweep's work would be the Hessian's: one is formed at the start and L-BFGS goes on around its factor. From
+// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them most of a sweep's work would be the
+// Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. From
 // kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample keeps
 // the weight that it had when it was first solved for, so that only new samples are read.
 //
@@ -95,7 +95,9 @@ class TiledNewton {
     }
     if (!factor().factorise()) return false;
     factor().substitute_back();
-    has_factor_ = keeps_;
+    // Far from the minimum the next Hessian is another one.
+    constexpr double kNear = 4.0;
+    has_factor_ = running_.sum != nullptr || (keeps_ && -slope() <= kNear);
     return true;
   }
   PANDORA_HD bool recover() { return false; }
@@ -489,7 +491,7 @@ class TiledNewton {
   const Running running_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;
-  bool keeps_ = false, has_factor_ = false;  // the first Hessian's factor for the rest of the solve
+  bool keeps_ = false, has_factor_ = false;  // a Hessian's factor for the rest of the solve
 };
 
 }  // namespace pandora::engine

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                }},
         Engine{"scalar_threads",
                [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return backend_lanes<float>(test::FiberBackend(3), replication, lanes, options);
+                 return backend_lanes<float>(test::FiberBackend(32), replication, lanes, options);
                }}),
     [](const auto& engine) { return std::string(engine.param.name); });
 

@@ -192,7 +192,7 @@ TEST(RunLanes, TeamsOfThreadsGiveTheSameBytes) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
     const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
     const auto serial = run<float>(std::span(&unit, 1), options);
-    test::FiberBackend fibers(3);
+    test::FiberBackend fibers(32);
     const auto parallel = engine::run_lanes<float>(fibers, std::span(&unit, 1), options);
     EXPECT_EQ(parallel, serial) << schedule;
   }
@@ -206,7 +206,7 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
-  test::FiberBackend fibers(4);
+  test::FiberBackend fibers(32);
   four.decisions = &one.outcomes;
   engine::run_lanes<double>(fibers, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);

@@ -350,7 +350,8 @@ class TiledNewton {
     const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),
               to = (piece % 2 * panels + piece / 2) * 4, parts = part.count, warp = part.index,
               tile = (team_.rank() + samples_.n % parts * kWarp) % team_.size();
-    const Real* const psi = samples_.psi + 4 * piece;
+    const Four<Real>* const features = fours(samples_.psi) + (piece < pieces ? piece : 0);
+    const int row_stride = samples_.stride / 4, mine_to = warp * stride + to;
     const int* const active = scratch_.active;
     const Real* const weights = scratch_.moment;
     const bool mine = tile < memory().tiles();
@@ -361,8 +362,8 @@ class TiledNewton {
       PANDORA_UNROLL
       for (int k = 0; k < kAhead; ++k) {
         const int s = warp + k * parts, l = first + s;
-        const bool is = s < kStrip && l < count && piece < pieces;
-        next[k] = is ? *fours(psi + static_cast<std::size_t>(active[l]) * samples_.stride) : Four<Real>{};
+        const bool is = s < kStrip && l < count;
+        next[k] = is ? features[active[l] * row_stride] : Four<Real>{};
         weight[k] = is ? weights[l] : Real(0);
       }
     };
@@ -375,8 +376,8 @@ class TiledNewton {
       for (int k = 0; k < kAhead; ++k) {
         const int s = warp + k * parts;
         if (s >= kStrip || piece >= pieces) continue;
-        *fours(rows + s * stride + to) = next[k];
-        *fours(scaled + s * stride + to) = times(weight[k], next[k]);
+        *fours(rows + k * parts * stride + mine_to) = next[k];
+        *fours(scaled + k * parts * stride + mine_to) = times(weight[k], next[k]);
       }
       team_.sync();
       fetch(first + kStrip);

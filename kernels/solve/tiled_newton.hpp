@@ -4,8 +4,8 @@
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
 // -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them most of a sweep's work would be the
 // Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. From
-// kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample keeps
-// the weight that it had when it was first solved for, so that only new samples are read.
+// kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample
+// keeps the weight that it had when it was first solved for, so that only new samples are read.
 //
 // What counts on a device is waiting. In the sweep for the gradient warps go through strips of eight samples, eight
 // members a row with four fours of features each, in registers; the rows of the next strip and the indices of the one
@@ -159,8 +159,8 @@ class TiledNewton {
     }
   }
 
-  // Every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4. It adds up the terms of
-  // z of both; in the tree that follows, even members go on with the first row and odd ones with the second, so that
+  // Every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4. It adds up the terms
+  // of z of both; in the tree that follows, even members go on with the first row and odd ones with the second, so that
   // each loss is found once. Beyond the last sample the last is read again, and beyond a row's last four that again.
   template <bool kPlain>
   PANDORA_HD void sum_stream(const Warp& warp, int stream) const {
@@ -309,8 +309,8 @@ class TiledNewton {
     }
   }
 
-  // The rows of the samples from `first` on that have a weight, and the weights, to scratch's active and moment; returns
-  // how many.
+  // The rows of the samples from `first` on that have a weight, and the weights, to scratch's active and moment;
+  // returns how many.
   PANDORA_HD int list_active(const TeamPart<Team>& part, int first) const {
     const Members<Warp> all{part.team};
     int count = 0;
@@ -343,8 +343,8 @@ class TiledNewton {
   }
 
   // With a tile for every member: a strip of 16 rows lies ready, scaled and not, while the next one comes. Tiles begin
-  // with another warp in every solve: at m = 101 one of four has none, and that should not be the same scheduler's in all
-  // blocks of a multiprocessor.
+  // with another warp in every solve: at m = 101 one of four has none, and that should not be the same scheduler's in
+  // all blocks of a multiprocessor.
   PANDORA_HD void sum_from_strips(const TeamPart<Team>& part, bool goes_on, int count) const {
     constexpr int kAhead = kStrip / 4;  // rows of a warp, at least four of them
     const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),

@@ -281,8 +281,8 @@ struct SolveTheta {
 };
 
 /// The solves that lanes wait for. What is left of the block is then predicted anew. Item: position in the list of
-/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to itself;
-/// four blocks of the others share one.
+/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to
+/// itself; four blocks of the others share one.
 template <class Real, bool kLarge>
 struct SolveBoxes {
   static constexpr const char* kName = kLarge ? "solve large" : "solve";

@@ -3,9 +3,10 @@
 //
 //   g = sum_s w_s (G_s - r_s) phi_s,  H = sum_s w_s G_s (1 - G_s) phi_s phi_s',  G_s = G(theta' phi_s).
 //
-// A sample a member: its d + d (d + 1) / 2 terms join as many sums in float, which join sums in double after 64 samples,
-// through a tree that halves what every member has. Samples belong to four streams of 32 at a time, so the bytes do not
-// depend on the team's size. The d x d algebra is a warp's: a row of H each, later a column of its inverse.
+// A sample a member: its d + d (d + 1) / 2 terms join as many sums in float, which join sums in double after 64
+// samples, through a tree that halves what every member has. Samples belong to four streams of 32 at a time, so the
+// bytes do not depend on the team's size. The d x d algebra is a warp's: a row of H each, later a column of its
+// inverse.
 #pragma once
 
 #include <bit>
@@ -50,7 +51,8 @@ class RewardSums {
   }
 
   /// direction = -hessian^-1 gradient, and L with the inverse of its diagonal; NaN where hessian is not positive
-  /// definite. By a warp. Member i has row i of L; what it needs of the others comes by shuffles, and column i by memory.
+  /// definite. By a warp. Member i has row i of L; what it needs of the others comes by shuffles, and column i by
+  /// memory.
   template <class Warp>
   static PANDORA_HD void direct(const Warp& warp, const double* gradient, const double* hessian, double* L,
                                 double* direction) {

@@ -8,10 +8,10 @@
 
 namespace pandora::engine {
 
-/// Features are taken by eights: the Hessian's lower triangle lies in square tiles. Samples are taken in strips, and the
-/// strips belong to a few streams: what a stream sums up does not depend on who sums it, so the warps of a team have
-/// streams of their own and the team's size changes nothing. At m = 101 it is 45 KiB, of which four blocks have room on
-/// a multiprocessor.
+/// Features are taken by eights: the Hessian's lower triangle lies in square tiles. Samples are taken in strips, and
+/// the strips belong to a few streams: what a stream sums up does not depend on who sums it, so the warps of a team
+/// have streams of their own and the team's size changes nothing. At m = 101 it is 45 KiB, of which four blocks have
+/// room on a multiprocessor.
 /// A start and a size rather than a pointer for each part: registers are what a device's solve lacks.
 template <class Real>
 class TileMemory {

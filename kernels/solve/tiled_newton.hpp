@@ -2,10 +2,10 @@
 // gives the gradient, one more the Hessian, whose Cholesky factor has the right-hand side along.
 //
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
-// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them the solution is near, and most of
-// a sweep's work would be the Hessian's: one is formed at the start and L-BFGS goes on around its factor. From
-// kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample keeps
-// the weight that it had when it was first solved for, so that only new samples are read.
+// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them most of a sweep's work would be the
+// Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. From
+// kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample
+// keeps the weight that it had when it was first solved for, so that only new samples are read.
 //
 // What counts on a device is waiting. In the sweep for the gradient warps go through strips of eight samples, eight
 // members a row with four fours of features each, in registers; the rows of the next strip and the indices of the one
@@ -95,7 +95,9 @@ class TiledNewton {
     }
     if (!factor().factorise()) return false;
     factor().substitute_back();
-    has_factor_ = keeps_;
+    // Far from the minimum the next Hessian is another one.
+    constexpr double kNear = 4.0;
+    has_factor_ = running_.sum != nullptr || (keeps_ && -slope() <= kNear);
     return true;
   }
   PANDORA_HD bool recover() { return false; }
@@ -157,8 +159,8 @@ class TiledNewton {
     }
   }
 
-  // Every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4. It adds up the terms of
-  // z of both; in the tree that follows, even members go on with the first row and odd ones with the second, so that
+  // Every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4. It adds up the terms
+  // of z of both; in the tree that follows, even members go on with the first row and odd ones with the second, so that
   // each loss is found once. Beyond the last sample the last is read again, and beyond a row's last four that again.
   template <bool kPlain>
   PANDORA_HD void sum_stream(const Warp& warp, int stream) const {
@@ -307,8 +309,8 @@ class TiledNewton {
     }
   }
 
-  // The rows of the samples from `first` on that have a weight, and the weights, to scratch's active and moment; returns
-  // how many.
+  // The rows of the samples from `first` on that have a weight, and the weights, to scratch's active and moment;
+  // returns how many.
   PANDORA_HD int list_active(const TeamPart<Team>& part, int first) const {
     const Members<Warp> all{part.team};
     int count = 0;
@@ -341,14 +343,15 @@ class TiledNewton {
   }
 
   // With a tile for every member: a strip of 16 rows lies ready, scaled and not, while the next one comes. Tiles begin
-  // with another warp in every solve: at m = 101 one of four has none, and that should not be the same scheduler's in all
-  // blocks of a multiprocessor.
+  // with another warp in every solve: at m = 101 one of four has none, and that should not be the same scheduler's in
+  // all blocks of a multiprocessor.
   PANDORA_HD void sum_from_strips(const TeamPart<Team>& part, bool goes_on, int count) const {
     constexpr int kAhead = kStrip / 4;  // rows of a warp, at least four of them
     const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),
               to = (piece % 2 * panels + piece / 2) * 4, parts = part.count, warp = part.index,
               tile = (team_.rank() + samples_.n % parts * kWarp) % team_.size();
-    const Real* const psi = samples_.psi + 4 * piece;
+    const Four<Real>* const features = fours(samples_.psi) + (piece < pieces ? piece : 0);
+    const int row_stride = samples_.stride / 4, mine_to = warp * stride + to;
     const int* const active = scratch_.active;
     const Real* const weights = scratch_.moment;
     const bool mine = tile < memory().tiles();
@@ -359,8 +362,8 @@ class TiledNewton {
       PANDORA_UNROLL
       for (int k = 0; k < kAhead; ++k) {
         const int s = warp + k * parts, l = first + s;
-        const bool is = s < kStrip && l < count && piece < pieces;
-        next[k] = is ? *fours(psi + static_cast<std::size_t>(active[l]) * samples_.stride) : Four<Real>{};
+        const bool is = s < kStrip && l < count;
+        next[k] = is ? features[active[l] * row_stride] : Four<Real>{};
         weight[k] = is ? weights[l] : Real(0);
       }
     };
@@ -373,8 +376,8 @@ class TiledNewton {
       for (int k = 0; k < kAhead; ++k) {
         const int s = warp + k * parts;
         if (s >= kStrip || piece >= pieces) continue;
-        *fours(rows + s * stride + to) = next[k];
-        *fours(scaled + s * stride + to) = times(weight[k], next[k]);
+        *fours(rows + k * parts * stride + mine_to) = next[k];
+        *fours(scaled + k * parts * stride + mine_to) = times(weight[k], next[k]);
       }
       team_.sync();
       fetch(first + kStrip);
@@ -489,7 +492,7 @@ class TiledNewton {
   const Running running_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;
-  bool keeps_ = false, has_factor_ = false;  // the first Hessian's factor for the rest of the solve
+  bool keeps_ = false, has_factor_ = false;  // a Hessian's factor for the rest of the solve
 };
 
 }  // namespace pandora::engine

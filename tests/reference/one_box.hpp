@@ -76,8 +76,10 @@ class OneBox {
   const engine::BoxProgress& progress() const { return box_; }
   SimdVector<Real>& rho() { return rho_; }
   int gradients() const { return progress_.index_gradients; }
-  /// As teams without vectors see them.
-  engine::SampleView<Real> samples() { return engine::gather_samples(SerialTeam{}, shape_, lane_, 0, scratch_); }
+  template <class Team = VectorTeam>
+  engine::SampleView<Real> samples() {
+    return engine::gather_samples(Team{}, shape_, lane_, 0, scratch_);
+  }
   const engine::SolveScratch<Real>& scratch() const { return scratch_; }
 
  private:

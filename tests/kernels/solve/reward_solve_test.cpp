@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 using test::by_fibers;
 using test::FiberTeam;
 
-constexpr double kRidge = 0.75;
+constexpr double kRewardRidge = 0.75;
 
 /// A lane with n deployed samples, some of a tape's rows more than once.
 class OneReward {
@@ -39,10 +39,10 @@ class OneReward {
       phi_[k] = std::numeric_limits<float>::quiet_NaN();  // of nobody's
     memory_.resize(static_cast<std::size_t>(RewardState::size(d) + engine::reward_scratch(d)),
                    std::numeric_limits<double>::quiet_NaN());
-    RewardState::over(memory_.data(), d).reset(kRidge);
+    RewardState::over(memory_.data(), d).reset(kRewardRidge);
     problem_.shape.d = d;
     problem_.shape.A = 1;
-    problem_.ridge_reward = kRidge;
+    problem_.ridge_reward = kRewardRidge;
     lane_.reward_memory = memory_.data();
     lane_.deployed = deployed_.data();
     lane_.reward_weight = fades ? weight_.data() : nullptr;
@@ -69,8 +69,8 @@ class OneReward {
     VectorXd theta = VectorXd::Zero(d_);
     MatrixXd hessian;
     for (int step = 0; step < 30; ++step) {
-      VectorXd gradient = kRidge * theta;
-      hessian = kRidge * MatrixXd::Identity(d_, d_);
+      VectorXd gradient = kRewardRidge * theta;
+      hessian = kRewardRidge * MatrixXd::Identity(d_, d_);
       for (int s = 0; s < n_; ++s) {
         const int at = deployed_[static_cast<std::size_t>(s)];
         VectorXd x(d_);

@@ -218,7 +218,7 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
-  test::FiberBackend fibers(64);
+  test::FiberBackend fibers(32);
   four.decisions = &one.outcomes;
   engine::run_lanes<double>(fibers, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);

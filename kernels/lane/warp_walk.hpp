@@ -86,8 +86,8 @@ class WarpWalk {
   static PANDORA_HD bool fits(const Shape& shape) {
     return shape.A <= 4 && shape.d <= WalkMemory::kMostFeatures && shape.B <= kWarp;
   }
-  /// Whether it takes a lane: of such a shape, not recorded, and one that learns nothing, or indices under DOW's rules
-  /// with a bonus that stays, each period's reward told at its end, or LinUCB.
+  /// Lanes of such shapes: those that learn nothing online, LinUCB, and those with learned indices, constant bonuses and
+  /// Weitzman's rule, solved for as a box's samples grow, where every reward is told at once. Not recorded ones.
   static PANDORA_HD bool fits(const Problem<Real>& problem, const LaneView<Real>& lane) {
     const LaneSpec& spec = lane.spec;
     if (!fits(problem.shape) || lane.decisions != nullptr || lane.outcomes != nullptr) return false;
@@ -96,8 +96,9 @@ class WarpWalk {
                           spec.loss == Loss::reservation && !spec.fits_jointly() && !lane.needs.steps;
     const bool by_payoff = spec.learns_payoff() && spec.stop == Stop::after_first && !spec.learns_reward();
     return (by_index || by_payoff) && spec.order == Order::by_score && !(spec.epsilon > 0.0) && !spec.thompson &&
-           spec.bonus.kind == Bonus::constant && lane.tape.there == nullptr && lane.chosen == nullptr &&
-           lane.box[0].weight == nullptr && lane.box[0].learned == nullptr;
+           spec.bonus.kind == Bonus::constant && problem.refit.kind != RefitSchedule::Kind::every &&
+           lane.tape.there == nullptr && lane.chosen == nullptr && lane.box[0].weight == nullptr &&
+           lane.box[0].learned == nullptr;
   }
 
   /// A block's tape, by the whole team.
@@ -166,11 +167,9 @@ class WarpWalk {
   enum Role { kScore, kWorth, kSlope };
   template <class T>
   using Mine = Own<Team, T>;
-  struct alignas(16) Two {
-    double of[2];
-  };
-  struct alignas(16) Four {
-    Real of[4];
+  template <class T, int n>
+  struct alignas(16) Some {
+    T of[n];
   };
   // What a walk keeps in registers.
   struct Held {
@@ -210,12 +209,14 @@ class WarpWalk {
   static PANDORA_HD PANDORA_INLINE void load(const double* from, double (&to)[kFeatures]) {
     PANDORA_UNROLL
     for (int k = 0; k < kFeatures; k += 2) {
-      const Two two = *reinterpret_cast<const Two*>(from + k);
+      const auto two = *reinterpret_cast<const Some<double, 2>*>(from + k);
       to[k] = two.of[0];
       to[k + 1] = two.of[1];
     }
   }
-  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *reinterpret_cast<const Four*>(from); }
+  static PANDORA_HD PANDORA_INLINE Some<Real, 4> four(const Real* from) {
+    return *reinterpret_cast<const Some<Real, 4>*>(from);
+  }
   template <class T>
   static PANDORA_HD PANDORA_INLINE void swap_if(bool swaps, T& x, T& y) {
     const T first = swaps ? y : x, second = swaps ? x : y;
@@ -297,8 +298,7 @@ class WarpWalk {
   template <bool kLearned>
   PANDORA_HD PANDORA_INLINE void take(Held& held, int first) const {
     const int d = tape_.d;
-    const bool learns = lane_.spec.online() && lane_.needs.design,
-               solves = lane_.spec.learns_index() && problem_.refit.kind != RefitSchedule::Kind::every;
+    const bool learns = lane_.spec.online() && lane_.needs.design, solves = lane_.spec.learns_index();
     if (learns) take_grams(first);
     PANDORA_UNROLL
     for (int a = 0; a < kN; ++a) {
@@ -406,11 +406,11 @@ class WarpWalk {
       int left = j;
       PANDORA_ROLLED
       for (; left >= 4; left -= 4, column += 4, at_j += 4) {  // loop: gram row
-        const Four c = four(column), weight = four(at_j);
+        const auto c = four(column), weight = four(at_j);
         PANDORA_UNROLL
         for (int u = 0; u < 4; ++u) sum = fused(-weight.of[u], c.of[u], sum);
       }
-      const Four c = four(column), weight = four(at_j);
+      const auto c = four(column), weight = four(at_j);
       PANDORA_UNROLL
       for (int u = 0; u < 3; ++u) sum = u < left ? fused(-weight.of[u], c.of[u], sum) : sum;
       row[i] = sum;
@@ -538,15 +538,6 @@ class WarpWalk {
       if constexpr (kLearned) {
         learn_reward(held, value, j, deployed);
         due |= --held.reward_left <= 0 ? kThetaDue : 0;
-      }
-      if (!payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
-        PANDORA_UNROLL
-        for (int a = 0; a < kN; ++a) {
-          if (a >= A) break;
-          const BoxProgress& done = *lane_.box[a].progress;
-          const int samples = done.samples + count_bits(held.open_in[a] & ~below(first));
-          due |= kLearned || samples > done.samples_at_solve ? 1 << a : 0;
-        }
       }
       team().sync();
     }

@@ -239,11 +239,10 @@ class WarpWalk {
     const Walk<Real, SerialTeam, kMost> walk(alone, problem_, lane_, range_);
     const unsigned failed = all_.which([&](int i) {
       if (i < first || i >= range_.B) return false;
-      typename Walk<Real, SerialTeam, kMost>::Decision by;
+      typename Walk<Real, SerialTeam, kMost>::Grounds by;
       double image[RewardState::stride(WalkMemory::kMostFeatures)];
-      walk.decide(i, image, by);
-      if (!by.finite) return true;
-      const PeriodOutcome& o = by.outcome;
+      const PeriodOutcome o = walk.decide(i, image, by);
+      if (!by.finite || !walk.gains(o, lane_.tape.online_row(range_.first_period + i))) return true;
       outcome[i] = packed(o.queried, o.ranked, o.deployed, by.stop);
       for (int k = 0; k < o.ranked; ++k)
         outcome[i] |= o.order[k] << 2 * k | (k < o.queried ? 1 << (16 + o.order[k]) : 0);

@@ -66,21 +66,20 @@ class Walk {
     if (lane_.progress->reward_samples > 0) solve_reward(0);
   }
 
-  /// What the lane does in a period, and what it goes by.
-  struct Decision {
-    PeriodOutcome outcome;
+  /// What the lane goes by in a period.
+  struct Grounds {
     Stop stop;
-    bool finite;                        ///< else the lane has failed
+    bool finite;                        ///< else the lane fails
     double score[kMost], width[kMost];  ///< of every box
     double response[kMost];  ///< what the lane takes the outputs that it opens to be worth, mu* of the others
   };
 
-  /// That of the block's period j; `image`: what an estimate of mu* works in.
-  PANDORA_HD PANDORA_INLINE void decide(int j, double* image, Decision& by) const {
+  /// What it does in the block's period j; `image`: what an estimate of mu* works in.
+  PANDORA_HD PANDORA_INLINE PeriodOutcome decide(int j, double* image, Grounds& by) const {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
-    bool finite = by.finite = score_boxes(j, period, row, by.score, by.width);
-    if (!finite) return;
+    by.finite = score_boxes(j, period, row, by.score, by.width);
+    if (!by.finite) return {};
     int permutation[kMost];
     const PeriodRules rules(spec, lane_.tape.exploration, static_cast<std::uint32_t>(period));
     by.stop = rules.stop;
@@ -92,18 +91,20 @@ class Walk {
     const auto reward_of = [&](int a) {
       const double value =
           !spec.learns_reward() ? lane_.tape.mu[at(row, a)] : state.optimistic(team_, phi(row, a), reward_bonus, image);
-      finite = finite && is_finite(value);
+      by.finite = by.finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
       if (records()) lane_.rewards[cell(period, a)] = mu;
       return by.response[a] = mu;
     };
-    by.outcome = lane_.decisions != nullptr
-                     ? lane_.decisions[period]
-                     : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
-    const PeriodOutcome& outcome = by.outcome;
+    return lane_.decisions != nullptr
+               ? lane_.decisions[period]
+               : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
+  }
+
+  /// Whether a period's utility is finite.
+  PANDORA_HD bool gains(const PeriodOutcome& outcome, int row) const {
     PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
-    by.finite =
-        finite && is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
+    return is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
   }
 
  private:
@@ -113,10 +114,9 @@ class Walk {
   PANDORA_HD int step(int j) {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
-    Decision by;
-    decide(j, spec.learns_reward() ? image() : nullptr, by);  // the same in every member
-    if (!by.finite) return fail(Failure::not_finite, period + 1);
-    const PeriodOutcome& outcome = by.outcome;
+    Grounds by;
+    const PeriodOutcome outcome = decide(j, spec.learns_reward() ? image() : nullptr, by);  // the same in every member
+    if (!by.finite || !gains(outcome, row)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
       if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
       if (records()) record(period, by.score, by.width);

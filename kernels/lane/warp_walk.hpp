@@ -36,8 +36,8 @@
 
 namespace pandora::engine {
 
-/// Where the lanes of a replication walk: a block of its tape, and a place of its own for each of them. All begin at
-/// multiples of 16 bytes, so that numbers are read two and four at a time.
+/// Where the lanes of a replication walk: a block of its tape, and a place of its own for each of them. Everything has
+/// room for 32 periods, so that all of it lies at fixed distances, of multiples of 16 bytes.
 struct WalkMemory {
   int A, d, B;  ///< of the shape
   double* start;
@@ -49,29 +49,26 @@ struct WalkMemory {
   static PANDORA_HD constexpr int features(int A, int d) {
     return A == kBoxes && d == kFeatures ? kFeatures : kMostFeatures;
   }
-  static PANDORA_HD constexpr int even(int n) { return (n + 1) / 2 * 2; }
   /// Where column i of a Gram matrix begins: of whole fours.
   static PANDORA_HD constexpr int column_at(int i) { return (i / 4 + 1) * (i / 4 * 8 + i % 4 * 4); }
-  static PANDORA_HD constexpr int gram_doubles(int A, int B) {  // the terms take the same place
-    return A * column_at(B) / 2 > even(kSums * kRow) ? A * column_at(B) / 2 : even(kSums * kRow);
+  static PANDORA_HD constexpr int gram_doubles(int A) {  // the terms take the same place
+    return A * column_at(kWarp) / 2 > kSums * kRow ? A * column_at(kWarp) / 2 : kSums * kRow;
   }
-  static PANDORA_HD constexpr int tape_doubles(int A, int d, int B) {
-    return B * A * features(A, d) + 3 * even(B * A) + 2 * even((B * A + 1) / 2);
+  static PANDORA_HD constexpr int tape_doubles(int A, int d) { return kWarp * A * (features(A, d) + 4); }
+  static PANDORA_HD constexpr int lane_doubles(int A, int d) {
+    return gram_doubles(A) + (2 * A + 1) * features(A, d) + 2 * kWarp * A + kWarp * A / 2;
   }
-  static PANDORA_HD constexpr int lane_doubles(int A, int d, int B) {
-    return gram_doubles(A, B) + (2 * A + 1) * features(A, d) + 2 * even(B * A);
-  }
-  static PANDORA_HD constexpr std::size_t bytes(int A, int d, int B, int lanes) {
-    return sizeof(double) * static_cast<std::size_t>(tape_doubles(A, d, B) + lanes * lane_doubles(A, d, B));
+  static PANDORA_HD constexpr std::size_t bytes(int A, int d, int, int lanes) {
+    return sizeof(double) * static_cast<std::size_t>(tape_doubles(A, d) + lanes * lane_doubles(A, d));
   }
 
   PANDORA_HD double* phi(int j, int a) const { return start + (j * A + a) * features(A, d); }
-  PANDORA_HD double* mu() const { return phi(B, 0); }
-  PANDORA_HD double* cost() const { return mu() + even(B * A); }
-  PANDORA_HD double* sigma() const { return cost() + even(B * A); }
-  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(sigma() + even(B * A)); }
-  PANDORA_HD float* told() const { return reward() + 2 * even((B * A + 1) / 2); }
-  PANDORA_HD double* lane(int l) const { return start + tape_doubles(A, d, B) + l * lane_doubles(A, d, B); }
+  PANDORA_HD double* mu() const { return phi(kWarp, 0); }
+  PANDORA_HD double* cost() const { return mu() + kWarp * A; }
+  PANDORA_HD double* sigma() const { return cost() + kWarp * A; }
+  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(sigma() + kWarp * A); }
+  PANDORA_HD float* told() const { return reward() + kWarp * A; }
+  PANDORA_HD double* lane(int l) const { return start + tape_doubles(A, d) + l * lane_doubles(A, d); }
 };
 static_assert(WalkMemory::bytes(3, 10, 32, 4) <= std::size_t{48} << 10);
 
@@ -89,8 +86,8 @@ class WarpWalk {
   static PANDORA_HD bool fits(const Shape& shape) {
     return shape.A <= 4 && shape.d <= WalkMemory::kMostFeatures && shape.B <= kWarp;
   }
-  /// Whether it takes a lane: of such a shape, not recorded, and one that learns nothing, or indices under DOW's rules
-  /// with a bonus that stays, each period's reward told at its end, or LinUCB.
+  /// Lanes of such shapes: those that learn nothing online, LinUCB, and those with learned indices, constant bonuses and
+  /// Weitzman's rule, solved for as a box's samples grow, where every reward is told at once. Not recorded ones.
   static PANDORA_HD bool fits(const Problem<Real>& problem, const LaneView<Real>& lane) {
     const LaneSpec& spec = lane.spec;
     if (!fits(problem.shape) || lane.decisions != nullptr || lane.outcomes != nullptr) return false;
@@ -99,8 +96,9 @@ class WarpWalk {
                           spec.loss == Loss::reservation && !spec.fits_jointly() && !lane.needs.steps;
     const bool by_payoff = spec.learns_payoff() && spec.stop == Stop::after_first && !spec.learns_reward();
     return (by_index || by_payoff) && spec.order == Order::by_score && !(spec.epsilon > 0.0) && !spec.thompson &&
-           spec.bonus.kind == Bonus::constant && lane.tape.there == nullptr && lane.chosen == nullptr &&
-           lane.box[0].weight == nullptr && lane.box[0].learned == nullptr;
+           spec.bonus.kind == Bonus::constant && problem.refit.kind != RefitSchedule::Kind::every &&
+           lane.tape.there == nullptr && lane.chosen == nullptr && lane.box[0].weight == nullptr &&
+           lane.box[0].learned == nullptr;
   }
 
   /// A block's tape, by the whole team.
@@ -130,7 +128,7 @@ class WarpWalk {
         range_(range),
         tape_{kBoxes > 0 ? kBoxes : tape.A, kBoxes > 0 ? kFeatures : tape.d, tape.B, tape.start},
         gram_(reinterpret_cast<Real*>(own)),
-        y_(own + WalkMemory::gram_doubles(tape_.A, tape_.B)),
+        y_(own + WalkMemory::gram_doubles(tape_.A)),
         score_(y_ + (2 * tape_.A + 1) * WalkMemory::features(tape_.A, tape_.d)) {}
 
   /// Goes on from where the lane stands until the block ends or something waits for a solve (progress->due).
@@ -169,18 +167,16 @@ class WarpWalk {
   enum Role { kScore, kWorth, kSlope };
   template <class T>
   using Mine = Own<Team, T>;
-  struct alignas(16) Two {
-    double of[2];
-  };
-  struct alignas(16) Four {
-    Real of[4];
+  template <class T, int n>
+  struct alignas(16) Some {
+    T of[n];
   };
   // What a walk keeps in registers.
   struct Held {
-    Mine<Real> prediction[kN], square_width[kN], scale[kN];  // p_a[i], w_a[i], f
-    Mine<Real> step;                                         // LinUCB's: by how much eta_hat moved
-    unsigned open_in[kN];                                    // the periods of the block in which a box was opened
-    int left[kN], reward_left;                               // samples until a solve is due
+    Mine<Real> prediction[kN], square_width[kN];  // p_a[i], w_a[i]
+    Mine<Real> step;                              // LinUCB's: by how much eta_hat moved
+    unsigned open_in[kN];                         // the periods of the block in which a box was opened
+    int left[kN], reward_left;                    // samples until a solve is due
     Mine<double> M[kFeatures];
     Mine<double> y[kN], linear, square;  // of the period; of a box: theta' phi and phi' y
   };
@@ -213,12 +209,14 @@ class WarpWalk {
   static PANDORA_HD PANDORA_INLINE void load(const double* from, double (&to)[kFeatures]) {
     PANDORA_UNROLL
     for (int k = 0; k < kFeatures; k += 2) {
-      const Two two = *reinterpret_cast<const Two*>(from + k);
+      const auto two = *reinterpret_cast<const Some<double, 2>*>(from + k);
       to[k] = two.of[0];
       to[k + 1] = two.of[1];
     }
   }
-  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *reinterpret_cast<const Four*>(from); }
+  static PANDORA_HD PANDORA_INLINE Some<Real, 4> four(const Real* from) {
+    return *reinterpret_cast<const Some<Real, 4>*>(from);
+  }
   template <class T>
   static PANDORA_HD PANDORA_INLINE void swap_if(bool swaps, T& x, T& y) {
     const T first = swaps ? y : x, second = swaps ? x : y;
@@ -230,10 +228,10 @@ class WarpWalk {
     return bound < static_cast<double>(INT_MAX) ? static_cast<int>(::ceil(bound)) : INT_MAX;
   }
 
-  PANDORA_HD Real* gram(int a) const { return gram_ + a * WalkMemory::column_at(tape_.B); }
+  PANDORA_HD Real* gram(int a) const { return gram_ + a * WalkMemory::column_at(kWarp); }
   PANDORA_HD double* y(bool of_C, int a) const { return y_ + ((of_C ? tape_.A : 0) + a) * kFeatures; }
   PANDORA_HD double* theta() const { return y_ + 2 * tape_.A * kFeatures; }
-  PANDORA_HD double* response() const { return score_ + WalkMemory::even(tape_.B * tape_.A); }
+  PANDORA_HD Real* scale() const { return reinterpret_cast<Real*>(score_ + 2 * kWarp * tape_.A); }
 
   // The periods that are left, one by every member.
   PANDORA_HD PANDORA_INLINE Passed separate(int first, Mine<int>& outcome) const {
@@ -241,17 +239,16 @@ class WarpWalk {
     const Walk<Real, SerialTeam, kMost> walk(alone, problem_, lane_, range_);
     const unsigned failed = all_.which([&](int i) {
       if (i < first || i >= range_.B) return false;
-      typename Walk<Real, SerialTeam, kMost>::Decision by;
+      typename Walk<Real, SerialTeam, kMost>::Grounds by;
       double image[RewardState::stride(WalkMemory::kMostFeatures)];
-      walk.decide(i, image, by);
-      if (!by.finite) return true;
-      const PeriodOutcome& o = by.outcome;
+      const PeriodOutcome o = walk.decide(i, image, by);
+      if (!by.finite || !walk.gains(o, lane_.tape.online_row(range_.first_period + i))) return true;
       outcome[i] = packed(o.queried, o.ranked, o.deployed, by.stop);
       for (int k = 0; k < o.ranked; ++k)
         outcome[i] |= o.order[k] << 2 * k | (k < o.queried ? 1 << (16 + o.order[k]) : 0);
       for (int a = 0; a < tape_.A; ++a) {
-        score_[i * tape_.A + a] = by.score[a];
-        response()[i * tape_.A + a] = by.response[a];
+        score_[2 * i * tape_.A + a] = by.score[a];
+        score_[(2 * i + 1) * tape_.A + a] = by.response[a];
       }
       return false;
     });
@@ -300,8 +297,7 @@ class WarpWalk {
   template <bool kLearned>
   PANDORA_HD PANDORA_INLINE void take(Held& held, int first) const {
     const int d = tape_.d;
-    const bool learns = lane_.spec.online() && lane_.needs.design,
-               solves = lane_.spec.learns_index() && problem_.refit.kind != RefitSchedule::Kind::every;
+    const bool learns = lane_.spec.online() && lane_.needs.design, solves = lane_.spec.learns_index();
     if (learns) take_grams(first);
     PANDORA_UNROLL
     for (int a = 0; a < kN; ++a) {
@@ -312,7 +308,6 @@ class WarpWalk {
       all_.each([&](int i) {
         held.prediction[a][i] = i < range_.B ? box.prediction[i] : Real(0);
         held.square_width[a][i] = i < range_.B && lane_.needs.widths ? box.design.diagonal[i] : Real(0);
-        held.scale[a][i] = Real(0);
       });
     }
     if constexpr (kLearned) {
@@ -364,7 +359,7 @@ class WarpWalk {
 
   // Scores, worths and slopes; returns the members whose argument is not finite. The links hide it.
   template <bool kLearned>
-  PANDORA_HD PANDORA_INLINE unsigned evaluate(const Held& held, int j, int first, bool paces, double multiplier,
+  PANDORA_HD PANDORA_INLINE unsigned evaluate(const Held& held, int j, int first, bool paces,
                                               Mine<double>& value) const {
     const LaneSpec& spec = lane_.spec;
     const bool bonus = spec.has_bonus(), payoff = !kLearned && spec.learns_payoff();
@@ -389,7 +384,7 @@ class WarpWalk {
       const bool index = !kLearned || role == kScore;  // index_link, else logistic
       const double quotient = (index ? 2.0 : 1.0) / (exponential(index ? 2.0 * of : -of) + 1.0);
       double out = payoff ? of : index ? 1.0 - quotient : quotient;
-      if (paces) out -= role == kScore ? multiplier : 0.0;
+      if (paces) out -= role == kScore ? lane_.progress->multiplier : 0.0;
       if (spec.forced > 0) {
         const int samples = lane_.box[a].progress->samples + count_bits(pick(held.open_in, a) & ~below(first));
         out = role == kScore && samples < spec.forced ? kForcedScore : out;
@@ -410,11 +405,11 @@ class WarpWalk {
       int left = j;
       PANDORA_ROLLED
       for (; left >= 4; left -= 4, column += 4, at_j += 4) {  // loop: gram row
-        const Four c = four(column), weight = four(at_j);
+        const auto c = four(column), weight = four(at_j);
         PANDORA_UNROLL
         for (int u = 0; u < 4; ++u) sum = fused(-weight.of[u], c.of[u], sum);
       }
-      const Four c = four(column), weight = four(at_j);
+      const auto c = four(column), weight = four(at_j);
       PANDORA_UNROLL
       for (int u = 0; u < 3; ++u) sum = u < left ? fused(-weight.of[u], c.of[u], sum) : sum;
       row[i] = sum;
@@ -429,7 +424,7 @@ class WarpWalk {
     team().sync();  // all have read column j
     all_.each([&](int i) {
       const Real c = f * row[i];
-      held.scale[a][i] = i == j ? f : held.scale[a][i];
+      if (i == j) scale()[a * kWarp + j] = f;
       held.square_width[a][i] = i >= j ? fused(-c, c, held.square_width[a][i]) : held.square_width[a][i];
       if (i >= j && i < range_.B) g[WalkMemory::column_at(i) + j] = c;
       if (!payoff) return;
@@ -443,6 +438,7 @@ class WarpWalk {
     const double of_phi = all_.of(held.square, kWorth * kMost + deployed),
                  of_C = all_.of(held.square, kSlope * kMost + deployed), G = all_.of(value, kSlope * kMost + deployed),
                  error = G - static_cast<double>(tape_.told()[j * tape_.A + deployed]);
+    team().sync();  // all have read theta
     all_.each([&](int i) {
       const bool is_C = i >= 16;
       double image[kFeatures], own = held.y[0][i];
@@ -463,7 +459,6 @@ class WarpWalk {
   PANDORA_HD PANDORA_INLINE Passed walk(int first, Mine<int>& outcome) const {
     const LaneSpec& spec = lane_.spec;
     const int A = tape_.A;
-    double multiplier = lane_.progress->multiplier;
     Held held;
     take<kLearned>(held, first);
     const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design,
@@ -473,7 +468,7 @@ class WarpWalk {
     for (; j < range_.B && due == 0; ++j) {  // loop: period
       if constexpr (kLearned) make_images(held, j);
       Mine<double> value;
-      const unsigned bad = evaluate<kLearned>(held, j, first, paces, multiplier, value);
+      const unsigned bad = evaluate<kLearned>(held, j, first, paces, value);
       double score[kN], worth[kN];
       int order[kN];
       PANDORA_UNROLL
@@ -516,9 +511,14 @@ class WarpWalk {
         outcome[i] = i == j ? whole : outcome[i];
         const int a = i % kMost;
         const bool known = i < kMost || (opened >> a & 1) != 0;  // outputs that nobody saw answer with mu*
-        if (i < 2 * kMost && a < A) (i < kMost ? score_ : response())[j * A + a] = known ? value[i] : mu[a];
+        if (i < 2 * kMost && a < A) score_[(2 * j + i / kMost) * A + a] = known ? value[i] : mu[a];
       });
-      if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
+      if (paces) {
+        const double next = spec.pacing.next(lane_.progress->multiplier, queried, spent);
+        team().sync();
+        if (team().rank() == 0) lane_.progress->multiplier = next;
+        team().sync();
+      }
       if (!online) continue;
       PANDORA_UNROLL
       for (int a = 0; a < kN; ++a) {
@@ -538,20 +538,10 @@ class WarpWalk {
         learn_reward(held, value, j, deployed);
         due |= --held.reward_left <= 0 ? kThetaDue : 0;
       }
-      if (!payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
-        PANDORA_UNROLL
-        for (int a = 0; a < kN; ++a) {
-          if (a >= A) break;
-          const BoxProgress& done = *lane_.box[a].progress;
-          const int samples = done.samples + count_bits(held.open_in[a] & ~below(first));
-          due |= kLearned || samples > done.samples_at_solve ? 1 << a : 0;
-        }
-      }
       team().sync();
     }
     if (online) leave<kLearned>(held, outcome, first, j);
     all_.each([&](int i) { outcome[i] |= packed(0, 0, 0, spec.stop); });
-    if (paces && team().rank() == 0) lane_.progress->multiplier = multiplier;
     return {j, due, failed};
   }
 
@@ -574,7 +564,7 @@ class WarpWalk {
         if ((fresh >> i & 1) == 0) return;
         const int nth = count_bits(fresh & below(i)), update = count_bits(open & below(i));
         box.rows[samples + nth] = row + i;
-        if (design) g.log[update] = {i, held.scale[a][i], update};
+        if (design) g.log[update] = {i, scale()[a * kWarp + i], update};
         if (payoff) box.pending_scale[pending + nth] = held.step[i];
       });
       PANDORA_ROLLED
@@ -626,8 +616,8 @@ class WarpWalk {
       const double *const mu = tape_.mu() + i * A, *const cost = tape_.cost() + i * A;
       const unsigned there = lane_.tape.there_in(lane_.tape.online_row(range_.first_period + i));
       const auto opens = [&](const int* order) {
-        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score_ + i * A, response() + i * A, order,
-                              there);
+        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score_ + 2 * i * A, score_ + (2 * i + 1) * A,
+                              order, there);
       };
       const RegretParts parts = regret_parts<kMost>(o, A, mu, cost, tape_.sigma() + i * A, opens, there);
       const double spent = spent_on(o, cost), quality = mu[o.deployed], gained = quality - spent;

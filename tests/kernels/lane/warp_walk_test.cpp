@@ -77,6 +77,7 @@ class Backend : public test::ScalarBackend {
           test::by_fibers(members_, walk, order_);
         else
           walk(SerialTeam{});
+        for (int l = 0; l < end - first; ++l) fitted += fits_[static_cast<std::size_t>(l)] ? 1 : 0;
         for (int item = first; item < end; ++item)
           if (lane(item).tally->failure == Failure::none && waiting_[static_cast<std::size_t>(item - first)])
             list(body, index(item), lane(item));
@@ -102,7 +103,7 @@ class Backend : public test::ScalarBackend {
     WarpWalk::stage(team, problem, problem.lanes[index(0)].tape, body.range, memory);
     for (int l = part.index; l < count; l += part.count) {
       const LaneView<float>& lane = problem.lanes[index(l)];
-      if (part.team.rank() == 0) waiting_[static_cast<std::size_t>(l)] = false;
+      if (part.team.rank() == 0) waiting_[static_cast<std::size_t>(l)] = fits_[static_cast<std::size_t>(l)] = false;
       if (lane.tally->failure != Failure::none || lane.progress->next >= body.range.B) continue;
       engine::Walk<float, Part, 4> today(part.team, problem, lane, body.range);
       if (!today.boxes_stand()) continue;
@@ -114,7 +115,7 @@ class Backend : public test::ScalarBackend {
         today.run();
       if (part.team.rank() != 0) continue;
       waiting_[static_cast<std::size_t>(l)] = lane.progress->due != 0;
-      fitted += fits ? 1 : 0;
+      fits_[static_cast<std::size_t>(l)] = fits;
     }
   }
 
@@ -131,7 +132,7 @@ class Backend : public test::ScalarBackend {
   int members_;
   test::FiberOrder order_;
   std::vector<double> memory_;
-  std::array<bool, 4> waiting_{};
+  std::array<bool, 4> waiting_{}, fits_{};  // of the lanes that a block walks
 };
 
 struct Case {
@@ -224,7 +225,7 @@ TEST(WarpWalk, LeavesTheSameUnderOtherRules) {
   const auto no_option = [](EstimationOptions&) {};
   const auto no_lane = [](LaneSpec&) {};
   expect_same(
-      "solves in every 7th period",
+      "solves in every 7th period, which it leaves to Walk",
       [](EstimationOptions& options) {
         options.refit.kind = RefitSchedule::Kind::every;
         options.refit.every = 7;

@@ -26,7 +26,8 @@ class Phase:
     straight: str
     warps: float
     trips: dict
-    quick: tuple = ()  # marks of which the paper takes the shortest copy; of others it takes the longest
+    quick: tuple = ()   # marks of which the paper takes the shortest copy
+    middle: tuple = ()  # of which every warp takes another copy; of all others the longest counts
 
 
 # By mark: trips of one warp at the paper's shape with 128 threads, over all of the work. What is said of a half or a
@@ -36,9 +37,9 @@ PHASES = {
         "updates": "matrices * columns / 4 * (columns / 4 - 1) / 2",  # of four columns by four
         "update group": "matrices * columns / 4",
         "outer product": "matrices * columns * 0.75",                 # 91 tiles
-        "image step": "matrices * panels",
-        "gram": "matrices * panels", "gram step": "matrices * panels",
-        "prediction": "matrices * panels / 4"}),
+        "image step": "matrices * panels * 0.83",                     # one warp has single periods, a third as long
+        "gram": "matrices * panels",
+        "prediction": "matrices * panels / 4"}, middle=("gram",)),    # a warp has the columns from its quarter on
     "walk": Phase("WalkBlock", ("kernels/lane/warp_walk.hpp",), "walks / 4", WARPS, {
         "period": "periods / 4",
         "gram row": "opened * block / 2 / 4 / 4"}),                   # four columns at a time, half a block of them
@@ -135,7 +136,9 @@ def pieces(kernel, phase, marks, work):
             out += [("period, learned", own(learned), count * share, WARPS),
                     ("period, known", own(known), count * (1 - share), WARPS)]
         else:
-            out.append((name, own((min if name in phase.quick else max)(found, key=len)), count, WARPS))
+            copies = sorted(found, key=len)
+            which = 0 if name in phase.quick else len(copies) // 2 if name in phase.middle else -1
+            out.append((name, own(copies[which]), count, WARPS))
     straight = straight_code(kernel, phase, inside)
     copies = max(1, len(loops.get("period", [])))  # a walk goes through one of them
     out.append(("straight", straight, eval(phase.straight, {"__builtins__": {}}, names) / copies, phase.warps))

@@ -63,12 +63,12 @@ class BankTraffic {
       for (unsigned lane = first; lane < first + lanes; ++lane)
         if ((access.lanes >> lane & 1) != 0)
           for (unsigned w = 0; w < words; ++w) wanted[(access.at[lane] / 4 + w) % 32].insert(access.at[lane] / 4 + w);
-      std::size_t most = 0, all = 0;
+      std::size_t deepest = 0, all = 0;
       for (const auto& [bank, words_of_bank] : wanted) {
-        most = std::max(most, words_of_bank.size());
+        deepest = std::max(deepest, words_of_bank.size());
         all += words_of_bank.size();
       }
-      sum.wavefronts += static_cast<double>(most);
+      sum.wavefronts += static_cast<double>(deepest);
       sum.ideal += static_cast<double>((all + 31) / 32);
     }
   }

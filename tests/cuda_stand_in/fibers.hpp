@@ -45,7 +45,7 @@ struct KernelRun {
   Device* device;
   std::vector<Fiber*> ready;
   Fiber* current = nullptr;
-  pandora::test::StackPoint scheduler;
+  pandora::test::StackPoint scheduler = {};
   unsigned policy = 0;
   std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
   // Where the launch is watched: sectors of 32 bytes that a block has touched, outside of its shared memory.

@@ -68,7 +68,7 @@ void switch_to(StackPoint& from, int to) {
   block->current = to;
   const StackPoint& next = to >= 0 ? block->fibers[static_cast<std::size_t>(to)]->at : block->scheduler;
 #if defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(to >= 0 ? block->fibers[static_cast<std::size_t>(to)]->known : block->known, 1);
+  __tsan_switch_to_fiber(to >= 0 ? block->fibers[static_cast<std::size_t>(to)]->known : block->known, 0);
 #endif
   from.leave_for(next);
 }
@@ -92,15 +92,9 @@ void release(Meeting& meeting) {
 
 void meet(Meeting& meeting) {
   const int self = block->current;
-#if defined(__SANITIZE_THREAD__)
-  __tsan_release(&meeting);
-#endif
   meeting.waiting.push_back(self);
   if (++meeting.arrived == meeting.live) release(meeting);
   leave(block->fibers[static_cast<std::size_t>(self)]->at);
-#if defined(__SANITIZE_THREAD__)
-  __tsan_acquire(&meeting);
-#endif
 }
 
 void end_one(Meeting& meeting) {

@@ -1,6 +1,6 @@
 // A block of threads as fibers of one CPU thread: what a GPU's members do side by side, in an order that is random
-// between barriers. A body that reads what another member has not yet written gives other bytes with another seed, and
-// ThreadSanitizer, which is told of fibers and barriers, names the line.
+// between barriers. A body that reads what another member has not yet written gives other bytes with another seed. Which
+// access it was, the checked programs of the stand-in for CUDA say (tests/cuda_stand_in).
 #pragma once
 
 #include <cstring>

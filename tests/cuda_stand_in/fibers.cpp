@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -276,6 +277,16 @@ void* stand_in_shared_memory() {
 int stand_in_atomic_add(int* p, int value) {
   if (check_atomic != nullptr) check_atomic(p, sizeof *p, __builtin_return_address(0));
   return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+}
+
+unsigned long long stand_in_atomic_add_wide(unsigned long long* p, unsigned long long value) {
+  if (check_atomic != nullptr) check_atomic(p, sizeof *p, __builtin_return_address(0));
+  return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+}
+
+// Nanoseconds stand for cycles.
+long long stand_in_clock() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
 }  // extern "C"

@@ -88,6 +88,8 @@ void stand_in_block_barrier();
 void stand_in_warp_barrier(unsigned mask);
 void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source);
 int stand_in_atomic_add(int* p, int value);
+unsigned long long stand_in_atomic_add_wide(unsigned long long* p, unsigned long long value);
+long long stand_in_clock();
 void* stand_in_shared_memory();
 // For tests: from now on remember what launches of kernels move whose names hold `part`; null: no longer. Then how many
 // blocks the n-th of them had and how many bytes these read and wrote, in sectors of 32 bytes and each once per block;
@@ -208,4 +210,10 @@ inline int __ffs(int bits) {
 }
 inline int atomicAdd(int* p, int value) {
   return stand_in_atomic_add(p, value);
+}
+inline unsigned long long atomicAdd(unsigned long long* p, unsigned long long value) {
+  return stand_in_atomic_add_wide(p, value);
+}
+inline long long clock64() {
+  return stand_in_clock();
 }

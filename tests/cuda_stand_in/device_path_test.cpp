@@ -14,7 +14,7 @@
 extern "C" {
 void stand_in_watch(const char* part);
 bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
-double stand_in_wavefronts(double least);
+double stand_in_wavefronts(double least, double* worst);
 }
 
 namespace pandora {
@@ -66,7 +66,10 @@ TEST(StandInDevice, CohortsHaveFewConflictsInSharedMemory) {
   stand_in_watch("RunCohort");
   run_on_device(0, std::span(&unit, 1), {{parse_refit("geometric:1.5"), 1.0, 1.0}, 32});
   stand_in_watch(nullptr);
-  EXPECT_LE(stand_in_wavefronts(0.01), 1.5);
+  double worst = 0.0;
+  EXPECT_LE(stand_in_wavefronts(0.01, &worst), 1.5);
+  // The factor's: the tiles that eight threads update lie one after the other but at the end of a row of tiles.
+  EXPECT_LE(worst, 2.2);
 }
 
 }  // namespace

@@ -249,7 +249,7 @@ bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* w
   return true;
 }
 
-double stand_in_wavefronts(double least) {
+double stand_in_wavefronts(double least, double* worst) {
   const std::lock_guard guard(watch.mutex);
   std::map<const void*, BankTraffic::Sum> all;
   BankTraffic::Sum total;
@@ -259,15 +259,15 @@ double stand_in_wavefronts(double least) {
         to->wavefronts += sum.wavefronts;
         to->ideal += sum.ideal;
       }
-  double worst = total.ideal > 0.0 ? total.wavefronts / total.ideal : 0.0;
+  *worst = 0.0;
   for (const auto& [pc, sum] : all) {
     if (sum.wavefronts < least * total.wavefronts) continue;
-    worst = std::max(worst, sum.wavefronts / sum.ideal);
+    *worst = std::max(*worst, sum.wavefronts / sum.ideal);
     if (sum.wavefronts > 1.5 * sum.ideal)
       std::fprintf(stderr, "stand-in: %.0f wavefronts of shared memory where %.0f would do, %.1f%% of all\n%s",
                    sum.wavefronts, sum.ideal, 100.0 * sum.wavefronts / total.wavefronts, source_of(pc).c_str());
   }
-  return worst;
+  return total.ideal > 0.0 ? total.wavefronts / total.ideal : 0.0;
 }
 
 void* stand_in_shared_memory() {

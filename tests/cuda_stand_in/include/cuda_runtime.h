@@ -96,10 +96,10 @@ void* stand_in_shared_memory();
 // false where there was none or accesses are not looked at (fibers.cpp).
 void stand_in_watch(const char* part);
 bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
-// Of all launches that were watched: the worst ratio of wavefronts of shared memory to what they would be without
-// conflicts, over places of the code that take at least `least` of all, and over all of them; 0 where nothing was seen.
-// Places above 1.5 are printed.
-double stand_in_wavefronts(double least);
+// Of all launches that were watched: the ratio of wavefronts of shared memory to what they would be without conflicts,
+// and the worst of the places of the code that take at least `least` of all; 0 where nothing was seen. Places above 1.5
+// are printed.
+double stand_in_wavefronts(double least, double* worst);
 // What production code says of its memory (devices.cpp).
 void stand_in_array(void* p, std::size_t bytes, std::size_t gap);  // an array with `gap` bytes of nobody's behind it
 void stand_in_forget(void* p, std::size_t bytes, cudaStream_t stream);  // what lies there is of no use any more

@@ -219,11 +219,10 @@ class WarpWalk {
     unsigned open_in[kN];                                    // the periods of the block in which a box was opened
     int left[kN], reward_left;                               // samples until a solve is due
     Mine<double> M[kFeatures];
-    Mine<double> y[kN], linear, square;  // of the period; of a box: theta' phi and phi' y
-    // Under `tracking`: the periods of the block in which the curvature gained a column, its entries and the steps before
-    // this walk; of kSlope's boxes m(z), h and G'; and member k's part of how far theta_hat moved since the last flush.
+    Mine<double> linear, square;  // of the period and a box: theta' phi and phi' y
+    // Under `tracking`: the periods of the block in which the curvature gained a column; of kSlope's boxes m(z), h and
+    // G'; and member k's part of how far theta_hat moved since the last flush.
     unsigned curved_in[kN];
-    int logged[kN], pending[kN];
     Mine<Real> moment, weight, slope, moved[kN];
   };
 
@@ -384,8 +383,6 @@ class WarpWalk {
       });
       if constexpr (!kTracks) continue;
       held.curved_in[a] = columns_of<true>(box.curvature);
-      held.logged[a] = box.curvature.count->updates;
-      held.pending[a] = done.pending;
       if constexpr (!kLearned) continue;
       if (a >= tape_.A) continue;
       all_.each([&](int i) {
@@ -428,7 +425,6 @@ class WarpWalk {
         double sum = 0.0;
         PANDORA_UNROLL
         for (int k = 0; k < kFeatures; ++k) sum = fused(x[k], held.M[k][i], sum);
-        held.y[a][i] = sum;
         if (i % 16 < kFeatures) y(i >= 16, a)[i % 16] = sum;
       });
     }
@@ -553,8 +549,8 @@ class WarpWalk {
   template <bool kLearned>
   PANDORA_HD PANDORA_INLINE void track(Held& held, int a, int j, int first, bool exact_follows) const {
     const BoxView<Real>& box = lane_.box[a];
-    const int of_a = kSlope * kMost + a, since = samples_since(held, a, first, j), pending = held.pending[a] + since,
-              d = tape_.d;
+    const int of_a = kSlope * kMost + a, since = samples_since(held, a, first, j), d = tape_.d,
+              pending = box.progress->pending + since, update = box.curvature.count->updates + since;
     Mine<Real> row[2], quotient, root;
     rows_of(a, j, row);
     const Real h = all_.of(held.weight, of_a), moment = all_.of(held.moment, of_a),
@@ -571,7 +567,7 @@ class WarpWalk {
                scale = exact_follows ? Real(0) : all_.of(quotient, kOfStep);
     const int columns = count_bits(held.curved_in[a] & below(j));
     held.curved_in[a] |= (active ? 1u : 0u) << j;
-    PANDORA_ASSERT(pending < range_.B && held.logged[a] + since < range_.B);
+    PANDORA_ASSERT(pending < range_.B && update < range_.B);
     all_.each([&](int i) {
       if (kLearned && i < kFeatures) {
         ranks(a)[i] = quotient[i];
@@ -582,7 +578,7 @@ class WarpWalk {
       }
       if (i != kWarp - 1) return;
       box.pending_scale[pending] = scale;
-      box.curvature.log[held.logged[a] + since] = {j, f, columns};
+      box.curvature.log[update] = {j, f, columns};
     });
     team().sync();  // all have read columns j
     all_.each([&](int i) {
@@ -636,10 +632,9 @@ class WarpWalk {
                  error = G - static_cast<double>(tape_.told()[j * tape_.A + deployed]);
     all_.each([&](int i) {
       const bool is_C = i >= 16;
-      double image[kFeatures], own = held.y[0][i];
+      double image[kFeatures];
       load(y(is_C, deployed), image);
-      PANDORA_UNROLL
-      for (int a = 1; a < kN; ++a) own = deployed == a ? held.y[a][i] : own;
+      const double own = i % 16 < kFeatures ? y(is_C, deployed)[i % 16] : 0.0;
       const double h = is_C ? G * (1.0 - G) : 1.0, s = 1.0 + h * (is_C ? of_C : of_phi), f = ::sqrt(h / s),
                    scaled = -(f * own), step = error / s;
       // What the boxes follow once theta_hat is solved.
@@ -812,7 +807,7 @@ class WarpWalk {
       if (payoff || kTracks) box.progress->pending = pending + count_bits(fresh);
       if (design) g.count->updates = g.count->columns = count_bits(open);
       if constexpr (kTracks) {
-        box.curvature.count->updates = held.logged[a] + count_bits(fresh);
+        box.curvature.count->updates += count_bits(fresh);
         box.curvature.count->columns = count_bits(curved);
       }
     }

@@ -242,6 +242,7 @@ class WarpWalk {
   static PANDORA_HD bool opens_in(int outcome, int a) { return (outcome >> (16 + a) & 1) != 0; }
   static PANDORA_HD Stop stop_in(int outcome) { return static_cast<Stop>(outcome >> 20); }
   static PANDORA_HD unsigned below(int i) { return (1u << i) - 1u; }
+  static PANDORA_HD unsigned upto(int n) { return n < kWarp ? below(n) : ~0u; }
 
   // x[a] of an array in registers, numbers from memory to registers, and two that change places, without a branch.
   template <class T>
@@ -329,27 +330,35 @@ class WarpWalk {
   template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void take_grams(const Held& held, int first, int last) const {
     constexpr int kAtOnce = 16;  // rows on their way from global memory
+    const int width = problem_.shape.width;
     PANDORA_ROLLED
     for (int n = lane_.needs.design ? 0 : tape_.A; n < (kTracks ? 2 : 1) * tape_.A; ++n) {
       const int a = n < tape_.A ? n : n - tape_.A;
       const GramView<Real>& g = n < tape_.A ? lane_.box[a].design : lane_.box[a].curvature;
       unsigned updated = pick(held.open_in, a);
       if constexpr (kTracks) updated = n < tape_.A ? updated : pick(held.curved_in, a);
+      Real* const own = gram(n);
+      const Real *C = g.column, *const rows = g.gram;
+      all_.each([&](int i) {
+        for (int r = 0; r < first && r <= i && i < range_.B; r += 4)
+          *reinterpret_cast<Four*>(own + WalkMemory::column_at(i) + r) = Four{};
+      });
       PANDORA_ROLLED
-      for (int start = 0; start < last; start += kAtOnce) {
+      for (unsigned left = (updated & below(first)) | (upto(last) & ~below(first)); left != 0;) {
         Mine<Real> row[kAtOnce];
+        int at[kAtOnce];
         PANDORA_UNROLL
         for (int u = 0; u < kAtOnce; ++u) {
-          const int r = start + u;
-          const bool is_C = r < first, there = is_C ? (updated >> r & 1) != 0 : r < last;
-          const Real* const from = is_C ? g.column + count_bits(updated & below(r)) * problem_.shape.width
-                                        : g.gram + r * problem_.shape.width;
-          all_.each([&](int i) { row[u][i] = there && i >= r && i < range_.B ? from[i] : Real(0); });
+          const int r = at[u] = left != 0 ? lowest_bit(left) : kWarp;
+          const Real* const from = r < first ? C : rows + r * width;
+          all_.each([&](int i) { row[u][i] = (i < range_.B ? i : -1) >= r ? from[i] : Real(0); });
+          C += r < first ? width : 0;
+          left &= left - 1;
         }
         PANDORA_UNROLL
         for (int u = 0; u < kAtOnce; ++u)
           all_.each([&](int i) {
-            if (i >= start + u && i < range_.B) gram(n)[WalkMemory::column_at(i) + start + u] = row[u][i];
+            if ((i < range_.B ? i : -1) >= at[u]) own[WalkMemory::column_at(i) + at[u]] = row[u][i];
           });
       }
     }

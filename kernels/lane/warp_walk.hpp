@@ -12,13 +12,13 @@
 //   M -= (f y)(f y)' for M = Phi^-1 and M = C                  f = (h / s)^(1/2),  s = 1 + h phi' y,  h = 1 and G'
 //   theta -= y (G - r) / s, y and s of C
 //
-// where C_q is 0 if box a was not opened in period q. Under `tracking` every box that is opened in period j has a second
-// Gram matrix, of the curvature's inverse, whose rows and C go by the same recursion but with h = Lambda'(z) 1{mu >
-// Lambda(z)} for 1: s = 1 + h row[j], f = (h / s)^(1/2). With its rows, for i > j and the reward's features k,
+// where C_q is 0 if box a was not opened in period q. Under `tracking` an opened box has a second Gram matrix, that of
+// the curvature's inverse. Its rows and C go by the same recursion with h = Lambda'(z) 1{mu > Lambda(z)} in place of 1,
+// s = 1 + h row[j] and f = (h / s)^(1/2), and with its rows, for i > j and the reward's features k,
 //
-//   p_a[i] -= row[i] m(z) / s                          0 for m(z) / s where a solve follows
-//   N_a[i][k] += row[i] r_k                            r_k = (G' phi_k - h N_a[j][k]) / s, where h > 0
-//   p_a[i] += sum_k N_a[i][k] (theta now - before)_k   of every box and i, when theta has moved
+//   p_a[i] -= row[i] m(z) / s                         0 for m(z) / s where a solve follows
+//   N_a[i][k] += row[i] r_k                           r_k = (G' phi_k - h N_a[j][k]) / s, where h > 0
+//   p_a[i] += sum_k N_a[i][k] (theta now - before)_k  of every box and i, when theta has moved
 //
 // - Member i has p_a[i], w_a[i] and f of period i.
 // - The Gram matrices lie in shared memory by columns, which end at the diagonal: C_j[i] takes the place of gram_j[i],
@@ -27,10 +27,9 @@
 //   it is known which are opened, and serves the update of M too.
 // - Lambda and G are quotients over 1 + e^x: members 0 to 3 make a score each, 4 to 7 a worth, 8 to 11 the G of the step
 //   of theta, by the same instructions.
-// - Under `tracking` both Gram matrices of a box pass in one loop, whose two sums overlap. All of a step's quotients,
-//   r_0, r_1, ..., m(z) / s, h / s and the design's 1 / s, are one division, a member each. N_a[i] are neighbours in
-//   shared memory, read four at a time by member i.
-// - A walk that must end early because a solve is certain to be due takes no more rows than it passes.
+// - Under `tracking` both Gram matrices of a box pass in one loop, whose sums overlap. All quotients of its step, r_k,
+//   m(z) / s, h / s and the design's 1 / s, are one division, a member each. Member i has its N_a[i] in shared memory.
+// - A walk that cannot come farther than some period, because a solve is due there, takes no rows beyond it.
 // - Regret and tally wait for the walk's end: then every member splits a period of its own, and member k adds the k-th
 //   sum in the order of the periods.
 //
@@ -177,9 +176,7 @@ class WarpWalk {
     Mine<int> outcome;
     all_.each([&](int i) { outcome[i] = 0; });
     Passed passed;
-    bool is_alone = false;
-    if constexpr (!kTracks) is_alone = is_separate(lane_.spec);
-    if (is_alone) {
+    if (!kTracks && is_separate(lane_.spec)) {
       passed = separate(first, outcome);
     } else if (tape_.A == WalkMemory::kBoxes && tape_.d == WalkMemory::kFeatures) {
       const OfPaper here(team(), problem_, lane_, range_, tape_, reinterpret_cast<double*>(gram_));
@@ -310,14 +307,12 @@ class WarpWalk {
   }
 
   // The periods of the block in which a box's Gram matrix has gained a column.
-  template <bool kCurvature>
   PANDORA_HD PANDORA_INLINE unsigned columns_of(const GramView<Real>& g) const {
     const int updates = g.count->updates, columns = g.count->columns;
     Mine<unsigned> periods;
     all_.each([&](int i) {
-      periods[i] = i < updates ? 1u << g.log[i].period : 0u;
-      if (!kCurvature || i >= updates) return;  // the design's weights are never 0
-      if ((i + 1 < updates ? g.log[i + 1].columns_before : columns) == g.log[i].columns_before) periods[i] = 0u;
+      const int after = i + 1 < updates ? g.log[i + 1].columns_before : columns;
+      periods[i] = i < updates && after > g.log[i].columns_before ? 1u << g.log[i].period : 0u;
     });
     for (int mask = 1; mask < kWarp; mask *= 2) {
       const Mine<unsigned> other = all_.exchanged(periods, mask);
@@ -382,7 +377,7 @@ class WarpWalk {
     for (int a = 0; a < kN; ++a) {
       const BoxView<Real>& box = lane_.box[a < tape_.A ? a : 0];
       const BoxProgress& done = *box.progress;
-      held.open_in[a] = learns ? columns_of<false>(box.design) : 0;
+      held.open_in[a] = learns ? columns_of(box.design) : 0;
       held.left[a] = solves ? samples_left(done) : INT_MAX;
       if (a < tape_.A) last += held.left[a] < 1 ? 0 : held.left[a] < kWarp ? held.left[a] - 1 : kWarp;
       all_.each([&](int i) {
@@ -391,7 +386,7 @@ class WarpWalk {
         held.scale[a][i] = Real(0);
       });
       if constexpr (!kTracks) continue;
-      held.curved_in[a] = columns_of<true>(box.curvature);
+      held.curved_in[a] = columns_of(box.curvature);
       if constexpr (!kLearned) continue;
       if (a >= tape_.A) continue;
       all_.each([&](int i) {
@@ -598,9 +593,9 @@ class WarpWalk {
       if (i < j || i >= range_.B) return;
       gram(a)[WalkMemory::column_at(i) + j] = width;
       gram(tape_.A + a)[WalkMemory::column_at(i) + j] = active ? c : Real(0);
-      if (!kLearned || !active || i == j) return;
+      const bool couples = kLearned && active && i > j;
       PANDORA_UNROLL
-      for (int k = 0; k < kFeatures; k += 4) {
+      for (int k = 0; k < kFeatures && couples; k += 4) {
         Four N = four(coupling(a, i) + k);
         const Four rank = four(ranks(a) + k);
         PANDORA_UNROLL
@@ -801,13 +796,12 @@ class WarpWalk {
       if constexpr (kTracks) {
         curved = held.curved_in[a];
         leave_columns(box.curvature, gram(tape_.A + a), curved, curved & ~below(first));
+        const bool couples = kLearned && (curved & ~below(first)) != 0;
         all_.each([&](int i) {
-          if (!kLearned) return;
-          if (i < d) box.theta_moved[i] = held.moved[a][i];
-          if (i >= range_.B || (curved & ~below(first)) == 0) return;
+          if (kLearned && i < d) box.theta_moved[i] = held.moved[a][i];
           PANDORA_UNROLL
           for (int k = 0; k < kFeatures; ++k)
-            if (k < d) box.coupling[k * problem_.shape.width + i] = coupling(a, i)[k];
+            if (couples && k < d && i < range_.B) box.coupling[k * problem_.shape.width + i] = coupling(a, i)[k];
         });
       }
       team().sync();  // all have read what member 0 changes

@@ -40,16 +40,16 @@ struct RunCohort {
   unsigned long long* cycles;  ///< kCountOfPhases sums, where they are counted
 
   /// Of what the lanes of a cohort walk in; 0 where WarpWalk has no room for the shape.
-  static PANDORA_HD std::size_t walk_bytes(const Shape& shape) {
-    return WarpWalk<Real, SerialTeam>::fits(shape) ? WalkMemory::bytes(shape.A, shape.d, shape.B, kCohortLanes) : 0;
+  static PANDORA_HD std::size_t walk_bytes(const Shape& shape, const RefitSchedule& refit) {
+    return WarpWalk<Real, SerialTeam>::fits(shape) ? WalkMemory::cohort_bytes(shape, refit) : 0;
   }
   /// 0 where every device lacks room; then lanes go from stage to stage.
-  static PANDORA_HD std::size_t shared_bytes(const Shape& shape) {
+  static PANDORA_HD std::size_t shared_bytes(const Shape& shape, const RefitSchedule& refit) {
     const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m)),
-                      walks = walk_bytes(shape);
+                      walks = walk_bytes(shape, refit);
     return others == 0 || walks > kMostShared ? 0 : others > walks ? others : walks;
   }
-  PANDORA_HD std::size_t shared_bytes() const { return shared_bytes(problem.shape); }
+  PANDORA_HD std::size_t shared_bytes() const { return shared_bytes(problem.shape, problem.refit); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
@@ -89,15 +89,17 @@ struct RunCohort {
     using Part = std::remove_cvref_t<decltype(part.team)>;
     using InMemory = WarpWalk<Real, Part>;
     const Shape& shape = problem.shape;
-    const WalkMemory memory{shape.A, shape.d, shape.B, static_cast<double*>(memory_of(team, slot))};
+    const WalkMemory memory = WalkMemory::of_cohort(shape, problem.refit, memory_of(team, slot));
     const bool has_room = InMemory::fits(shape);
     if (has_room) InMemory::stage(team, problem, problem.lanes[lanes[0]].tape, block, memory);
     for (int k = part.index; k < kCohortLanes; k += part.count) {
       if (lanes[k] < 0) continue;
       const LaneView<Real>& lane = problem.lanes[lanes[k]];
       if (lane.tally->failure != Failure::none || !stands(part.team, lane, block)) continue;
-      if (has_room && InMemory::fits(problem, lane))
-        walk_in_memory(part.team, lane, block, memory, k);
+      if (has_room && InMemory::fits(problem, lane) && lane.needs.steps)
+        walk_in_memory<true>(team, part.team, slot, lane, block, k);
+      else if (has_room && InMemory::fits(problem, lane))
+        walk_in_memory<false>(team, part.team, slot, lane, block, k);
       else
         walk_apart(part.team, lane, block);
     }
@@ -112,10 +114,11 @@ struct RunCohort {
   PANDORA_APART PANDORA_HD bool stands(const Part& part, const LaneView<Real>& lane, BlockRange block) const {
     return Walk<Real, Part, kMost>(part, problem, lane, block).boxes_stand();
   }
-  template <class Part>
-  PANDORA_APART PANDORA_HD void walk_in_memory(const Part& part, const LaneView<Real>& lane, BlockRange block,
-                                               const WalkMemory& memory, int k) const {
-    WarpWalk<Real, Part>(part, problem, lane, block, memory, memory.lane(k)).run();
+  template <bool kTracks, class Team, class Part>
+  PANDORA_APART PANDORA_HD void walk_in_memory(const Team& team, const Part& part, int slot, const LaneView<Real>& lane,
+                                               BlockRange block, int k) const {
+    const WalkMemory memory = WalkMemory::of_cohort(problem.shape, problem.refit, memory_of(team, slot));
+    WarpWalk<Real, Part>(part, problem, lane, block, memory, memory.lane(k)).template run<kTracks>();
   }
   template <class Part>
   PANDORA_APART PANDORA_HD void walk_apart(const Part& part, const LaneView<Real>& lane, BlockRange block) const {
@@ -161,10 +164,10 @@ struct RunCohort {
   }
 };
 
-/// Whether lanes of this shape go in cohorts, on a device.
+/// Whether lanes of this shape go in cohorts, on a device, whatever the schedule of their solves.
 template <class Real>
 PANDORA_HD bool go_in_cohorts(const Shape& shape) {
-  return shape.A <= kFewBoxes && RunCohort<Real, kFewBoxes>::shared_bytes(shape) > 0;
+  return shape.A <= kFewBoxes && RunCohort<Real, kFewBoxes>::shared_bytes(shape, RefitSchedule{}) > 0;
 }
 
 }  // namespace pandora::engine

@@ -12,7 +12,13 @@
 //   M -= (f y)(f y)' for M = Phi^-1 and M = C                  f = (h / s)^(1/2),  s = 1 + h phi' y,  h = 1 and G'
 //   theta -= y (G - r) / s, y and s of C
 //
-// where C_q is 0 if box a was not opened in period q.
+// where C_q is 0 if box a was not opened in period q. Under `tracking` an opened box has a second Gram matrix, that of
+// the curvature's inverse. Its rows and C go by the same recursion with h = Lambda'(z) 1{mu > Lambda(z)} in place of 1,
+// s = 1 + h row[j] and f = (h / s)^(1/2), and with its rows, for i > j and the reward's features k,
+//
+//   p_a[i] -= row[i] m(z) / s                         0 for m(z) / s where a solve follows
+//   N_a[i][k] += row[i] r_k                           r_k = (G' phi_k - h N_a[j][k]) / s, where h > 0
+//   p_a[i] += sum_k N_a[i][k] (theta now - before)_k  of every box and i, when theta has moved
 //
 // - Member i has p_a[i], w_a[i] and f of period i.
 // - The Gram matrices lie in shared memory by columns, which end at the diagonal: C_j[i] takes the place of gram_j[i],
@@ -21,6 +27,9 @@
 //   it is known which are opened, and serves the update of M too.
 // - Lambda and G are quotients over 1 + e^x: members 0 to 3 make a score each, 4 to 7 a worth, 8 to 11 the G of the step
 //   of theta, by the same instructions.
+// - Under `tracking` both Gram matrices of a box pass in one loop, whose sums overlap. All quotients of its step, r_k,
+//   m(z) / s, h / s and the design's 1 / s, are one division, a member each. Member i has its N_a[i] in shared memory.
+// - A walk that cannot come farther than some period, because a solve is due there, takes no rows beyond it.
 // - Regret and tally wait for the walk's end: then every member splits a period of its own, and member k adds the k-th
 //   sum in the order of the periods.
 //
@@ -33,13 +42,15 @@
 
 #include "kernels/base/members.hpp"
 #include "kernels/lane/walk.hpp"
+#include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
 
-/// Where the lanes of a replication walk: a block of its tape, and a place of its own for each of them. Everything has
-/// room for 32 periods, so that all of it lies at fixed distances, of multiples of 16 bytes.
+/// Where the lanes of a replication walk: a block of its tape, and a place of its own for each of them. All begin at
+/// multiples of 16 bytes, so that numbers are read two and four at a time.
 struct WalkMemory {
   int A, d, B;  ///< of the shape
+  bool tracks;  ///< whether there is room for what lanes need under `tracking`
   double* start;
 
   static constexpr int kSums = 12, kRow = kWarp + 1;  ///< of a tally; their terms, in different banks
@@ -49,28 +60,49 @@ struct WalkMemory {
   static PANDORA_HD constexpr int features(int A, int d) {
     return A == kBoxes && d == kFeatures ? kFeatures : kMostFeatures;
   }
+  static PANDORA_HD constexpr int even(int n) { return (n + 1) / 2 * 2; }
   /// Where column i of a Gram matrix begins: of whole fours.
   static PANDORA_HD constexpr int column_at(int i) { return (i / 4 + 1) * (i / 4 * 8 + i % 4 * 4); }
-  static PANDORA_HD constexpr int gram_doubles(int A) {  // the terms take the same place
-    return A * column_at(kWarp) / 2 > kSums * kRow ? A * column_at(kWarp) / 2 : kSums * kRow;
+  static PANDORA_HD constexpr int gram_doubles(int A, int B, bool tracks) {  // the terms take the same place
+    const int grams = (tracks ? 2 : 1) * A * column_at(B) / 2;
+    return grams > even(kSums * kRow) ? grams : even(kSums * kRow);
   }
-  static PANDORA_HD constexpr int tape_doubles(int A, int d) { return kWarp * A * (features(A, d) + 4); }
-  static PANDORA_HD constexpr int lane_doubles(int A, int d) {
-    return gram_doubles(A) + (2 * A + 1) * features(A, d) + 2 * kWarp * A + kWarp * A / 2;
+  /// Reals of N_a[i]: eight members that read four each meet different banks.
+  static PANDORA_HD constexpr int coupling_row(int A, int d) { return features(A, d) / 8 * 8 + 4; }
+  static PANDORA_HD constexpr int tracking_doubles(int A, int d) {
+    return (A * kWarp + A + 1) * coupling_row(A, d) / 2;
   }
-  static PANDORA_HD constexpr std::size_t bytes(int A, int d, int, int lanes) {
-    return sizeof(double) * static_cast<std::size_t>(tape_doubles(A, d) + lanes * lane_doubles(A, d));
+  static PANDORA_HD constexpr int tape_doubles(int A, int d, int B) {
+    return B * A * features(A, d) + 3 * even(B * A) + 2 * even((B * A + 1) / 2);
+  }
+  static PANDORA_HD constexpr int lane_doubles(int A, int d, int B, bool tracks) {
+    return gram_doubles(A, B, tracks) + (2 * A + 1) * features(A, d) + 2 * even(B * A) +
+           (tracks ? tracking_doubles(A, d) : 0);
+  }
+  static PANDORA_HD constexpr std::size_t bytes(int A, int d, int B, int lanes, bool tracks) {
+    return sizeof(double) * static_cast<std::size_t>(tape_doubles(A, d, B) + lanes * lane_doubles(A, d, B, tracks));
+  }
+  /// Of a cohort; lanes under `tracking` have a place where there is room for it.
+  static PANDORA_HD constexpr bool tracks_in(const Shape& s, const RefitSchedule& refit) {
+    return refit.kind == RefitSchedule::Kind::tracking && bytes(s.A, s.d, s.B, kCohortLanes, true) <= kMostShared;
+  }
+  static PANDORA_HD constexpr std::size_t cohort_bytes(const Shape& s, const RefitSchedule& refit) {
+    return bytes(s.A, s.d, s.B, kCohortLanes, tracks_in(s, refit));
+  }
+  static PANDORA_HD WalkMemory of_cohort(const Shape& s, const RefitSchedule& refit, void* start) {
+    return {s.A, s.d, s.B, tracks_in(s, refit), static_cast<double*>(start)};
   }
 
   PANDORA_HD double* phi(int j, int a) const { return start + (j * A + a) * features(A, d); }
-  PANDORA_HD double* mu() const { return phi(kWarp, 0); }
-  PANDORA_HD double* cost() const { return mu() + kWarp * A; }
-  PANDORA_HD double* sigma() const { return cost() + kWarp * A; }
-  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(sigma() + kWarp * A); }
-  PANDORA_HD float* told() const { return reward() + kWarp * A; }
-  PANDORA_HD double* lane(int l) const { return start + tape_doubles(A, d) + l * lane_doubles(A, d); }
+  PANDORA_HD double* mu() const { return phi(B, 0); }
+  PANDORA_HD double* cost() const { return mu() + even(B * A); }
+  PANDORA_HD double* sigma() const { return cost() + even(B * A); }
+  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(sigma() + even(B * A)); }
+  PANDORA_HD float* told() const { return reward() + 2 * even((B * A + 1) / 2); }
+  PANDORA_HD double* lane(int l) const { return start + tape_doubles(A, d, B) + l * lane_doubles(A, d, B, tracks); }
 };
-static_assert(WalkMemory::bytes(3, 10, 32, 4) <= std::size_t{48} << 10);
+static_assert(WalkMemory::bytes(3, 10, 32, 4, false) <= std::size_t{48} << 10);
+static_assert(WalkMemory::bytes(3, 10, 32, 4, true) <= std::size_t{96} << 10);
 
 /// How far a walk came, what waits for a solve, and whether the period that follows fails.
 struct Passed {
@@ -86,19 +118,19 @@ class WarpWalk {
   static PANDORA_HD bool fits(const Shape& shape) {
     return shape.A <= 4 && shape.d <= WalkMemory::kMostFeatures && shape.B <= kWarp;
   }
-  /// Lanes of such shapes: those that learn nothing online, LinUCB, and those with learned indices, constant bonuses and
-  /// Weitzman's rule, solved for as a box's samples grow, where every reward is told at once. Not recorded ones.
+  /// Whether it takes a lane: of such a shape, not recorded, and one that learns nothing, or indices under DOW's rules
+  /// with a bonus that stays, each period's reward told at its end, or LinUCB.
   static PANDORA_HD bool fits(const Problem<Real>& problem, const LaneView<Real>& lane) {
     const LaneSpec& spec = lane.spec;
     if (!fits(problem.shape) || lane.decisions != nullptr || lane.outcomes != nullptr) return false;
     if (is_separate(spec)) return true;
     const bool by_index = spec.learns_index() && spec.stop == Stop::best_reaches_scores_left &&
-                          spec.loss == Loss::reservation && !spec.fits_jointly() && !lane.needs.steps;
+                          spec.loss == Loss::reservation && !spec.fits_jointly() &&
+                          (!lane.needs.steps || WalkMemory::tracks_in(problem.shape, problem.refit));
     const bool by_payoff = spec.learns_payoff() && spec.stop == Stop::after_first && !spec.learns_reward();
     return (by_index || by_payoff) && spec.order == Order::by_score && !(spec.epsilon > 0.0) && !spec.thompson &&
-           spec.bonus.kind == Bonus::constant && problem.refit.kind != RefitSchedule::Kind::every &&
-           lane.tape.there == nullptr && lane.chosen == nullptr && lane.box[0].weight == nullptr &&
-           lane.box[0].learned == nullptr;
+           spec.bonus.kind == Bonus::constant && lane.tape.there == nullptr && lane.chosen == nullptr &&
+           lane.box[0].weight == nullptr && lane.box[0].learned == nullptr;
   }
 
   /// A block's tape, by the whole team.
@@ -126,29 +158,32 @@ class WarpWalk {
         problem_(problem),
         lane_(lane),
         range_(range),
-        tape_{kBoxes > 0 ? kBoxes : tape.A, kBoxes > 0 ? kFeatures : tape.d, tape.B, tape.start},
+        tape_{kBoxes > 0 ? kBoxes : tape.A, kBoxes > 0 ? kFeatures : tape.d, tape.B, tape.tracks, tape.start},
         gram_(reinterpret_cast<Real*>(own)),
-        y_(own + WalkMemory::gram_doubles(tape_.A)),
+        y_(own + WalkMemory::gram_doubles(tape_.A, tape_.B, tape_.tracks)),
         score_(y_ + (2 * tape_.A + 1) * WalkMemory::features(tape_.A, tape_.d)) {}
 
-  /// Goes on from where the lane stands until the block ends or something waits for a solve (progress->due).
+  /// Goes on from where the lane stands until the block ends or something waits for a solve (progress->due). kTracks:
+  /// whether every sample is a step of rho_hat (LaneNeeds::steps).
+  template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void run() const {
     static_assert(kBoxes == 0);
     PANDORA_ASSERT(fits(problem_, lane_) && range_.B <= tape_.B && tape_.B == problem_.shape.B);
+    PANDORA_ASSERT(kTracks == lane_.needs.steps);
     using OfPaper = WarpWalk<Real, Team, WalkMemory::kBoxes, WalkMemory::kFeatures>;
     const int first = lane_.progress->next;
     if (first >= range_.B) return;
     Mine<int> outcome;
     all_.each([&](int i) { outcome[i] = 0; });
     Passed passed;
-    if (is_separate(lane_.spec)) {
+    if (!kTracks && is_separate(lane_.spec)) {
       passed = separate(first, outcome);
     } else if (tape_.A == WalkMemory::kBoxes && tape_.d == WalkMemory::kFeatures) {
       const OfPaper here(team(), problem_, lane_, range_, tape_, reinterpret_cast<double*>(gram_));
-      passed = lane_.spec.learns_reward() ? here.template walk<true>(first, outcome)
-                                          : here.template walk<false>(first, outcome);
+      passed = lane_.spec.learns_reward() ? here.template walk<true, kTracks>(first, outcome)
+                                          : here.template walk<false, kTracks>(first, outcome);
     } else {
-      passed = lane_.spec.learns_reward() ? walk<true>(first, outcome) : walk<false>(first, outcome);
+      passed = lane_.spec.learns_reward() ? walk<true, kTracks>(first, outcome) : walk<false, kTracks>(first, outcome);
     }
     if (passed.end > first) count(outcome, first, passed.end);
     if (team().rank() == 0) {
@@ -165,20 +200,27 @@ class WarpWalk {
   static constexpr int kMost = 4, kN = kBoxes > 0 ? kBoxes : kMost;
   // Of members 0 to 11, four by four; the others repeat what these do.
   enum Role { kScore, kWorth, kSlope };
+  enum { kOfStep = 16, kOfWeight, kOfDesign };  // members that divide m(z), h and the design's 1
   template <class T>
   using Mine = Own<Team, T>;
-  template <class T, int n>
-  struct alignas(16) Some {
-    T of[n];
+  struct alignas(16) Two {
+    double of[2];
+  };
+  struct alignas(16) Four {
+    Real of[4];
   };
   // What a walk keeps in registers.
   struct Held {
-    Mine<Real> prediction[kN], square_width[kN];  // p_a[i], w_a[i]
-    Mine<Real> step;                              // LinUCB's: by how much eta_hat moved
-    unsigned open_in[kN];                         // the periods of the block in which a box was opened
-    int left[kN], reward_left;                    // samples until a solve is due
+    Mine<Real> prediction[kN], square_width[kN], scale[kN];  // p_a[i], w_a[i], f
+    Mine<Real> step;                                         // LinUCB's: by how much eta_hat moved
+    unsigned open_in[kN];                                    // the periods of the block in which a box was opened
+    int left[kN], reward_left;                               // samples until a solve is due
     Mine<double> M[kFeatures];
-    Mine<double> y[kN], linear, square;  // of the period; of a box: theta' phi and phi' y
+    Mine<double> linear, square;  // of the period and a box: theta' phi and phi' y
+    // Under `tracking`: the periods of the block in which the curvature gained a column; of kSlope's boxes m(z), h and
+    // G'; and member k's part of how far theta_hat moved since the last flush.
+    unsigned curved_in[kN];
+    Mine<Real> moment, weight, slope, moved[kN];
   };
 
   static PANDORA_HD bool is_separate(const LaneSpec& spec) { return !spec.online() && !spec.paces(); }
@@ -197,6 +239,7 @@ class WarpWalk {
   static PANDORA_HD bool opens_in(int outcome, int a) { return (outcome >> (16 + a) & 1) != 0; }
   static PANDORA_HD Stop stop_in(int outcome) { return static_cast<Stop>(outcome >> 20); }
   static PANDORA_HD unsigned below(int i) { return (1u << i) - 1u; }
+  static PANDORA_HD unsigned upto(int n) { return n < kWarp ? below(n) : ~0u; }
 
   // x[a] of an array in registers, numbers from memory to registers, and two that change places, without a branch.
   template <class T>
@@ -209,14 +252,12 @@ class WarpWalk {
   static PANDORA_HD PANDORA_INLINE void load(const double* from, double (&to)[kFeatures]) {
     PANDORA_UNROLL
     for (int k = 0; k < kFeatures; k += 2) {
-      const auto two = *reinterpret_cast<const Some<double, 2>*>(from + k);
+      const Two two = *reinterpret_cast<const Two*>(from + k);
       to[k] = two.of[0];
       to[k + 1] = two.of[1];
     }
   }
-  static PANDORA_HD PANDORA_INLINE Some<Real, 4> four(const Real* from) {
-    return *reinterpret_cast<const Some<Real, 4>*>(from);
-  }
+  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *reinterpret_cast<const Four*>(from); }
   template <class T>
   static PANDORA_HD PANDORA_INLINE void swap_if(bool swaps, T& x, T& y) {
     const T first = swaps ? y : x, second = swaps ? x : y;
@@ -228,10 +269,19 @@ class WarpWalk {
     return bound < static_cast<double>(INT_MAX) ? static_cast<int>(::ceil(bound)) : INT_MAX;
   }
 
-  PANDORA_HD Real* gram(int a) const { return gram_ + a * WalkMemory::column_at(kWarp); }
+  PANDORA_HD Real* gram(int a) const { return gram_ + a * WalkMemory::column_at(tape_.B); }
   PANDORA_HD double* y(bool of_C, int a) const { return y_ + ((of_C ? tape_.A : 0) + a) * kFeatures; }
   PANDORA_HD double* theta() const { return y_ + 2 * tape_.A * kFeatures; }
-  PANDORA_HD Real* scale() const { return reinterpret_cast<Real*>(score_ + 2 * kWarp * tape_.A); }
+  PANDORA_HD double* response() const { return score_ + WalkMemory::even(tape_.B * tape_.A); }
+  static constexpr int kRow = WalkMemory::coupling_row(kBoxes, kFeatures);
+  PANDORA_HD Real* coupling(int a, int i) const {
+    return reinterpret_cast<Real*>(response() + WalkMemory::even(tape_.B * tape_.A)) + (a * kWarp + i) * kRow;
+  }
+  PANDORA_HD Real* ranks(int a) const { return coupling(tape_.A, a); }  // r of box a
+  PANDORA_HD Real* moves() const { return coupling(tape_.A, tape_.A); }
+  PANDORA_HD int samples_since(const Held& held, int a, int first, int j) const {
+    return count_bits(held.open_in[a] & ~below(first) & below(j));
+  }
 
   // The periods that are left, one by every member.
   PANDORA_HD PANDORA_INLINE Passed separate(int first, Mine<int>& outcome) const {
@@ -247,19 +297,22 @@ class WarpWalk {
       for (int k = 0; k < o.ranked; ++k)
         outcome[i] |= o.order[k] << 2 * k | (k < o.queried ? 1 << (16 + o.order[k]) : 0);
       for (int a = 0; a < tape_.A; ++a) {
-        score_[2 * i * tape_.A + a] = by.score[a];
-        score_[(2 * i + 1) * tape_.A + a] = by.response[a];
+        score_[i * tape_.A + a] = by.score[a];
+        response()[i * tape_.A + a] = by.response[a];
       }
       return false;
     });
     return {failed != 0 ? lowest_bit(failed) : range_.B, 0, failed != 0};
   }
 
-  // The periods of the block in which a box's Gram matrix has been updated.
-  PANDORA_HD PANDORA_INLINE unsigned updates_of(const GramView<Real>& g) const {
-    const int updates = g.count->updates;
+  // The periods of the block in which a box's Gram matrix has gained a column.
+  PANDORA_HD PANDORA_INLINE unsigned columns_of(const GramView<Real>& g) const {
+    const int updates = g.count->updates, columns = g.count->columns;
     Mine<unsigned> periods;
-    all_.each([&](int i) { periods[i] = i < updates ? 1u << g.log[i].period : 0u; });
+    all_.each([&](int i) {
+      const int after = i + 1 < updates ? g.log[i + 1].columns_before : columns;
+      periods[i] = i < updates && after > g.log[i].columns_before ? 1u << g.log[i].period : 0u;
+    });
     for (int mask = 1; mask < kWarp; mask *= 2) {
       const Mine<unsigned> other = all_.exchanged(periods, mask);
       all_.each([&](int i) { periods[i] |= other[i]; });
@@ -267,53 +320,90 @@ class WarpWalk {
     return all_.of(periods, 0);
   }
 
-  // The Gram matrices: rows from `first` on, and before them C or zeros.
-  PANDORA_HD PANDORA_INLINE void take_grams(int first) const {
+  // The Gram matrices: rows from `first` to `last`, and before them C or zeros.
+  template <bool kTracks>
+  PANDORA_HD PANDORA_INLINE void take_grams(const Held& held, int first, int last) const {
     constexpr int kAtOnce = 16;  // rows on their way from global memory
+    const int width = problem_.shape.width;
     PANDORA_ROLLED
-    for (int a = 0; a < tape_.A; ++a) {
-      const GramView<Real>& g = lane_.box[a].design;
-      const unsigned updated = updates_of(g);
+    for (int n = lane_.needs.design ? 0 : tape_.A; n < (kTracks ? 2 : 1) * tape_.A; ++n) {
+      const int a = n < tape_.A ? n : n - tape_.A;
+      const GramView<Real>& g = n < tape_.A ? lane_.box[a].design : lane_.box[a].curvature;
+      unsigned updated = pick(held.open_in, a);
+      if constexpr (kTracks) updated = n < tape_.A ? updated : pick(held.curved_in, a);
+      Real* const own = gram(n);
+      const Real *C = g.column, *const rows = g.gram;
+      all_.each([&](int i) {
+        for (int r = 0; r < last && r <= i && i < range_.B; r += 4)  // also what fours have behind a column's end
+          *reinterpret_cast<Four*>(own + WalkMemory::column_at(i) + r) = Four{};
+      });
       PANDORA_ROLLED
-      for (int start = 0; start < range_.B; start += kAtOnce) {
+      for (unsigned left = (updated & below(first)) | (upto(last) & ~below(first)); left != 0;) {
         Mine<Real> row[kAtOnce];
+        int at[kAtOnce];
         PANDORA_UNROLL
         for (int u = 0; u < kAtOnce; ++u) {
-          const int r = start + u;
-          const bool is_C = r < first, there = !is_C || (updated >> r & 1) != 0;
-          const Real* const from = is_C ? g.column + count_bits(updated & below(r)) * problem_.shape.width
-                                        : g.gram + r * problem_.shape.width;
-          all_.each([&](int i) { row[u][i] = there && i >= r && i < range_.B ? from[i] : Real(0); });
+          const int r = at[u] = left != 0 ? lowest_bit(left) : kWarp;
+          const Real* const from = r < first ? C : rows + r * width;
+          all_.each([&](int i) { row[u][i] = (i < range_.B ? i : -1) >= r ? from[i] : Real(0); });
+          C += r < first ? width : 0;
+          left &= left - 1;
         }
         PANDORA_UNROLL
         for (int u = 0; u < kAtOnce; ++u)
           all_.each([&](int i) {
-            if (i >= start + u && i < range_.B) gram(a)[WalkMemory::column_at(i) + start + u] = row[u][i];
+            if ((i < range_.B ? i : -1) >= at[u]) own[WalkMemory::column_at(i) + at[u]] = row[u][i];
           });
       }
     }
   }
 
-  template <bool kLearned>
+  // Samples until a box is solved, which is never before the next one.
+  PANDORA_HD int samples_left(const BoxProgress& done) const {
+    const bool tracking = problem_.refit.kind == RefitSchedule::Kind::tracking;
+    if (tracking && done.samples < RefitSchedule::kTrackingExact) return 1;
+    const double growth = tracking ? RefitSchedule::kTrackingGrowth : problem_.refit.growth;
+    return least_from(growth * done.samples_at_solve - 1e-9) - done.samples;
+  }
+
+  template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE void take(Held& held, int first) const {
     const int d = tape_.d;
-    const bool learns = lane_.spec.online() && lane_.needs.design, solves = lane_.spec.learns_index();
-    if (learns) take_grams(first);
+    const bool learns = lane_.spec.online() && lane_.needs.design,
+               solves = lane_.spec.learns_index() && problem_.refit.kind != RefitSchedule::Kind::every;
+    int last = first + 1;  // every period opens a box: when a solve is due at the latest
     PANDORA_UNROLL
     for (int a = 0; a < kN; ++a) {
       const BoxView<Real>& box = lane_.box[a < tape_.A ? a : 0];
       const BoxProgress& done = *box.progress;
-      held.open_in[a] = learns ? updates_of(box.design) : 0;
-      held.left[a] = solves ? least_from(problem_.refit.growth * done.samples_at_solve - 1e-9) - done.samples : INT_MAX;
+      held.open_in[a] = learns ? columns_of(box.design) : 0;
+      held.left[a] = solves ? samples_left(done) : INT_MAX;
+      if (a < tape_.A) last += held.left[a] < 1 ? 0 : held.left[a] < kWarp ? held.left[a] - 1 : kWarp;
       all_.each([&](int i) {
         held.prediction[a][i] = i < range_.B ? box.prediction[i] : Real(0);
         held.square_width[a][i] = i < range_.B && lane_.needs.widths ? box.design.diagonal[i] : Real(0);
+        held.scale[a][i] = Real(0);
+      });
+      if constexpr (!kTracks) continue;
+      held.curved_in[a] = columns_of(box.curvature);
+      if constexpr (!kLearned) continue;
+      if (a >= tape_.A) continue;
+      all_.each([&](int i) {
+        held.moved[a][i] = i < d ? box.theta_moved[i] : Real(0);
+        Real N[kFeatures];
+        PANDORA_UNROLL
+        for (int k = 0; k < kFeatures; ++k)
+          N[k] = k < d && i < range_.B ? box.coupling[k * problem_.shape.width + i] : Real(0);
+        PANDORA_UNROLL
+        for (int k = 0; k < kFeatures; ++k) coupling(a, i)[k] = N[k];
       });
     }
     if constexpr (kLearned) {
       const Progress& done = *lane_.progress;
       held.reward_left =
           least_from(problem_.refit_reward.growth * done.reward_samples_at_solve - 1e-9) - done.reward_samples;
+      const int until = first + (held.reward_left > 1 ? held.reward_left < kWarp ? held.reward_left : kWarp : 1);
+      last = last < until ? last : until;
       const RewardState state = RewardState::over(lane_.reward_memory, d);
       all_.each([&](int i) {
         const int r = i % 16;
@@ -323,6 +413,7 @@ class WarpWalk {
         if (i < kFeatures) theta()[i] = i < d ? state.theta[i] : 0.0;
       });
     }
+    if (learns || kTracks) take_grams<kTracks>(held, first, last < range_.B ? last : range_.B);
     team().sync();
   }
 
@@ -337,7 +428,6 @@ class WarpWalk {
         double sum = 0.0;
         PANDORA_UNROLL
         for (int k = 0; k < kFeatures; ++k) sum = fused(x[k], held.M[k][i], sum);
-        held.y[a][i] = sum;
         if (i % 16 < kFeatures) y(i >= 16, a)[i % 16] = sum;
       });
     }
@@ -358,8 +448,8 @@ class WarpWalk {
   }
 
   // Scores, worths and slopes; returns the members whose argument is not finite. The links hide it.
-  template <bool kLearned>
-  PANDORA_HD PANDORA_INLINE unsigned evaluate(const Held& held, int j, int first, bool paces,
+  template <bool kLearned, bool kTracks>
+  PANDORA_HD PANDORA_INLINE unsigned evaluate(Held& held, int j, int first, bool paces, double multiplier,
                                               Mine<double>& value) const {
     const LaneSpec& spec = lane_.spec;
     const bool bonus = spec.has_bonus(), payoff = !kLearned && spec.learns_payoff();
@@ -373,7 +463,7 @@ class WarpWalk {
     return all_.which([&](int i) {
       const int a = box_of(i), role = role_of(i);
       Real x = pick(z, a);
-      const Real square = pick(w, a);
+      const Real square = pick(w, a), prediction = x;
       if (bonus) x += c_rho * static_cast<Real>(::sqrt(square < Real(0) ? Real(0) : square));
       double of = static_cast<double>(x);
       if constexpr (kLearned) {
@@ -384,36 +474,61 @@ class WarpWalk {
       const bool index = !kLearned || role == kScore;  // index_link, else logistic
       const double quotient = (index ? 2.0 : 1.0) / (exponential(index ? 2.0 * of : -of) + 1.0);
       double out = payoff ? of : index ? 1.0 - quotient : quotient;
-      if (paces) out -= role == kScore ? lane_.progress->multiplier : 0.0;
+      if (paces) out -= role == kScore ? multiplier : 0.0;
       if (spec.forced > 0) {
         const int samples = lane_.box[a].progress->samples + count_bits(pick(held.open_in, a) & ~below(first));
         out = role == kScore && samples < spec.forced ? kForcedScore : out;
       }
       if (!kLearned && role != kScore) out = of = tape_.mu()[j * tape_.A + a];
       value[i] = out;
+      if constexpr (kTracks) {  // of kSlope
+        const Real mu = static_cast<Real>(out);
+        const auto moment =
+            index_moment(Loss::reservation, prediction, static_cast<Real>(tape_.cost()[j * tape_.A + a]), mu);
+        held.moment[i] = moment.moment;
+        held.weight[i] = moment.curvature;
+        held.slope[i] = mu * (Real(1) - mu);
+      }
       return !is_finite(of);
+    });
+  }
+
+  // row of period j, of Gram matrix n and of those that lie A, 2 A, ... behind it.
+  template <int kCount>
+  PANDORA_HD PANDORA_INLINE void rows_of(int n, int j, Mine<Real> (&row)[kCount]) const {
+    const int apart = tape_.A * WalkMemory::column_at(tape_.B);
+    all_.each([&](int i) {
+      const Real* at_j = gram(n) + WalkMemory::column_at(j);
+      const Real* column = i < j ? at_j : gram(n) + WalkMemory::column_at(i < range_.B ? i : range_.B - 1);
+      Real sum[kCount];
+      PANDORA_UNROLL
+      for (int m = 0; m < kCount; ++m) sum[m] = column[m * apart + j];
+      int left = j;
+      PANDORA_ROLLED
+      for (; left >= 4; left -= 4, column += 4, at_j += 4) {  // loop: gram row
+        PANDORA_UNROLL
+        for (int m = 0; m < kCount; ++m) {
+          const Four c = four(column + m * apart), weight = four(at_j + m * apart);
+          PANDORA_UNROLL
+          for (int u = 0; u < 4; ++u) sum[m] = fused(-weight.of[u], c.of[u], sum[m]);
+        }
+      }
+      PANDORA_UNROLL
+      for (int m = 0; m < kCount; ++m) {
+        const Four c = four(column + m * apart), weight = four(at_j + m * apart);
+        PANDORA_UNROLL
+        for (int u = 0; u < 3; ++u) sum[m] = u < left ? fused(-weight.of[u], c.of[u], sum[m]) : sum[m];
+        row[m][i] = sum[m];
+      }
     });
   }
 
   // Box a was opened in period j.
   PANDORA_HD PANDORA_INLINE void update_widths(Held& held, int a, int j, bool payoff) const {
-    Real *const g = gram(a), *const pivot = g + WalkMemory::column_at(j);
-    Mine<Real> row;
-    all_.each([&](int i) {
-      const Real *column = i < j ? pivot : g + WalkMemory::column_at(i < range_.B ? i : range_.B - 1), *at_j = pivot;
-      Real sum = column[j];
-      int left = j;
-      PANDORA_ROLLED
-      for (; left >= 4; left -= 4, column += 4, at_j += 4) {  // loop: gram row
-        const auto c = four(column), weight = four(at_j);
-        PANDORA_UNROLL
-        for (int u = 0; u < 4; ++u) sum = fused(-weight.of[u], c.of[u], sum);
-      }
-      const auto c = four(column), weight = four(at_j);
-      PANDORA_UNROLL
-      for (int u = 0; u < 3; ++u) sum = u < left ? fused(-weight.of[u], c.of[u], sum) : sum;
-      row[i] = sum;
-    });
+    Real* const g = gram(a);
+    Mine<Real> rows[1];
+    rows_of(a, j, rows);
+    const Mine<Real>& row = rows[0];
     const Real s = Real(1) + all_.of(row, j), f = ::sqrt(Real(1) / s);
     Real step = Real(0);
     if (payoff) {
@@ -424,7 +539,7 @@ class WarpWalk {
     team().sync();  // all have read column j
     all_.each([&](int i) {
       const Real c = f * row[i];
-      if (i == j) scale()[a * kWarp + j] = f;
+      held.scale[a][i] = i == j ? f : held.scale[a][i];
       held.square_width[a][i] = i >= j ? fused(-c, c, held.square_width[a][i]) : held.square_width[a][i];
       if (i >= j && i < range_.B) g[WalkMemory::column_at(i) + j] = c;
       if (!payoff) return;
@@ -433,7 +548,87 @@ class WarpWalk {
     });
   }
 
+  // The same under `tracking`, with the step of rho_hat; not its own where a solve follows.
+  template <bool kLearned>
+  PANDORA_HD PANDORA_INLINE void track(Held& held, int a, int j, int first, bool exact_follows) const {
+    const BoxView<Real>& box = lane_.box[a];
+    const int of_a = kSlope * kMost + a, since = samples_since(held, a, first, j), d = tape_.d,
+              pending = box.progress->pending + since, update = box.curvature.count->updates + since;
+    Mine<Real> row[2], quotient, root;
+    rows_of(a, j, row);
+    const Real h = all_.of(held.weight, of_a), moment = all_.of(held.moment, of_a),
+               slope = kLearned ? all_.of(held.slope, of_a) : Real(0), s_of_design = Real(1) + all_.of(row[0], j),
+               s = Real(1) + h * all_.of(row[1], j);
+    const bool active = h > Real(0);
+    all_.each([&](int i) {
+      Real part = i == kOfStep ? moment : i == kOfWeight ? h : Real(1);
+      if (kLearned && i < kFeatures) part = slope * static_cast<Real>(tape_.phi(j, a)[i]) - h * coupling(a, j)[i];
+      quotient[i] = part / (i == kOfDesign ? s_of_design : s);
+      root[i] = ::sqrt(quotient[i]);
+    });
+    const Real f = all_.of(root, kOfWeight), f_of_design = all_.of(root, kOfDesign),
+               scale = exact_follows ? Real(0) : all_.of(quotient, kOfStep);
+    const int columns = count_bits(held.curved_in[a] & below(j));
+    held.curved_in[a] |= (active ? 1u : 0u) << j;
+    PANDORA_ASSERT(pending < range_.B && update < range_.B);
+    all_.each([&](int i) {
+      if (kLearned && i < kFeatures) {
+        ranks(a)[i] = quotient[i];
+        if (i < d) {
+          box.pending_rank[pending * d + i] = active ? quotient[i] : Real(0);
+          box.pending_moved[pending * d + i] = held.moved[a][i];
+        }
+      }
+      if (i != kWarp - 1) return;
+      box.pending_scale[pending] = scale;
+      box.curvature.log[update] = {j, f, columns};
+    });
+    team().sync();  // all have read columns j
+    all_.each([&](int i) {
+      const Real width = f_of_design * row[0][i], c = f * row[1][i];
+      held.scale[a][i] = i == j ? f_of_design : held.scale[a][i];
+      held.square_width[a][i] = i >= j ? fused(-width, width, held.square_width[a][i]) : held.square_width[a][i];
+      held.prediction[a][i] = i > j ? fused(row[1][i], -scale, held.prediction[a][i]) : held.prediction[a][i];
+      if (i < j || i >= range_.B) return;
+      gram(a)[WalkMemory::column_at(i) + j] = width;
+      gram(tape_.A + a)[WalkMemory::column_at(i) + j] = active ? c : Real(0);
+      const bool couples = kLearned && active && i > j;
+      PANDORA_UNROLL
+      for (int k = 0; k < kFeatures && couples; k += 4) {
+        Four N = four(coupling(a, i) + k);
+        const Four rank = four(ranks(a) + k);
+        PANDORA_UNROLL
+        for (int u = 0; u < 4; ++u) N.of[u] = fused(row[1][i], rank.of[u], N.of[u]);
+        *reinterpret_cast<Four*>(coupling(a, i) + k) = N;
+      }
+    });
+  }
+
+  // Predictions follow theta_hat.
+  PANDORA_HD PANDORA_INLINE void follow(Held& held) const {
+    team().sync();  // moves() are there
+    all_.each([&](int i) {
+      PANDORA_UNROLL
+      for (int k = 0; k < kFeatures; k += 4) {
+        const Four move = four(moves() + k);
+        PANDORA_UNROLL
+        for (int a = 0; a < kN; ++a) {
+          if (a >= tape_.A) break;
+          const Four N = four(coupling(a, i) + k);
+          PANDORA_UNROLL
+          for (int u = 0; u < 4; ++u)
+            if (k + u < kFeatures && (kBoxes > 0 || k + u < tape_.d))
+              held.prediction[a][i] = fused(N.of[u], move.of[u], held.prediction[a][i]);
+        }
+      }
+      if (i >= kFeatures) return;
+      PANDORA_UNROLL
+      for (int a = 0; a < kN; ++a) held.moved[a][i] += moves()[i];
+    });
+  }
+
   // The reward of the output that was deployed in period j.
+  template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void learn_reward(Held& held, const Mine<double>& value, int j, int deployed) const {
     const double of_phi = all_.of(held.square, kWorth * kMost + deployed),
                  of_C = all_.of(held.square, kSlope * kMost + deployed), G = all_.of(value, kSlope * kMost + deployed),
@@ -441,26 +636,32 @@ class WarpWalk {
     team().sync();  // all have read theta
     all_.each([&](int i) {
       const bool is_C = i >= 16;
-      double image[kFeatures], own = held.y[0][i];
+      double image[kFeatures];
       load(y(is_C, deployed), image);
-      PANDORA_UNROLL
-      for (int a = 1; a < kN; ++a) own = deployed == a ? held.y[a][i] : own;
+      const double own = i % 16 < kFeatures ? y(is_C, deployed)[i % 16] : 0.0;
       const double h = is_C ? G * (1.0 - G) : 1.0, s = 1.0 + h * (is_C ? of_C : of_phi), f = ::sqrt(h / s),
                    scaled = -(f * own), step = error / s;
+      // What the boxes follow once theta_hat is solved.
+      if (kTracks && held.reward_left <= 1 && is_C && i < 16 + tape_.d)
+        step_scratch(lane_.reward_memory, tape_.d)[RewardState::stride(tape_.d) + i - 16] = theta()[i - 16];
       if (is_C && !problem_.refit_reward.steps) return;
       PANDORA_UNROLL
       for (int k = 0; k < kFeatures; ++k) held.M[k][i] = fused(scaled, f * image[k], held.M[k][i]);
-      if (is_C && i < 16 + kFeatures) theta()[i - 16] = fused(-step, own, theta()[i - 16]);
+      if (!is_C || i >= 16 + kFeatures) return;
+      const double before = theta()[i - 16], now = fused(-step, own, before);
+      theta()[i - 16] = now;
+      if constexpr (kTracks) moves()[i - 16] = static_cast<Real>(now - before);
     });
   }
 
   // From period to period until something is due.
-  template <bool kLearned>
+  template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE Passed walk(int first, Mine<int>& outcome) const {
     const LaneSpec& spec = lane_.spec;
     const int A = tape_.A;
+    double multiplier = lane_.progress->multiplier;
     Held held;
-    take<kLearned>(held, first);
+    take<kLearned, kTracks>(held, first);
     const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design,
                paces = spec.paces();
     int j = first, due = 0;
@@ -468,7 +669,7 @@ class WarpWalk {
     for (; j < range_.B && due == 0; ++j) {  // loop: period
       if constexpr (kLearned) make_images(held, j);
       Mine<double> value;
-      const unsigned bad = evaluate<kLearned>(held, j, first, paces, value);
+      const unsigned bad = evaluate<kLearned, kTracks>(held, j, first, paces, multiplier, value);
       double score[kN], worth[kN];
       int order[kN];
       PANDORA_UNROLL
@@ -511,14 +712,9 @@ class WarpWalk {
         outcome[i] = i == j ? whole : outcome[i];
         const int a = i % kMost;
         const bool known = i < kMost || (opened >> a & 1) != 0;  // outputs that nobody saw answer with mu*
-        if (i < 2 * kMost && a < A) score_[(2 * j + i / kMost) * A + a] = known ? value[i] : mu[a];
+        if (i < 2 * kMost && a < A) (i < kMost ? score_ : response())[j * A + a] = known ? value[i] : mu[a];
       });
-      if (paces) {
-        const double next = spec.pacing.next(lane_.progress->multiplier, queried, spent);
-        team().sync();
-        if (team().rank() == 0) lane_.progress->multiplier = next;
-        team().sync();
-      }
+      if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
       if (!online) continue;
       PANDORA_UNROLL
       for (int a = 0; a < kN; ++a) {
@@ -527,26 +723,54 @@ class WarpWalk {
         held.open_in[a] |= opens << j;
         held.left[a] -= static_cast<int>(opens);
         due |= opens != 0 && held.left[a] <= 0 ? 1 << a : 0;
-        if (design && opens != 0)
+        if (kTracks && opens != 0)
+          track<kLearned>(held, a, j, first, (due >> a & 1) != 0);
+        else if (design && opens != 0)
           update_widths(held, a, j, payoff);
-        else if (design)
+        else if (design || kTracks)
           all_.each([&](int i) {
-            if (i >= j && i < range_.B) gram(a)[WalkMemory::column_at(i) + j] = Real(0);
+            if (i < j || i >= range_.B) return;
+            gram(a)[WalkMemory::column_at(i) + j] = Real(0);
+            if constexpr (kTracks) gram(A + a)[WalkMemory::column_at(i) + j] = Real(0);
           });
       }
       if constexpr (kLearned) {
-        learn_reward(held, value, j, deployed);
+        learn_reward<kTracks>(held, value, j, deployed);
         due |= --held.reward_left <= 0 ? kThetaDue : 0;
+        if (kTracks && held.reward_left > 0 && problem_.refit_reward.steps) follow(held);
+      }
+      if (!kTracks && !payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
+        PANDORA_UNROLL
+        for (int a = 0; a < kN; ++a) {
+          if (a >= A) break;
+          const BoxProgress& done = *lane_.box[a].progress;
+          const int samples = done.samples + count_bits(held.open_in[a] & ~below(first));
+          due |= kLearned || samples > done.samples_at_solve ? 1 << a : 0;
+        }
       }
       team().sync();
     }
-    if (online) leave<kLearned>(held, outcome, first, j);
+    if (online) leave<kLearned, kTracks>(held, outcome, first, j);
     all_.each([&](int i) { outcome[i] |= packed(0, 0, 0, spec.stop); });
+    if (paces && team().rank() == 0) lane_.progress->multiplier = multiplier;
     return {j, due, failed};
   }
 
+  // The columns of the `fresh` among the periods that have one.
+  PANDORA_HD PANDORA_INLINE void leave_columns(const GramView<Real>& g, const Real* from, unsigned all,
+                                               unsigned fresh) const {
+    PANDORA_ROLLED
+    for (unsigned left = fresh; left != 0; left &= left - 1) {
+      const int j = lowest_bit(left);
+      Real* const to = g.column + count_bits(all & below(j)) * problem_.shape.width;
+      all_.each([&](int i) {
+        if (i >= j && i < range_.B) to[i] = from[WalkMemory::column_at(i) + j];
+      });
+    }
+  }
+
   // Back to where solves and the next walk look for it.
-  template <bool kLearned>
+  template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE void leave(const Held& held, const Mine<int>& outcome, int first, int end) const {
     const int row = lane_.tape.online_row(range_.first_period), d = tape_.d;
     const bool design = lane_.needs.design, payoff = !kLearned && lane_.spec.learns_payoff();
@@ -559,27 +783,36 @@ class WarpWalk {
       const int samples = box.progress->samples, pending = box.progress->pending;
       PANDORA_ASSERT(samples + count_bits(fresh) <= problem_.shape.capacity);
       all_.each([&](int i) {
-        if (payoff && i < range_.B) box.prediction[i] = held.prediction[a][i];
+        if ((payoff || kTracks) && i < range_.B) box.prediction[i] = held.prediction[a][i];
         if (design && i < range_.B) g.diagonal[i] = held.square_width[a][i];
         if ((fresh >> i & 1) == 0) return;
         const int nth = count_bits(fresh & below(i)), update = count_bits(open & below(i));
         box.rows[samples + nth] = row + i;
-        if (design) g.log[update] = {i, scale()[a * kWarp + i], update};
+        if (design) g.log[update] = {i, held.scale[a][i], update};
         if (payoff) box.pending_scale[pending + nth] = held.step[i];
       });
-      PANDORA_ROLLED
-      for (unsigned left = design ? fresh : 0; left != 0; left &= left - 1) {
-        const int j = lowest_bit(left);
-        Real* const to = g.column + count_bits(open & below(j)) * problem_.shape.width;
+      if (design) leave_columns(g, gram(a), open, fresh);
+      unsigned curved = 0;
+      if constexpr (kTracks) {
+        curved = held.curved_in[a];
+        leave_columns(box.curvature, gram(tape_.A + a), curved, curved & ~below(first));
+        const bool couples = kLearned && (curved & ~below(first)) != 0;
         all_.each([&](int i) {
-          if (i >= j && i < range_.B) to[i] = gram(a)[WalkMemory::column_at(i) + j];
+          if (kLearned && i < d) box.theta_moved[i] = held.moved[a][i];
+          PANDORA_UNROLL
+          for (int k = 0; k < kFeatures; ++k)
+            if (couples && k < d && i < range_.B) box.coupling[k * problem_.shape.width + i] = coupling(a, i)[k];
         });
       }
       team().sync();  // all have read what member 0 changes
       if (team().rank() != 0) continue;
       box.progress->samples = samples + count_bits(fresh);
-      if (payoff) box.progress->pending = pending + count_bits(fresh);
+      if (payoff || kTracks) box.progress->pending = pending + count_bits(fresh);
       if (design) g.count->updates = g.count->columns = count_bits(open);
+      if constexpr (kTracks) {
+        box.curvature.count->updates += count_bits(fresh);
+        box.curvature.count->columns = count_bits(curved);
+      }
     }
     if constexpr (kLearned) {
       const RewardState state = RewardState::over(lane_.reward_memory, d);
@@ -616,8 +849,8 @@ class WarpWalk {
       const double *const mu = tape_.mu() + i * A, *const cost = tape_.cost() + i * A;
       const unsigned there = lane_.tape.there_in(lane_.tape.online_row(range_.first_period + i));
       const auto opens = [&](const int* order) {
-        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score_ + 2 * i * A, score_ + (2 * i + 1) * A,
-                              order, there);
+        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score_ + i * A, response() + i * A, order,
+                              there);
       };
       const RegretParts parts = regret_parts<kMost>(o, A, mu, cost, tape_.sigma() + i * A, opens, there);
       const double spent = spent_on(o, cost), quality = mu[o.deployed], gained = quality - spent;

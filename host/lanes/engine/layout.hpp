@@ -85,7 +85,7 @@ struct Layout {
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;
     if (fits_jointly) scratch.joint = padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m));
-    if (!cohorts.empty()) scratch.walks = RunCohort<Real, kFewBoxes>::walk_bytes(shape);
+    if (!cohorts.empty()) scratch.walks = RunCohort<Real, kFewBoxes>::walk_bytes(shape, refit_);
     const std::size_t slots = static_cast<std::size_t>(traits.slots);
     scratch.reals = arena.take<Real>(scratch.reals_per_slot(shape) * slots);
     scratch.doubles = arena.take<double>(scratch.doubles_per_slot(shape) * slots);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/reference/fiber_team.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -33,14 +34,30 @@ std::string left_by_walk(const engine::Problem<float>& problem, const LaneView<f
     append(all, box.rows, box.progress->samples);
     append(all, box.prediction, B);
     append(all, box.pending_scale, box.progress->pending);
-    if (!lane.needs.widths) continue;
-    const engine::GramView<float>& g = box.design;
-    append(all, g.count, 1);
-    append(all, g.log, g.count->updates);
-    append(all, g.diagonal, B);
-    for (int q = 0; q < g.count->columns && g.log[q].period < B; ++q)
-      append(all, g.column + q * problem.shape.width + g.log[q].period, B - g.log[q].period);
+    if (lane.needs.widths) append(all, box.design.diagonal, B);
+    for (const bool curvature : {false, true}) {
+      if (curvature ? !lane.needs.steps : !lane.needs.widths) continue;
+      const engine::GramView<float>& g = curvature ? box.curvature : box.design;
+      append(all, g.count, 1);
+      append(all, g.log, g.count->updates);
+      for (int u = 0; u < g.count->updates; ++u) {
+        const int q = g.log[u].columns_before,
+                  next = u + 1 < g.count->updates ? g.log[u + 1].columns_before : g.count->columns;
+        if (next > q && g.log[u].period < B)
+          append(all, g.column + q * problem.shape.width + g.log[u].period, B - g.log[u].period);
+      }
+    }
+    if (lane.needs.steps) append(all, box.pending_scale, box.progress->pending);
+    if (!lane.needs.response) continue;
+    const int d = problem.shape.d;
+    append(all, box.theta_moved, d);
+    append(all, box.pending_rank, box.progress->pending * d);
+    append(all, box.pending_moved, box.progress->pending * d);
+    for (int k = 0; k < d; ++k) append(all, box.coupling + k * problem.shape.width, B);
   }
+  if (lane.needs.response && (lane.progress->due & engine::kThetaDue) != 0)
+    append(all, engine::step_scratch(lane.reward_memory, problem.shape.d) + RewardState::stride(problem.shape.d),
+           problem.shape.d);
   if (lane.spec.learns_reward()) {
     append(all, lane.reward_memory, RewardState::size(problem.shape.d));
     append(all, lane.deployed, lane.progress->reward_samples);
@@ -94,12 +111,12 @@ class Backend : public test::ScalarBackend {
     using WarpWalk = engine::WarpWalk<float, Part>;
     const engine::Problem<float>& problem = body.problem;
     const engine::Shape& shape = problem.shape;
-    const std::size_t bytes = WalkMemory::bytes(shape.A, shape.d, shape.B, 4);
+    const std::size_t bytes = WalkMemory::cohort_bytes(shape, problem.refit);
     ASSERT_LE(bytes, kMostShared);
     if (team.shared() == nullptr) memory_.assign(bytes / sizeof(double) + 2, std::numeric_limits<double>::quiet_NaN());
     double* const own = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory_.data()) + 15) / 16 * 16);
-    const WalkMemory memory{shape.A, shape.d, shape.B,
-                            team.shared() != nullptr ? static_cast<double*>(team.shared()) : own};
+    const WalkMemory memory =
+        WalkMemory::of_cohort(shape, problem.refit, team.shared() != nullptr ? team.shared() : own);
     WarpWalk::stage(team, problem, problem.lanes[index(0)].tape, body.range, memory);
     for (int l = part.index; l < count; l += part.count) {
       const LaneView<float>& lane = problem.lanes[index(l)];
@@ -109,8 +126,11 @@ class Backend : public test::ScalarBackend {
       if (!today.boxes_stand()) continue;
       const bool fits = WarpWalk::fits(problem, lane);
       part.team.sync();
-      if (fits)
-        WarpWalk(part.team, problem, lane, body.range, memory, memory.lane(l)).run();
+      const WarpWalk walk(part.team, problem, lane, body.range, memory, memory.lane(l));
+      if (fits && lane.needs.steps)
+        walk.template run<true>();
+      else if (fits)
+        walk.template run<false>();
       else
         today.run();
       if (part.team.rank() != 0) continue;
@@ -239,8 +259,7 @@ TEST(WarpWalk, LeavesTheSameUnderOtherRules) {
       },
       no_lane);
   expect_same(
-      "tracking, which it leaves to Walk",
-      [](EstimationOptions& options) { options.refit.kind = RefitSchedule::Kind::tracking; }, no_lane);
+      "tracking", [](EstimationOptions& options) { options.refit.kind = RefitSchedule::Kind::tracking; }, no_lane);
   expect_same(
       "other ridges",
       [](EstimationOptions& options) {
@@ -262,6 +281,54 @@ TEST(WarpWalk, LeavesTheSameUnderOtherRules) {
     lane.thompson = true;
     lane.bonus.kind = Bonus::log;
   });
+}
+
+// Under `tracking`, of boxes with few samples, which are solved after every one, and with so many that steps stand in
+// for solves: known and learned rewards, with and without widths, blocks whose periods leave a rest of four.
+TEST(WarpWalk, LeavesTheSameUnderTracking) {
+  const auto expect_same = [](const char* what, int boxes, int features, auto&& change) {
+    SCOPED_TRACE(what);
+    Case tracking(boxes, features, 330);
+    tracking.options.estimation.refit.kind = RefitSchedule::Kind::tracking;
+    tracking.units.push_back({&tracking.replications[1], {}});
+    for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
+      for (const double c_rho : {0.0, 0.3})
+        tracking.units[0].lanes.push_back(test::dow_lane(reward, test::kCalibration, c_rho));
+    change(tracking.options, tracking.replications[1], tracking.units[0].lanes);
+    EXPECT_GT(same_bytes(tracking, nullptr, {1, 32, 128}), 300);
+  };
+  expect_same("the paper's shape", 3, 10, [](auto&&...) {});
+  expect_same("few boxes", 1, 10, [](auto&&...) {});
+  expect_same("blocks of 13", 4, 16, [](BlockOptions& options, auto&&...) { options.block = 13; });
+  expect_same("some features", 2, 7, [](BlockOptions& options, auto&&...) { options.block = 31; });
+  expect_same("theta_hat stands between solves", 3, 10, [](BlockOptions& options, auto&&...) {
+    options.estimation.refit_reward.steps = false;
+    options.estimation.refit_reward.growth = 1.3;
+  });
+  expect_same("theta_hat is solved at every sample", 3, 10,
+              [](BlockOptions& options, auto&&...) { options.estimation.refit_reward.growth = 1.0; });
+  expect_same("a budget of queries, and boxes that must be opened", 3, 10,
+              [](BlockOptions&, Replication&, std::vector<LaneSpec>& lanes) {
+                for (LaneSpec& lane : lanes) lane.pacing = {Pacing::Of::queries, 2.0, 0.02, 0.1};
+                lanes[1].forced = lanes[3].forced = 150;
+              });
+  expect_same("next to no ridge, and an infinite cost", 3, 10,
+              [](BlockOptions& options, Replication& replication, std::vector<LaneSpec>&) {
+                options.estimation.ridge_index = options.estimation.ridge_slopes = 1e-12;
+                replication.tape.cost[replication.tape.at(replication.tape.online_row(300), 0)] =
+                    std::numeric_limits<double>::infinity();
+              });
+}
+
+// What needs more memory than a block has is left to Walk.
+TEST(WarpWalk, LeavesTrackingToWalkWithoutRoom) {
+  Case large(4, 16, 33);
+  large.options.estimation.refit.kind = RefitSchedule::Kind::tracking;
+  large.lanes();
+  EXPECT_GT(same_bytes(large, nullptr, {128}), 10);
+  engine::Problem<float> problem{};
+  problem.shape = {4, 16, 12, 10, 32, 32, 100};
+  EXPECT_FALSE(WalkMemory::tracks_in(problem.shape, large.options.estimation.refit));
 }
 
 // Where some boxes are missing or rewards come late, lanes that learn nothing are still taken.

@@ -87,11 +87,13 @@ def counts(work):
     return c
 
 
-def kernel_for(kernels, phase):
-    """The cohort's, or the stage's that has the phase's code now."""
+def kernel_for(kernels, phase, marks):
+    """The cohort's, or the stage's that has the same code: where there is no cohort, or none of the phase's marked loops
+    is found in it, since a compiler's lists of inlined functions end somewhere."""
     for start in (COHORT, phase.kernel):
         for body, kernel in kernels.items():
-            if body.startswith(start):
+            if body.startswith(start) and (start != COHORT or any(
+                    variants(kernel, [place]) for name in phase.trips for place in marks["loop"].get(name, ()))):
                 return kernel
     return None
 
@@ -200,14 +202,14 @@ def predict(kernels, resources, launches, marks, work, card):
     and what could not be counted."""
     phases, missing = {}, []
     for name, phase in PHASES.items():
-        kernel = kernel_for(kernels, phase)
+        kernel = kernel_for(kernels, phase, marks)
         found, unknown = pieces(kernel, phase, marks, work) if kernel else ([], [])
         phases[name] = found
         missing += [f"{name}: {what}" for what in unknown]
         if not any(code for piece, code, _, _ in found if piece != "straight"):
             missing.append(f"{name}: no marked loop in {', '.join(phase.files)}")
     if "1" in work["curvature"]:
-        missing.append("tracking: steps between solves, their flushes and rebuilt inverses")
+        missing.append("tracking: steps between solves in a walk's periods, flushes and rebuilt inverses")
     cohort = next((body for body in kernels if body.startswith(COHORT)), None)
     blocks = 4
     if cohort:

@@ -38,6 +38,6 @@ int main() {
   print<SolveJoint<float>>("SolveJoint<float>");
   print<StartBox<float>>("StartBox<float>");
 #if __has_include("kernels/lane/cohort.hpp")
-  print<RunCohort<float, kFewBoxes>>("RunCohort<float, 4>");
+  print<RunCohort<float, kFewBoxes, false>>("RunCohort<float, 4, false>");
 #endif
 }

@@ -16,8 +16,8 @@ struct Block;
 struct Fiber {
   static constexpr int kCalls = 12;
   pandora::test::StackPoint at;  ///< where it stands
-  char* stack = nullptr;  ///< lowest address
-  unsigned thread = 0;    ///< within the block
+  char* stack = nullptr;         ///< lowest address
+  unsigned thread = 0;           ///< within the block
   Block* block = nullptr;
   // Where it waits: at the block's barrier, or at its warp's with a mask and what it gives to a shuffle.
   bool at_barrier = false;

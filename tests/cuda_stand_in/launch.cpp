@@ -73,8 +73,8 @@ cudaError_t resident_blocks(int* blocks, void (*stub)(), int threads, std::size_
   Dl_info info{};
   if (threads < 1 || threads > settings().block || dladdr(reinterpret_cast<void*>(stub), &info) == 0)
     return set_error(cudaErrorInvalidValue);
-  *blocks = static_cast<int>(
-      blocks_that_fit(resources_of(info.dli_sname), static_cast<unsigned>(threads), shared_bytes));
+  *blocks =
+      static_cast<int>(blocks_that_fit(resources_of(info.dli_sname), static_cast<unsigned>(threads), shared_bytes));
   return cudaSuccess;
 }
 
@@ -104,8 +104,8 @@ cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters,
   // Blocks that take one item after the other: those that do not fit wait until all others are done, and then run alone.
   const std::string name = demangled(symbol.c_str());
   if (name.find("run_blocks<") != std::string::npos || name.find("run_queue<") != std::string::npos)
-    if (const std::size_t room = blocks_that_fit(needs, block.x, shared_bytes) *
-                                 static_cast<std::size_t>(settings().multiprocessors);
+    if (const std::size_t room =
+            blocks_that_fit(needs, block.x, shared_bytes) * static_cast<std::size_t>(settings().multiprocessors);
         grid.x > room)
       report("launch: a second wave: " + std::to_string(grid.x) + " blocks of " + name + " where " +
              std::to_string(room) + " fit");

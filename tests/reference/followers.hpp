@@ -9,10 +9,10 @@
 
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/fiber_team.hpp"
 
 namespace pandora::test {
 

@@ -9,9 +9,9 @@
 #include "host/lanes/model/preparation.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "tests/host/lanes/devices/prepared.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/small_instance.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/fiber_team.hpp"
 
 namespace pandora {
 namespace {

@@ -224,13 +224,13 @@ coverage-run: dependencies
 
 gpu-check: dependencies
 	cmake --preset gpu
-	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
+	cmake --build build-gpu --target all pandora_device_bench pandora_device_cycles --parallel $(JOBS)
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
 # For a GPU machine without compilers: CUDAARCHS=90-real make gpu-pack, then as scripts/gpu-pack.sh says.
 gpu-pack: dependencies
 	cmake --preset gpu -DPANDORA_NATIVE=OFF -DPANDORA_LEVEL=v3 -DPANDORA_MPI=OFF
-	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
+	cmake --build build-gpu --target all pandora_device_bench pandora_device_cycles --parallel $(JOBS)
 	scripts/gpu-pack.sh build-gpu build-gpu/gpu-check.txz
 
 # Every command of README.md and docs/, and recipes where their interpreters can be installed.

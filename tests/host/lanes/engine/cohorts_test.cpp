@@ -94,7 +94,7 @@ class CohortCases : public testing::TestWithParam<Case> {};
 
 TEST_P(CohortCases, GiveTheBytesOfStages) {
   const Case& one = GetParam();
-  constexpr int kPeriods = 90;
+  constexpr int kPeriods = 60;
   BlockOptions options{{parse_refit(one.schedule), 1.0, 1.0}, one.block};
   if (one.options != nullptr) one.options(options.estimation);
   std::vector<Replication> replications;
@@ -160,17 +160,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"next to no ridge", "geometric:1.5", 16, [](EstimationOptions& o) { o.ridge_index = 1e-12; },
                          nullptr, nullptr, 1},
                     Case{"an infinite cost", "geometric:1.5", 16, nullptr,
-                         [](Replication& r) { r.tape.cost[cell(r, 76, 0)] = std::numeric_limits<double>::infinity(); },
+                         [](Replication& r) { r.tape.cost[cell(r, 40, 0)] = std::numeric_limits<double>::infinity(); },
                          nullptr, 1},
                     Case{"a reward that is not a number", "geometric:1.5", 16, nullptr,
-                         [](Replication& r) { r.tape.mu[cell(r, 89, 1)] = std::numeric_limits<double>::quiet_NaN(); },
+                         [](Replication& r) { r.tape.mu[cell(r, 59, 1)] = std::numeric_limits<double>::quiet_NaN(); },
                          nullptr, 1}));
 
 // The paper's shape, whose bodies have special forms.
 TEST(Cohorts, GiveTheBytesOfStagesAtThePapersShape) {
   Dimensions dimensions;
   dimensions.radius_draws = 2048;
-  const Replication replication = test::small_replication(dimensions, Regime::A, 50, 110, 5);
+  const Replication replication = test::small_replication(dimensions, Regime::A, 50, 70, 5);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 32};
     UnitOfLanes unit{&replication, test::all_lanes(replication, {50}, {0.1})};

@@ -8,6 +8,7 @@
 #include "host/lanes/engine/run_lanes.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
+#include "tests/cuda_stand_in/banks.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -53,6 +54,19 @@ TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
     EXPECT_LE(per_box(read), kTriangle + 2 * kImages + kGram + 5000);  // and images and columns of all periods at most
     EXPECT_LE(per_box(written), kTriangle + kImages + kGram + 1000);
     EXPECT_GE(per_box(read + written), 1.9 * kTriangle + 2 * kImages);
+  }
+}
+
+// Tiles of 8 x 8 that lie 64 numbers apart begin in one bank: eight threads that read a four each wait for each other.
+TEST(StandInDevice, ConflictsOfBanksAreCounted) {
+  for (const auto& [stride, ratio] : {std::pair{64, 8.0}, std::pair{68, 1.0}}) {
+    stand_in::BankTraffic traffic;
+    int code = 0;
+    for (unsigned thread = 0; thread < 32; ++thread)
+      traffic.add(0, thread, &code, static_cast<std::size_t>(thread) * static_cast<std::size_t>(stride) * 4, 16);
+    const auto& sums = traffic.finish();
+    ASSERT_EQ(sums.size(), 1u);
+    EXPECT_EQ(sums.begin()->second.wavefronts, ratio * sums.begin()->second.ideal) << stride;
   }
 }
 

@@ -31,8 +31,6 @@ faults() {
   fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, resident\),/min(items, resident) - 1,/' 'invalid configuration'
   fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration'
   fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
-  fault second-wave kernels/cuda/cuda_backend.cuh 's/multiprocessors_ \* stream_\.resident\(/4 * multiprocessors_ * stream_.resident(/' 'a second wave: ' '*ReplaysEvery*' STAND_IN_BLOCK=1024
-  fault bank-conflicts kernels/products/square_tiles.hpp 's/kTileSide \* kTileSide \+ 4/kTileSide * kTileSide/' 'FAILED' '*FewConflicts*' STAND_IN_BLOCK=1024
   fault undefined-shift kernels/lane/stages.hpp 's/lane\.progress->due >> a & 1/lane.progress->due >> (a + 32) \& 1/' 'runtime error: shift exponent'
   fault misaligned host/lanes/engine/layout.hpp 's/(block\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'
 }

@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench numbers fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench numbers fuzz sanitize device-check device-tools stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -124,9 +124,19 @@ fuzz: dependencies
 stand-in: stand-in-build
 	REQUIRE_GPU=1 ctest --test-dir build-stand-in -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
-stand-in-build: test-dependencies
+stand-in-build: test-dependencies device-tools
 	cmake --preset stand-in
 	cmake --build build-stand-in --parallel $(JOBS)
+
+# The machine code of the device path against its limits (scripts/device/limits.toml), where nvcc is; what it is predicted to
+# take: scripts/predict-device.py.
+device-check: device-tools
+	scripts/check-device.py $(ARGS)
+
+# NVIDIA's disassembler, which toolkits for building alone lack.
+device-tools:
+	[ -x build/device/venv/bin/python ] || $(PYTHON) -m venv build/device/venv
+	build/device/venv/bin/pip install --quiet --disable-pip-version-check --requirement scripts/device/requirements.txt
 
 # Its slow steps, and its host code under the sanitisers.
 stand-in-slow: stand-in-build
@@ -214,13 +224,13 @@ coverage-run: dependencies
 
 gpu-check: dependencies
 	cmake --preset gpu
-	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
+	cmake --build build-gpu --target all pandora_device_bench pandora_device_cycles --parallel $(JOBS)
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
 # For a GPU machine without compilers: CUDAARCHS=90-real make gpu-pack, then as scripts/gpu-pack.sh says.
 gpu-pack: dependencies
 	cmake --preset gpu -DPANDORA_NATIVE=OFF -DPANDORA_LEVEL=v3 -DPANDORA_MPI=OFF
-	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
+	cmake --build build-gpu --target all pandora_device_bench pandora_device_cycles --parallel $(JOBS)
 	scripts/gpu-pack.sh build-gpu build-gpu/gpu-check.txz
 
 # Every command of README.md and docs/, and recipes where their interpreters can be installed.
@@ -276,6 +286,7 @@ help:
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: its slow steps'
+	@echo 'make device-check  the machine code of the device path against its limits, without a device'
 	@echo 'make nightly    what CI leaves out for its time: slow tests, all of the stand-in, sanitisers, longer fuzzing'
 	@echo 'make slice      one slice of it, N=NAME or the one whose turn it is; .ci/slice --table: when each passed last'
 	@echo 'make docs       every command of README.md and docs/ at a small scale, recipes for Python, R and Octave, links'

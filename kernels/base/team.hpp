@@ -51,6 +51,17 @@ struct ScalarTeam {
   static constexpr bool kVectors = false;
   static constexpr int kTile = 1;        ///< vectors that a member keeps in registers at once
   static constexpr bool kAlone = false;  ///< whether a team is always one member
+  /// Whether every such team has shared() and is found anew by Team{}. Device code asks for that memory where it uses
+  /// it, so that the compiler sees shared memory: a pointer that was kept may point anywhere.
+  static constexpr bool kShares = false;
+  static constexpr bool kTiles = true;  ///< whether P passes through tiles where a block's memory has room for them
+  /// *to = *from, to be found by the other members after this one's arrived() and a sync(). Where a team shares memory
+  /// `to` lies there, and many copies may be on their way without taking registers.
+  template <class T>
+  PANDORA_HD void copy(T* to, const T* from) const {
+    *to = *from;
+  }
+  PANDORA_HD void arrived() const {}
 };
 
 /// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
@@ -111,6 +122,33 @@ struct WarpTeam : ScalarTeam {
     __syncwarp();
 #endif
   }
+  // All members call these together.
+  template <class T>
+  __host__ __device__ T shuffle(T value, [[maybe_unused]] int from) const {  ///< the value that member `from` has
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(kAll, value, from);
+#else
+    return value;
+#endif
+  }
+  template <class T>
+  __host__ __device__ T shuffle_xor(T value, [[maybe_unused]] int mask) const {  ///< that of member rank() ^ mask
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(kAll, value, mask);
+#else
+    return value;
+#endif
+  }
+  __host__ __device__ unsigned ballot(bool holds) const {  ///< a bit for each member
+#if defined(__CUDA_ARCH__)
+    return __ballot_sync(kAll, holds);
+#else
+    return holds ? 1u : 0u;
+#endif
+  }
+
+ private:
+  static constexpr unsigned kAll = 0xffffffffu;
 };
 
 #if defined(__CUDA_ARCH__)
@@ -127,6 +165,7 @@ __device__ inline void* shared_memory() {
 
 /// A whole block of at most 1,024 threads, a multiple of 32.
 struct BlockTeam : ScalarTeam {
+  static constexpr bool kShares = true;
   __host__ __device__ void* shared() const {
 #if defined(__CUDA_ARCH__)
     return shared_memory();
@@ -154,6 +193,30 @@ struct BlockTeam : ScalarTeam {
     __syncthreads();
 #endif
   }
+#if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
+  template <class T>
+  __device__ void copy(T* to, const T* from) const {
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const char* const start = reinterpret_cast<const char*>(from);
+    if constexpr (sizeof(T) % 16 == 0) {
+      for (unsigned k = 0; k < sizeof(T); k += 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + k), "l"(start + k) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(start), "n"(sizeof(T)) : "memory");
+    }
+  }
+  __device__ void arrived() const {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+  }
+#endif
+};
+
+/// The same where its body's shared_bytes() is 0: what would lie in memory of its own lies in the scratch of its slot.
+struct OpenTeam : BlockTeam {
+  static constexpr bool kShares = false, kTiles = false;
+  using ScalarTeam::arrived;
+  using ScalarTeam::copy;
+  __host__ __device__ void* shared() const { return nullptr; }
 };
 
 template <>
@@ -163,6 +226,11 @@ struct TeamPart<BlockTeam> {
 };
 PANDORA_HD inline TeamPart<BlockTeam> part_of(const BlockTeam& team) {
   return {{}, team.rank() / 32, parts_of(team.size())};
+}
+template <>
+struct TeamPart<OpenTeam> : TeamPart<BlockTeam> {};
+PANDORA_HD inline TeamPart<OpenTeam> part_of(const OpenTeam& team) {
+  return {{{}, team.rank() / 32, parts_of(team.size())}};
 }
 
 #endif

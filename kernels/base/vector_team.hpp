@@ -11,6 +11,7 @@ struct VectorTeam {
   using Vectors = Simd<Real>;
   static constexpr bool kVectors = true;
   static constexpr int kTile = 4;
+  static constexpr bool kShares = false, kTiles = false;
 
   int rank() const { return 0; }
   int size() const { return 1; }

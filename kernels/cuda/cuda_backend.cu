@@ -2,10 +2,11 @@
 
 namespace pandora::cuda {
 
-CudaBackend::CudaBackend(int device) : selected_(device) {
+CudaBackend::CudaBackend(int device, Precedence precedence) : selected_(device), stream_(precedence) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
-  slots_ = engine::kBlocksPerMultiprocessor * properties.multiProcessorCount;
+  multiprocessors_ = properties.multiProcessorCount;
+  slots_ = engine::kBlocksPerMultiprocessor * multiprocessors_;
   block_threads_ = std::min(engine::kMostBlockMembers, properties.maxThreadsPerBlock / 32 * 32);
 }
 

@@ -25,21 +25,35 @@ constexpr int threads_of() {
   else
     return kBlockMembers;
 }
-// Where the shape decides, it has no more.
+
+// Blocks of a multiprocessor that there are registers for. Those of fewer threads are for solves, three of them: what
+// their shared memory allows.
 template <class Body>
-int threads_of(const Body& body) {
-  if constexpr (requires { body.threads(); })
-    return body.threads();
+constexpr int resident_of() {
+  if constexpr (requires { Body::kResident; })
+    return Body::kResident;
   else
-    return threads_of<Body>();
+    return threads_of<Body>() < kBlockMembers ? 3 : 1;
+}
+template <class Body, class Team>
+__global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>()) run_blocks(Body body, int items) {
+  for (int item = blockIdx.x; item < items; item += gridDim.x) {
+    body(Team{}, item, static_cast<int>(blockIdx.x));
+    __syncthreads();
+  }
 }
 
-// Blocks of fewer threads are for solves, three of them on a multiprocessor: what their shared memory allows.
-template <class Body>
-__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() < kBlockMembers ? 3 : 1)
-    run_blocks(Body body, int items) {
-  for (int item = blockIdx.x; item < items; item += gridDim.x) {
-    body(BlockTeam{}, item, static_cast<int>(blockIdx.x));
+// The same, each block taking what is next in the queue: items may differ much in what they cost.
+template <class Body, class Team>
+__global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>()) run_queue(Body body, int items) {
+  int* const taken = static_cast<int*>(BlockTeam{}.shared());
+  for (;;) {
+    if (threadIdx.x == 0) *taken = atomicAdd(body.next, 1);
+    __syncthreads();
+    const int item = *taken;
+    __syncthreads();
+    if (item >= items) return;
+    body(Team{}, item, static_cast<int>(blockIdx.x));
     __syncthreads();
   }
 }
@@ -94,7 +108,7 @@ __global__ void __launch_bounds__(kBlockMembers) run_threads(Body body, int item
 /// One device, one stream. To be used by the thread that makes it: CUDA's current device belongs to a thread.
 class CudaBackend {
  public:
-  explicit CudaBackend(int device);
+  explicit CudaBackend(int device, Precedence precedence = Precedence::usual);
   CudaBackend(const CudaBackend&) = delete;
 
   /// Leaves room for what CUDA itself needs. Throws OutOfMemory.
@@ -107,12 +121,16 @@ class CudaBackend {
   template <class Body>
   void blocks(int items, const Body& body) {
     if (items == 0) return;
-    std::size_t shared = 0;
-    if constexpr (requires { body.shared_bytes(); }) shared = body.shared_bytes();
-    timed(Body::kName, [&] {
-      stream_.launch(Body::kName, run_blocks<Body>, std::min(items, slots()),
-                     std::min(block_threads_, threads_of(body)), shared, body, items);
-    });
+    if constexpr (requires { body.next; }) {
+      launch(run_queue<Body, BlockTeam>, body.shared_bytes(), items, body);
+    } else if constexpr (requires { body.shared_bytes(); }) {
+      if (const std::size_t shared = body.shared_bytes(); shared > 0)
+        launch(run_blocks<Body, BlockTeam>, shared, items, body);
+      else
+        launch(run_blocks<Body, OpenTeam>, 0, items, body);
+    } else {
+      launch(run_blocks<Body, OpenTeam>, 0, items, body);
+    }
   }
   template <class Body>
   void warps(int items, const Body& body) {
@@ -134,7 +152,13 @@ class CudaBackend {
   void form(const engine::FormBlock<float>& body, int matrices);
 
   static constexpr bool kVectors = false;
-  engine::BackendTraits traits() const { return engine::traits_of_gpu(slots_); }
+  engine::BackendTraits traits() const {
+    engine::BackendTraits traits = engine::traits_of_gpu(slots_);
+    if (!cohorts_) traits.cohort = 0;
+    return traits;
+  }
+  /// Whether lanes that can go in cohorts do.
+  void cohorts(bool on) { cohorts_ = on; }
   int slots() const { return slots_; }
   const Stream& stream() const { return stream_; }
 
@@ -144,6 +168,15 @@ class CudaBackend {
 
  private:
   static int blocks_of(int items, int per_block) { return (items + per_block - 1) / per_block; }
+
+  // As many blocks as run at a time: one more and the last ones run alone, for as long as all the others did.
+  template <class Body>
+  void launch(void (*kernel)(Body, int), std::size_t shared, int items, const Body& body) {
+    const int threads = std::min(block_threads_, threads_of<Body>());
+    const int resident = std::min(slots(), multiprocessors_ * stream_.resident(Body::kName, kernel, threads, shared));
+    timed(Body::kName,
+          [&] { stream_.launch(Body::kName, kernel, std::min(items, resident), threads, shared, body, items); });
+  }
 
   template <class Stage>
   void timed(const char* name, Stage&& stage) {
@@ -159,10 +192,10 @@ class CudaBackend {
     explicit Selected(int device) { select_device(device); }
   };
 
-  bool profiling_ = false;
+  bool profiling_ = false, cohorts_ = true;
   std::map<std::string, double> seconds_;
   Selected selected_;  // before all that is made on the current device
-  int slots_ = 0, block_threads_ = engine::kMostBlockMembers;
+  int multiprocessors_ = 0, slots_ = 0, block_threads_ = engine::kMostBlockMembers;
   Memory operands_;
   Stream stream_;  // destroyed before the operands, which what is still in it uses
   std::unique_ptr<Cublas> cublas_;

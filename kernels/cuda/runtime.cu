@@ -42,8 +42,12 @@ Memory::~Memory() {
   cudaFree(p_);
 }
 
-Stream::Stream() {
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+Stream::Stream(Precedence precedence) {
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for the priorities of streams");
+  check(
+      cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, precedence == Precedence::first ? greatest : least),
+      "creating a stream");
 }
 
 Stream::~Stream() {

@@ -44,10 +44,13 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
+/// Whose blocks of threads a device starts where those of several streams wait for room.
+enum class Precedence { usual, first };
+
 /// What happens in order on a device, beside what other streams do.
 class Stream {
  public:
-  Stream();
+  explicit Stream(Precedence precedence = Precedence::usual);
   Stream(const Stream&) = delete;
   ~Stream();
 
@@ -62,16 +65,22 @@ class Stream {
   /// What lies there is of no use any more: the stand-in (tests/cuda_stand_in) is told.
   void forget(void* p, std::size_t bytes) const;
 
+  /// Blocks of the kernel that a multiprocessor of the current device has room for.
+  template <class... Parameters>
+  int resident(const char* name, void (*kernel)(Parameters...), int threads, std::size_t shared_bytes) const {
+    int blocks = 0;
+    allow_shared(name, kernel, shared_bytes);
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes), name);
+    return blocks;
+  }
+
   /// kernel<<<grid, threads, shared_bytes>>>(arguments...); `name` is what an error calls it. CUDA reads the
   /// parameters before this returns; the kernel runs later.
   template <class... Parameters>
   void launch(const char* name, void (*kernel)(Parameters...), int grid, int threads, std::size_t shared_bytes,
               std::type_identity_t<Parameters>... arguments) const {
     static_assert((std::is_trivially_copyable_v<Parameters> && ...), "parameters are copied byte by byte");
-    constexpr std::size_t kUnasked = std::size_t{48} << 10;
-    if (shared_bytes > kUnasked)
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-            name);
+    allow_shared(name, kernel, shared_bytes);
     void* addresses[] = {&arguments...};
     // The type is named because CUDA 12 declares a const T*, from which that of a function is not deduced.
     check(cudaLaunchKernel<void(Parameters...)>(kernel, dim3(static_cast<unsigned>(grid)),
@@ -80,6 +89,13 @@ class Stream {
   }
 
  private:
+  template <class... Parameters>
+  static void allow_shared(const char* name, void (*kernel)(Parameters...), std::size_t bytes) {
+    constexpr std::size_t kUnasked = std::size_t{48} << 10;
+    if (bytes > kUnasked)
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), name);
+  }
+
   cudaStream_t stream_ = nullptr;
 };
 

@@ -45,10 +45,11 @@ class SortMemory {
   std::vector<Piece> pieces_;
 };
 
-/// One device, one stream. Not to be shared by threads.
+/// One device, one stream. Not to be shared by threads. Its short launches go before those of lanes, which fill the
+/// device for as long as there are any.
 class PrepareBackend : public CudaBackend {
  public:
-  using CudaBackend::CudaBackend;
+  explicit PrepareBackend(int device) : CudaBackend(device, Precedence::first) {}
 
   /// Sorts p[0..n) on the backend's stream, greatest first.
   void sort_descending(float* p, std::size_t n) {

@@ -12,60 +12,66 @@ namespace pandora::engine {
 template <class Real, class Team>
 class ProductsOfBlock {
  public:
-  /// `scratch` serves teams that have no memory of their own. `block.B` = 0: only to finish().
+  /// `scratch` serves teams that have no memory of their own; `turn`: see TiledProducts. `block.B` = 0: none
+  /// begins.
   PANDORA_HD ProductsOfBlock(const Team& team, const Shape& shape, const SolveScratch<Real>& scratch,
-                             const BlockContexts<Real>& block)
-      : team_(team),
-        shape_(shape),
-        tiled_(!Team::kVectors && ProductMemory<Real>::shared_bytes(shape) > 0),
-        memory_(tiled_ ? ProductMemory<Real>(team_memory(team, scratch), shape) : ProductMemory<Real>()),
-        block_(tiled_ && block.B > 0 ? tiles().stage(block) : block) {}
+                             const BlockContexts<Real>& block, unsigned turn = 0)
+      : team_(team), shape_(shape), scratch_(scratch), block_(block), turn_(turn) {}
 
-  /// The contexts, where it is best to read them.
-  PANDORA_HD const BlockContexts<Real>& contexts() const { return block_; }
-
-  /// Applies a block's updates to P; to be called before form().
-  PANDORA_HD void finish(const GramView<Real>& g) {
-    if (!tiled_) return apply_gram(team_, shape_, g);
-    const int columns = g.count->columns;
-    GramView<Real> here = g;
-    here.u = tiles().updates();
-    if (g.count->materialised == 0)
-      materialise_gram(team_, shape_, here, [](int, const auto&, int) {});
-    else  // by a flush, all of them
-      for (int at = team_.rank(); at < columns * shape_.stride; at += team_.size()) here.u[at] = g.u[at];
-    tiles().take(g.P, columns);
-    taken_ = true;
+  /// The contexts where it is best to read them, once something was formed or predicted.
+  PANDORA_HD BlockContexts<Real> contexts() const {
+    BlockContexts<Real> out = block_;
+    if (!tiled()) return out;
+    void* memory = scratch_.tiled;
+    if constexpr (Team::kShares) memory = Team{}.shared();
+    const ProductMemory<Real> at(memory, shape_);
+    out.psi = at.contexts();
+    out.stride = at.row();
+    return out;
   }
 
-  /// Images, Gram matrix and diagonal of the block's contexts under P; no updates yet. `formed`: images and Gram matrix
-  /// are there. `widths`: of the Gram matrix only the diagonal is read.
-  PANDORA_HD void form(const GramView<Real>& g, bool formed, bool widths = false) {
-    if (tiled_) {
-      if (!taken_) tiles().take(g.P, 0);
-      tiles().form(g, block_);
-    } else if (!formed) {
-      widths ? form_widths(team_, shape_, g, block_) : form_products(team_, shape_, g, block_);
-    }
-    taken_ = false;
+  /// The end of a block and the start of the next: applies the updates of one to P where `ends`; forms images, Gram
+  /// matrix and diagonal of the block's contexts where `begins`, with no updates yet, and predictions where `rho` is not
+  /// null. Returns whether the diagonal is sound under `most`, if that is not null. `formed`: images and Gram matrix are
+  /// there. `widths`: of the Gram matrix only the diagonal is read.
+  PANDORA_HD bool advance(const GramView<Real>& g, bool ends, bool begins, const MostInverse<Real>* most, bool formed,
+                          bool widths, const Real* rho, Real* prediction) const {
+    if constexpr (Team::kTiles)
+      if (tiled()) {
+        BlockStart<Real> start{block_, rho, prediction};
+        if (most != nullptr) start.most = *most;
+        start.bounded = most != nullptr;
+        return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, begins ? &start : nullptr);
+      }
+    if (ends) apply_gram(team_, shape_, g);
+    if (!begins) return true;
+    if (!formed) widths ? form_widths(team_, shape_, g, block_) : form_products(team_, shape_, g, block_);
     start_gram(team_, shape_, g, block_.B);
+    if (most != nullptr && !sound_gram(team_, shape_, g, block_, *most)) return false;
+    predict_block(rho, prediction);
+    return true;
+  }
+  PANDORA_HD void form(const GramView<Real>& g) const {
+    advance(g, false, true, nullptr, false, false, nullptr, nullptr);
+  }
+
+  PANDORA_HD void predict_block(const Real* rho, Real* prediction) const {
+    if (rho == nullptr) return;
+    if (!tiled()) return predict(team_, shape_, block_, rho, prediction);
+    if constexpr (Team::kTiles) predict_tiles<Real, Team>(shape_, scratch_.tiled, {block_, rho, prediction});
   }
 
  private:
-  static PANDORA_HD void* team_memory(const Team& team, const SolveScratch<Real>& scratch) {
-    if constexpr (Team::kVectors)
-      return nullptr;
-    else
-      return team.shared() != nullptr ? team.shared() : scratch.tiled;
+  // Whether P lies so, and the team has memory for it.
+  PANDORA_HD bool tiled() const {
+    return Team::kTiles && (Team::kShares || StoredInverse<Real>(shape_, Team::kVectors).tiled());
   }
-  PANDORA_HD TiledProducts<Real, Team> tiles() const { return {team_, shape_, memory_}; }
 
   const Team& team_;
   const Shape& shape_;
-  const bool tiled_;
-  const ProductMemory<Real> memory_;
+  const SolveScratch<Real>& scratch_;
   const BlockContexts<Real> block_;
-  bool taken_ = false;  // whether the P to form is in the team's memory
+  const unsigned turn_;
 };
 
 /// A block's contexts feature by feature, and their norms, for teams with vectors. Item: tape.

@@ -51,7 +51,8 @@ struct ForgetSamples {
     keep(team, kept, box.weight);
     keep(team, kept, box.learned);
     const int matrix = shape.m * shape.stride, count = kept.count();
-    for (int i = team.rank(); i < matrix && box.hessian != nullptr; i += team.size()) box.hessian[i] = Real(0);
+    for (int i = team.rank(); i < matrix && box.hessian != nullptr && Team::kVectors; i += team.size())
+      box.hessian[i] = Real(0);  // other teams' sums begin anew where no sample is in them
     for (int i = team.rank(); i < shape.stride && count == 0; i += team.size()) box.rho[i] = Real(0);
     for (int i = team.rank(); i < shape.d * shape.stride && lane.needs.response; i += team.size())
       box.response[i] = Real(0);

@@ -41,18 +41,6 @@ PANDORA_HD void form_gram(const Team& team, const Shape& shape, const GramView<R
   start_gram(team, shape, g, block.B);
 }
 
-/// What an inverse is at most: diag(first, others, ..., others).
-template <class Real>
-struct MostInverse {
-  Real first, others;
-};
-
-/// That of matrices of at least diag(ridges), with a little slack for rounding.
-template <class Real>
-PANDORA_HD MostInverse<Real> most_inverse(Ridges ridges) {
-  return {static_cast<Real>(1.001 / ridges.first), static_cast<Real>(1.001 / ridges.others)};
-}
-
 /// Whether 0 < psi_j' P psi_j <= psi_j' diag(most) psi_j for all contexts right after form_gram, as it is for the
 /// inverse of any matrix of at least diag(most)^-1; false (also for NaN) calls for a fresh inverse. Every member finds
 /// the same; g.row is overwritten.
@@ -66,8 +54,7 @@ PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<
     else
       for (int k = 0; k < shape.m; ++k)
         norm = fused(block.psi[j * block.stride + k], block.psi[j * block.stride + k], norm);
-    const Real intercept = block.psi[j * block.stride] * block.psi[j * block.stride];
-    const Real bound = fused(most.first, intercept, most.others * (norm - intercept));
+    const Real bound = most.bound(norm, block.psi[j * block.stride]);
     g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= bound ? Real(1) : Real(0);
   }
   team.sync();

@@ -40,8 +40,7 @@ struct StartBox {
   ScratchPool<Real> scratch;
   int period = 0;  ///< that ends; 0: the calibration
 
-  PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kBlockMembers); }
-  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m, threads()); }
+  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
@@ -55,11 +54,10 @@ struct StartBox {
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     if (lane.needs.design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, period);
     // A box without a calibration sample (T_0 < A) starts from no curvature.
-    for (int at = team.rank(); lane.needs.curvature && at < shape.m * shape.stride; at += team.size()) {
-      const int row = at / shape.stride;
-      box.curvature.P[at] = row == at % shape.stride ? static_cast<Real>(1.0 / problem.ridge_index.of(row)) : Real(0);
-    }
-    team.sync();
+    if (lane.needs.curvature)
+      StoredInverse<Real>(shape, Team::kVectors).store(team, box.curvature.P, [&](int i, int k) {
+        return i == k ? 1.0 / problem.ridge_index.of(i) : 0.0;
+      });
     if (!lane.spec.learns_index() || box.progress->samples == 0) return;
     const bool rebuilt = solve_and_rebuild(team, problem, lane, a, solve, period, false);
     if (period > 0 && lane.needs.curvature && !rebuilt && box.progress->failure == Failure::none &&
@@ -100,14 +98,20 @@ PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, c
   const Shape& shape = problem.shape;
   const JointState& joint = *lane.joint;
   const double slopes = (1.0 / joint.ridge_mean + (shape.A - 1) / joint.ridge_own) / shape.A;
-  Real* const P = lane.box[a].curvature.P;
-  for (int at = team.rank(); at < shape.m * shape.stride; at += team.size()) {
-    const int i = at / shape.stride;
-    P[at] = i != at % shape.stride ? Real(0) : static_cast<Real>(i == 0 ? 1.0 / problem.ridge_index.first : slopes);
-  }
+  StoredInverse<Real>(shape, Team::kVectors).store(team, lane.box[a].curvature.P, [&](int i, int k) {
+    return i != k ? 0.0 : i == 0 ? 1.0 / problem.ridge_index.first : slopes;
+  });
   if (team.rank() == 0) lane.progress->joint_due = 1;
   team.sync();
   return true;
+}
+
+/// Shared memory of a body that works in `newton` bytes and in ProductMemory, one after the other; 0 where every device
+/// lacks room for one of them.
+template <class Real>
+PANDORA_HD std::size_t shared_with(const Shape& shape, std::size_t newton) {
+  const std::size_t products = ProductMemory<Real>::shared_bytes(shape);
+  return newton == 0 || products == 0 ? 0 : newton > products ? newton : products;
 }
 
 /// Between the walks of two blocks: what the periods of the last one changed joins P, rho and Q; the next one's images,
@@ -117,6 +121,7 @@ template <class Real>
 struct AdvanceBlock {
   static constexpr const char* kName = "advance";
   static constexpr int kThreads = 128;  // of a block: a tile of 8 x 8 of P each, up to m = 120
+  static constexpr int kResident = 4;   // blocks of a multiprocessor, for which there are registers
   Problem<Real> problem;
   ScratchPool<Real> scratch;
   BlockRange range;  ///< the block that begins; B = 0: none
@@ -137,35 +142,31 @@ struct AdvanceBlock {
     const bool ends = finishes && lane.spec.online(), begins = range.B > 0;
     if (ends && (lane.needs.steps || lane.spec.learns_payoff())) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
-    ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
+    // A hash of the item: what stands on a multiprocessor at the same time begins with different warps.
+    const ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range),
+                                               static_cast<unsigned>(item) * 2654435769u);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    // An inverse that is not sound is formed anew from the samples; false if it cannot be.
-    const auto begin = [&](const GramView<Real>& g, MostInverse<Real> most, auto&& rebuild) {
-      products.form(g, formed, lane.learns_late());
-      if (sound_gram(team, shape, g, products.contexts(), most)) return true;
-      if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
-      team.sync();
-      if (!rebuild()) {
-        box.fail(team, Failure::indefinite, range.first_period + 1);
-        return false;
+    for (const bool design : {true, false}) {  // V^-1, then Hinv or C_aa
+      const GramView<Real>& g = design ? box.design : box.curvature;
+      const bool starts = begins && (design ? lane.needs.widths : lane.needs.curvature);
+      const MostInverse<Real> most =
+          most_inverse<Real>(design ? problem.design_ridges(lane.spec) : least_curvature(problem, lane));
+      bool ended = ends && (design ? lane.needs.design : lane.needs.steps), rebuilt = false;
+      // An inverse that is not sound is formed anew from the samples. One call for all: it is the body's largest part.
+      while ((ended || starts) && !products.advance(g, ended, starts, rebuilt ? nullptr : &most, formed && !rebuilt,
+                                                    lane.learns_late(), design ? box.rho : nullptr, box.prediction)) {
+        if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
+        team.sync();
+        rebuilt = design                  ? solve.rebuild_design()
+                  : lane.joint != nullptr ? forget_samples(team, problem, lane, a)
+                                          : solve.rebuild_curvature();
+        if (!rebuilt) return box.fail(team, Failure::indefinite, range.first_period + 1);
+        ended = false;
       }
-      products.form(g, false, lane.learns_late());
-      return true;
-    };
-    if (ends && lane.needs.design) products.finish(box.design);
-    if (begins && lane.needs.widths && !begin(box.design, most_inverse<Real>(problem.design_ridges(lane.spec)), [&] {
-          return solve.rebuild_design();
-        }))
-      return;
-    if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
-    if (begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
-    if (!lane.needs.curvature) return;
-    if (ends && lane.needs.steps) products.finish(box.curvature);
-    const auto rebuild = [&] {
-      return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature();
-    };
-    if (!begins || !begin(box.curvature, most_inverse<Real>(least_curvature(problem, lane)), rebuild)) return;
-    start_coupling(team, shape, lane, box, products.contexts());
+      if (design && begins && !starts) products.predict_block(box.rho, box.prediction);
+      if (design && begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
+      if (!design && starts) start_coupling(team, shape, lane, box, products.contexts());
+    }
   }
 };
 
@@ -202,8 +203,8 @@ struct SolveJoint {
       const BoxView<Real>& box = lane.box[a];
       predict(team, shape, block, box.rho, box.prediction);
       if (!lane.needs.curvature) continue;
-      ProductsOfBlock<Real, Team> products(team, shape, work, block);
-      products.form(box.curvature, false);
+      const ProductsOfBlock<Real, Team> products(team, shape, work, block);
+      products.form(box.curvature);
       start_coupling(team, shape, lane, box, products.contexts());
     }
   }
@@ -260,14 +261,18 @@ struct WalkBlock {
 template <class Real>
 struct SolveTheta {
   static constexpr const char* kName = "theta";
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 128, kResident = 4;
   Problem<Real> problem;
   BlockRange range;
   const int* lanes;
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int) const {
-    const LaneView<Real>& lane = problem.lanes[lanes[item]];
+    solve(team, lanes[item]);
+  }
+  template <class Team>
+  PANDORA_HD void solve(const Team& team, int index) const {
+    const LaneView<Real>& lane = problem.lanes[index];
     if (RewardSolve<Real, Team>(team, problem, lane).solve())
       follow_theta(team, problem.shape, lane, problem.shape.A, range.B);
     else if (team.rank() == 0)
@@ -276,31 +281,33 @@ struct SolveTheta {
 };
 
 /// The solves that lanes wait for. What is left of the block is then predicted anew. Item: position in the list of
-/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to itself,
-/// in as many groups of warps as form a Hessian together; three blocks of the others share one.
+/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to
+/// itself; four blocks of the others share one.
 template <class Real, bool kLarge>
 struct SolveBoxes {
   static constexpr const char* kName = kLarge ? "solve large" : "solve";
-  // A tile of 8 x 8 each: in groups of 96 up to m = 104, in one of 128 up to m = 120.
-  static constexpr int kThreads = kLarge ? kMostBlockMembers : 128;
+  static constexpr int kThreads = kLarge ? kMostBlockMembers : 128;  // a tile of 8 x 8 each, up to m = 120
+  static constexpr int kResident = kLarge ? 1 : 4;
   Problem<Real> problem;
   BlockRange range;
   ScratchPool<Real> scratch;
   const int* jobs;
 
-  PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kThreads); }
   PANDORA_HD std::size_t shared_bytes() const {
-    const std::size_t newton = TileMemory<Real>::shared_bytes(problem.shape.m, threads()),
-                      products = ProductMemory<Real>::shared_bytes(problem.shape);
-    return newton > products ? newton : products;
+    return shared_with<Real>(problem.shape, TileMemory<Real>::shared_bytes(problem.shape.m));
   }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    solve(team, jobs[item], slot);
+  }
+  /// `index`: lane * A + box.
+  template <class Team>
+  PANDORA_HD void solve(const Team& team, int index, int slot) const {
     const Shape& shape = problem.shape;
-    const LaneView<Real>& lane = problem.lanes[jobs[item] / shape.A];
+    const LaneView<Real>& lane = problem.lanes[index / shape.A];
     if (lane.tally->failure != Failure::none) return;  // theta_hat's, in this round
-    const int a = jobs[item] % shape.A;
+    const int a = index % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const BlockContexts<Real> block(lane.tape, shape, range);
     if (lane.needs.curvature) flush(team, shape, lane, box);
@@ -310,8 +317,8 @@ struct SolveBoxes {
         team, problem, lane, a, solve, range.first_period + lane.progress->next, lane.needs.curvature);
     predict(team, shape, block, box.rho, box.prediction);
     if (!rebuilt) return;
-    ProductsOfBlock<Real, Team> products(team, shape, work, block);
-    products.form(box.curvature, false);
+    const ProductsOfBlock<Real, Team> products(team, shape, work, block);
+    products.form(box.curvature);
     start_coupling(team, shape, lane, box, products.contexts());
   }
 };

@@ -8,6 +8,7 @@
 #include "kernels/lane/late.hpp"
 #include "kernels/rules/period.hpp"
 #include "kernels/solve/reward_solve.hpp"
+#include "kernels/tape/tape.hpp"
 
 namespace pandora::engine {
 
@@ -65,6 +66,47 @@ class Walk {
     if (lane_.progress->reward_samples > 0) solve_reward(0);
   }
 
+  /// What the lane goes by in a period.
+  struct Grounds {
+    Stop stop;
+    bool finite;                        ///< else the lane fails
+    double score[kMost], width[kMost];  ///< of every box
+    double response[kMost];  ///< what the lane takes the outputs that it opens to be worth, mu* of the others
+  };
+
+  /// What it does in the block's period j; `image`: what an estimate of mu* works in.
+  PANDORA_HD PANDORA_INLINE PeriodOutcome decide(int j, double* image, Grounds& by) const {
+    const LaneSpec& spec = lane_.spec;
+    const int period = range_.first_period + j, row = lane_.tape.online_row(period);
+    by.finite = score_boxes(j, period, row, by.score, by.width);
+    if (!by.finite) return {};
+    int permutation[kMost];
+    const PeriodRules rules(spec, lane_.tape.exploration, static_cast<std::uint32_t>(period));
+    by.stop = rules.stop;
+    if (rules.order == Order::random)
+      random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+    const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
+    for (int a = 0; a < A_; ++a) by.response[a] = lane_.tape.mu[at(row, a)];
+    const double reward_bonus = spec.c_theta * spec.bonus.reward_factor(time(period));
+    const auto reward_of = [&](int a) {
+      const double value =
+          !spec.learns_reward() ? lane_.tape.mu[at(row, a)] : state.optimistic(team_, phi(row, a), reward_bonus, image);
+      by.finite = by.finite && is_finite(value);
+      const double mu = spec.learns_reward() ? logistic(value) : value;
+      if (records()) lane_.rewards[cell(period, a)] = mu;
+      return by.response[a] = mu;
+    };
+    return lane_.decisions != nullptr
+               ? lane_.decisions[period]
+               : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
+  }
+
+  /// Whether a period's utility is finite.
+  PANDORA_HD bool gains(const PeriodOutcome& outcome, int row) const {
+    PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
+    return is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
+  }
+
  private:
   static constexpr int kFailed = -1;  // not a set of boxes
 
@@ -72,40 +114,17 @@ class Walk {
   PANDORA_HD int step(int j) {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
-    double score[kMost], width[kMost];
-    bool finite = score_boxes(j, period, row, score, width);  // the same in every member
-    if (!finite) return fail(Failure::not_finite, period + 1);
-    int permutation[kMost];
-    const PeriodRules rules(spec, lane_.tape.exploration, static_cast<std::uint32_t>(period));
-    if (rules.order == Order::random)
-      random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
-    const unsigned there = lane_.tape.there_in(row);
-    const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
-    double response[kMost];  // what the lane takes the outputs that it opens to be worth, mu* of the others
-    for (int a = 0; a < A_; ++a) response[a] = lane_.tape.mu[at(row, a)];
-    const double reward_bonus = spec.c_theta * spec.bonus.reward_factor(time(period));
-    const auto reward_of = [&](int a) {
-      const double value = !spec.learns_reward() ? lane_.tape.mu[at(row, a)]
-                                                 : state.optimistic(team_, phi(row, a), reward_bonus, image());
-      finite = finite && is_finite(value);
-      const double mu = spec.learns_reward() ? logistic(value) : value;
-      if (records()) lane_.rewards[cell(period, a)] = mu;
-      return response[a] = mu;
-    };
-    const PeriodOutcome outcome = lane_.decisions != nullptr
-                                      ? lane_.decisions[period]
-                                      : walk_period(spec, rules, A_, score, permutation, reward_of, there);
-    PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
-    const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
-    if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
+    Grounds by;
+    const PeriodOutcome outcome = decide(j, spec.learns_reward() ? image() : nullptr, by);  // the same in every member
+    if (!by.finite || !gains(outcome, row)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
       if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
-      if (records()) record(period, score, width);
+      if (records()) record(period, by.score, by.width);
       const auto opens = [&](const int* order) {
-        return opened_by_lane(spec, rules.stop, outcome.ranked, score, response, order, there);
+        return opened_by_lane(spec, by.stop, outcome.ranked, by.score, by.response, order, lane_.tape.there_in(row));
       };
       lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
-                                                lane_.tape.sigma + at(row, 0), opens, there);
+                                                lane_.tape.sigma + at(row, 0), opens, lane_.tape.there_in(row));
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                        lane_.tape.reward + at(row, 0));
     }

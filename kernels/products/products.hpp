@@ -1,13 +1,29 @@
 // The matrix products of a block by a team: images and Gram matrix, predictions, the application of updates. For
 // VectorTeam they are the register tiles of tiles.hpp, through vector_products.hpp, with P in full. A block of threads
-// has tiles in its shared memory (tiled_products.hpp), up to m = 160 or so, with the lower triangle of P. For larger m
+// has tiles in its shared memory (tiled_products.hpp), up to m = 176 or so, with the lower triangle of P. For larger m
 // a library forms all matrices of a block at once (kernels/cuda/), and what stands here, element by element, a single
 // one anew.
 #pragma once
 
-#include "kernels/state/state.hpp"
+#include "kernels/products/product_memory.hpp"
 
 namespace pandora::engine {
+
+/// P psi(r) for r < count, contexts of any period, to rows of `out`.
+template <class Real, class Team, class Psi>
+PANDORA_HD void form_images_of(const Team& team, const Shape& shape, const Real* P, int count, Psi&& psi, Real* out) {
+  static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
+  const StoredInverse<Real> stored(shape, Team::kVectors);
+  const int m = shape.m, stride = shape.stride;
+  for (int at = team.rank(); at < count * stride; at += team.size()) {
+    const Real* x = psi(at / stride);
+    const int k = at % stride;
+    Real sum = 0;
+    for (int l = 0; l < m && k < m; ++l) sum = fused(P[stored.at(l, k)], x[l], sum);
+    out[at] = sum;
+  }
+  team.sync();
+}
 
 /// image_j = P psi_j and gram(j, i) = psi_i' image_j for i >= j.
 template <class Real, class Team>
@@ -15,14 +31,8 @@ PANDORA_HD void form_products(const Team& team, const Shape& shape, const GramVi
                               const BlockContexts<Real>& block) {
   static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
   const int m = shape.m, stride = shape.stride, B = block.B;
-  for (int at = team.rank(); at < B * stride; at += team.size()) {
-    const Real* x = block.psi + at / stride * block.stride;
-    const int k = at % stride;
-    Real sum = 0;
-    for (int l = 0; l < m; ++l) sum = fused(g.P[l * stride + k], x[l], sum);
-    g.image[at] = sum;
-  }
-  team.sync();
+  form_images_of(
+      team, shape, g.P, B, [&](int j) { return block.psi + j * block.stride; }, g.image);
   for (int at = team.rank(); at < B * B; at += team.size()) {
     const int j = at / B, i = at % B;
     if (i < j) continue;
@@ -38,21 +48,6 @@ template <class Real, class Team>
 PANDORA_HD void form_widths(const Team& team, const Shape& shape, const GramView<Real>& g,
                             const BlockContexts<Real>& block) {
   form_products(team, shape, g, block);
-}
-
-/// P psi(r) for r < count, contexts of any period, to rows of `out`. Of P, what is on and below the diagonal is read.
-template <class Real, class Team, class Psi>
-PANDORA_HD void form_images_of(const Team& team, const Shape& shape, const Real* P, int count, Psi&& psi, Real* out) {
-  static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
-  const int m = shape.m, stride = shape.stride;
-  for (int at = team.rank(); at < count * stride; at += team.size()) {
-    const Real* x = psi(at / stride);
-    const int k = at % stride;
-    Real sum = 0;
-    for (int l = 0; l < m && k < m; ++l) sum = fused(P[l < k ? k * stride + l : l * stride + k], x[l], sum);
-    out[at] = sum;
-  }
-  team.sync();
 }
 
 /// out_j = psi_j' v for the block's contexts.
@@ -93,26 +88,27 @@ PANDORA_HD Real padded_product(const Real* x, const Real* y, int n) {
 template <class Real, class Team>
 PANDORA_HD void subtract_outer(const Team& team, const Shape& shape, Real* P, const Real* u, int columns) {
   static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
+  const StoredInverse<Real> stored(shape, Team::kVectors);
   constexpr int T = 4;
-  const int m = shape.m, stride = shape.stride, tiles = (m + T - 1) / T;
-  for (int tile = team.rank(); tile < tiles * tiles; tile += team.size()) {
-    const int i0 = tile / tiles * T, k0 = tile % tiles * T;
+  const int m = shape.m;
+  for (int square = team.rank(); square < stored.squares(); square += team.size()) {
+    const auto at = stored.square(square);
     Real sum[T][T];
     for (int r = 0; r < T; ++r)
-      for (int c = 0; c < T; ++c) sum[r][c] = i0 + r < m ? P[(i0 + r) * stride + k0 + c] : Real(0);
+      for (int c = 0; c < T; ++c) sum[r][c] = at.i + r < m ? P[at.first + r * at.step + c] : Real(0);
     for (int q = 0; q < columns; ++q) {
-      const Real* uq = u + q * stride;
+      const Real* uq = u + q * shape.stride;
       Real a[T], b[T];
       for (int r = 0; r < T; ++r) {
-        a[r] = uq[i0 + r];
-        b[r] = uq[k0 + r];
+        a[r] = uq[at.i + r];
+        b[r] = uq[at.k + r];
       }
       for (int r = 0; r < T; ++r)
         for (int c = 0; c < T; ++c) sum[r][c] = fused(-a[r], b[c], sum[r][c]);
     }
     // Columns from m on hold zeros and stay zero: u is zero there.
-    for (int r = 0; r < T && i0 + r < m; ++r)
-      for (int c = 0; c < T; ++c) P[(i0 + r) * stride + k0 + c] = sum[r][c];
+    for (int r = 0; r < T && at.i + r < m; ++r)
+      for (int c = 0; c < T; ++c) P[at.first + r * at.step + c] = sum[r][c];
   }
   team.sync();
 }

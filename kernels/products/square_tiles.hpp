@@ -2,12 +2,16 @@
 // keep in their shared memory.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/base/hd.hpp"
 
 namespace pandora::engine {
 
 /// Rows and columns of a tile.
 inline constexpr int kTileSide = 8;
+/// From one tile to the next: four more than it has, so that the tiles of neighbouring members lie in different banks.
+inline constexpr int kTileStride = kTileSide * kTileSide + 4;
 
 /// Four numbers that are moved at once.
 template <class Real>
@@ -29,8 +33,9 @@ struct TilePlace {
 };
 
 PANDORA_HD inline TilePlace place_of_tile(int tile) {
-  int i = 0;
-  while ((i + 1) * (i + 2) / 2 <= tile) ++i;
+  int i = static_cast<int>((::sqrtf(8.0f * static_cast<float>(tile) + 1.0f) - 1.0f) * 0.5f);  // or one off
+  i += (i + 1) * (i + 2) / 2 <= tile ? 1 : 0;
+  i -= i * (i + 1) / 2 > tile ? 1 : 0;
   return {i, tile - i * (i + 1) / 2};
 }
 

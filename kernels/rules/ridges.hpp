@@ -1,6 +1,7 @@
 // The ridge of an index parameter rho_a = (rho_a0, r_a): one number for the intercept, one for the slopes.
 #pragma once
 
+#include "kernels/base/elementary.hpp"
 #include "kernels/base/hd.hpp"
 
 namespace pandora {
@@ -17,5 +18,23 @@ struct Ridges {
   PANDORA_HD constexpr double least() const { return others < first ? others : first; }
   PANDORA_HD constexpr double greatest() const { return others > first ? others : first; }
 };
+
+/// What an inverse is at most: diag(first, others, ..., others).
+template <class Real>
+struct MostInverse {
+  Real first, others;
+
+  /// psi' diag(...) psi of a context with ||psi||^2 and its first feature.
+  PANDORA_HD Real bound(Real squared_norm, Real intercept) const {
+    const Real square = intercept * intercept;
+    return fused(first, square, others * (squared_norm - square));
+  }
+};
+
+/// That of matrices of at least diag(ridges), with a little slack for rounding.
+template <class Real>
+PANDORA_HD MostInverse<Real> most_inverse(Ridges ridges) {
+  return {static_cast<Real>(1.001 / ridges.first), static_cast<Real>(1.001 / ridges.others)};
+}
 
 }  // namespace pandora

@@ -27,7 +27,7 @@ class BoxSolve {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     if (samples.n == 0) return true;
     PANDORA_ASSERT(!current_inverse || box_.curvature.count->materialised == box_.curvature.count->updates);
-    Solver<Real, Team> solver(team_, samples, problem_.ridge_index, scratch_);
+    Solver<Real, Team> solver(team_, samples, problem_.ridge_index, scratch_, box_);
     if (solver.minimise_loss(box_, shape_, current_inverse)) return take(solver.rho(), samples.n, solver.gradients());
     return solve_in_double(samples, solver.gradients());
   }
@@ -100,11 +100,9 @@ class BoxSolve {
 
   // P = scratch.inverse in working precision, exactly symmetric.
   PANDORA_HD void store_inverse(Real* P) const {
-    const int m = shape_.m, stride = shape_.stride;
-    for (int i = team_.rank(); i < m; i += team_.size())
-      for (int k = 0; k < m; ++k)
-        P[i * stride + k] = static_cast<Real>(scratch_.inverse[k <= i ? i * m + k : k * m + i]);
-    team_.sync();
+    StoredInverse<Real>(shape_, Team::kVectors).store(team_, P, [&](int i, int k) {
+      return scratch_.inverse[i * shape_.m + k];
+    });
   }
 
   // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. In
@@ -116,8 +114,8 @@ class BoxSolve {
     const int d = shape_.d, m = shape_.m, stride = shape_.stride, row = SolveScratch<Real>::padded(m);
     Real* const slope = scratch_.moment;  // G', or 0 where the sample is not active
     for (int s = team_.rank(); s < samples.n; s += team_.size())
-      slope[s] =
-          scratch_.weight[s] > Real(0) ? samples.weight_of(s) * samples.mu[s] * (Real(1) - samples.mu[s]) : Real(0);
+      slope[s] = scratch_.weight[s] > Real(0) ? samples.weight_of(s) * samples.mu_of(s) * (Real(1) - samples.mu_of(s))
+                                              : Real(0);
     for (int part = team_.rank(); part < d * row; part += team_.size()) scratch_.cross[part] = 0.0;
     team_.sync();
     const int vectors = (m + V::width - 1) / V::width;

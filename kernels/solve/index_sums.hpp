@@ -105,7 +105,7 @@ class IndexSums {
       const Real* x = samples_.psi_of(s);
       Real z = 0;
       for (int k = 0; k < m; ++k) z = fused(x[k], scratch_.point[k], z);
-      const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost[s], samples_.mu[s]);
+      const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost_of(s), samples_.mu_of(s));
       scratch_.moment[s] = samples_.weight_of(s) * value.moment;
       scratch_.weight[s] = samples_.weight_of(s) * value.curvature;
     }

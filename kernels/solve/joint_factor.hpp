@@ -6,9 +6,9 @@
 //   S = delta (I - delta W)^-1,   C_ab = B_a 1{a = b} + U_a S U_b'.
 #pragma once
 
+#include "kernels/products/product_memory.hpp"
 #include "kernels/rules/shrinkage.hpp"
 #include "kernels/solve/joint_memory.hpp"
-#include "kernels/state/state.hpp"
 
 namespace pandora::engine {
 
@@ -17,7 +17,13 @@ template <class Real, class Team>
 class JointFactor {
  public:
   PANDORA_HD JointFactor(const Team& team, const Shape& shape, const JointMemory& memory, double* packed)
-      : team_(team), memory_(memory), packed_(packed), A_(shape.A), m_(shape.m), n_(m_ - 1), stride_(shape.stride) {}
+      : team_(team),
+        memory_(memory),
+        packed_(packed),
+        A_(shape.A),
+        m_(shape.m),
+        n_(m_ - 1),
+        stored_(shape, Team::kVectors) {}
 
   /// B_a of kappa_a D_a, which lies in its place. False if that is not positive definite.
   PANDORA_HD bool invert(int a, double kappa) const {
@@ -84,7 +90,8 @@ class JointFactor {
       team_.sync();
       if (boxes == nullptr) continue;
       add_symmetric(team_, delta(), T, slopes, memory_.inverse(a), memory_.shared(), m_, n_);
-      store_symmetric(team_, memory_.shared(), m_, boxes[a].curvature.P, stride_);
+      const Rows C = memory_.shared();
+      stored_.store(team_, boxes[a].curvature.P, [&](int i, int k) { return C[i][k]; });
     }
     return out;
   }
@@ -95,7 +102,8 @@ class JointFactor {
   const Team& team_;
   const JointMemory& memory_;
   double* const packed_;
-  const int A_, m_, n_, stride_;
+  const int A_, m_, n_;
+  const StoredInverse<Real> stored_;
   double ridge_mean_ = 0.0, ridge_own_ = 0.0;  // that the Hessian has
 };
 

@@ -137,14 +137,4 @@ class JointMemory {
   const int A_, m_;
 };
 
-/// P (m x m, rows of `stride`) = C in full, of which the lower triangle is read.
-template <class Real, class Team>
-PANDORA_HD void store_symmetric(const Team& team, Rows C, int m, Real* P, int stride) {
-  for (int at = team.rank(); at < m * m; at += team.size()) {
-    const int i = at / m, k = at % m;
-    P[i * stride + k] = static_cast<Real>(k <= i ? C[i][k] : C[k][i]);
-  }
-  team.sync();
-}
-
 }  // namespace pandora::engine

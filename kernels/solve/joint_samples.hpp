@@ -123,10 +123,13 @@ class JointSamples {
   }
 
   /// Every C_aa becomes its box's; the samples' products are lost.
-  PANDORA_HD void store_covariances(int stride) const {
+  PANDORA_HD void store_covariances(const Shape& shape) const {
+    const Rows C = covariance();
     for (int a = 0; a < memory_.boxes(); ++a) {
       form_covariance(a);
-      store_symmetric(team_, covariance(), m(), lane_.box[a].curvature.P, stride);
+      StoredInverse<Real>(shape, Team::kVectors).store(team_, lane_.box[a].curvature.P, [&](int i, int k) {
+        return C[i][k];
+      });
     }
   }
 

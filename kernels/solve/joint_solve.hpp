@@ -175,7 +175,7 @@ class JointSolve {
   PANDORA_HD void find_covariances(bool forms) {
     if (by_samples()) {
       traces_ = samples_.traces(state_);
-      if (forms) samples_.store_covariances(shape_.stride);
+      if (forms) samples_.store_covariances(shape_);
     } else {
       traces_ = factor_.find_covariances(problem_.ridge_index.first, forms ? lane_.box : nullptr);
     }

@@ -54,11 +54,27 @@ PANDORA_HD bool minimise(Sums& sums, Method&& method) {
   constexpr int kMostGradients = 500;
   const double tolerance = index_tolerance(sums.samples().n, sums.ridges().least());
   RoundingFloor floor;
-  double last = 0.0;
-  sums.evaluate();
-  while (sums.gradients() < kMostGradients) {
+  double last = 0.0, slope = 0.0, part = 0.0;  // part: of the step that is being made, 0: none
+  // Every function of the team is called in one place: on a device it is then a part of the loop, not a call.
+  for (bool stands = false; sums.gradients() < kMostGradients || !stands;) {
+    if (!stands) {
+      sums.evaluate();
+      if (part > 0.0) {
+        const double ahead = sums.slope();
+        if (too_long(slope, ahead) && sums.gradients() < kMostGradients) {
+          const double next = part * secant_part(slope, ahead);
+          sums.move(next - part);
+          part = next;
+          continue;
+        }
+        method.stepped(slope, ahead, part);
+      }
+      stands = true;
+      continue;
+    }
     if (!method.direct()) return false;
-    const double slope = sums.slope(), decrement = -slope;
+    slope = sums.slope();
+    const double decrement = -slope;
     if (!(slope <= 0.0) && method.recover()) {
       sums.charge();
       continue;
@@ -69,16 +85,8 @@ PANDORA_HD bool minimise(Sums& sums, Method&& method) {
     if (!solved || Kind::kLastStep) sums.move(1.0);
     if (solved || trusted) return true;
     last = decrement;
-    sums.evaluate();
-    double part = 1.0, ahead = sums.slope();
-    while (too_long(slope, ahead) && sums.gradients() < kMostGradients) {
-      const double next = part * secant_part(slope, ahead);
-      sums.move(next - part);
-      part = next;
-      sums.evaluate();
-      ahead = sums.slope();
-    }
-    method.stepped(slope, ahead, part);
+    part = 1.0;
+    stands = false;
   }
   return false;
 }

@@ -1,10 +1,12 @@
-// A lane's exact estimate of theta_* by a team: Newton's method from theta_hat, whose d x d algebra one member does.
+// A lane's exact estimate of theta_* by a team: Newton's method from theta_hat, whose d x d algebra one member does, or
+// a warp where d is the paper's.
 #pragma once
 
 #include <cmath>
 
 #include "kernels/solve/minimise.hpp"
 #include "kernels/solve/reward_gradient.hpp"
+#include "kernels/solve/reward_sums.hpp"
 #include "kernels/state/reward_state.hpp"
 #include "kernels/state/state.hpp"
 
@@ -47,32 +49,31 @@ class RewardSolve {
     // A full step from a squared decrement below this leaves at most about its square: less than is asked of rho_hat.
     const double quadratic = ::sqrt(index_tolerance(n_, ridge_));
     constexpr int kMostSteps = 100;
-    evaluate();
-    for (int step = 0; step < kMostSteps; ++step) {
-      team_.sync();  // the last direction is still being read
-      if (team_.rank() == 0) {
-        factorise();
-        for (int i = 0; i < d_; ++i) direction_[i] = -gradient_[i];
-        solve_factorised(direction_);
+    double slope = 0.0, length = 0.0;  // of the step that is being made
+    for (int step = 0; step < kMostSteps;) {
+      evaluate();
+      if (length > 1e-6 && too_long(slope, dot())) {
+        move(-0.5 * length);
+        length *= 0.5;
+        continue;
       }
+      team_.sync();  // the last direction is still being read
+      direct();
       team_.sync();
-      const double slope = dot();
+      slope = dot();
       if (!is_finite(slope)) return false;
       move(1.0);
       if (-slope <= quadratic) {
+        invert();
         if (team_.rank() == 0) {
-          invert_factorised(state_.curvature_inverse);
           lane_.progress->reward_samples_at_solve = n_;
           ++lane_.progress->reward_solves;
         }
         team_.sync();
         return true;
       }
-      evaluate();
-      for (double length = 1.0; too_long(slope, dot()) && length > 1e-6; length *= 0.5) {
-        move(-0.5 * length);
-        evaluate();
-      }
+      length = 1.0;
+      ++step;
     }
     return false;
   }
@@ -89,6 +90,30 @@ class RewardSolve {
   }
 
  private:
+  using Paper = RewardSums<10>;
+  // From column_ on lies enough, wherever it is asked for.
+  static_assert(Paper::kScratch <= RewardState::stride(10) + 2 * kRewardTile);
+  PANDORA_HD bool in_registers() const { return !Team::kVectors && std::is_same_v<Real, float> && d_ == 10; }
+
+  PANDORA_HD void direct() {
+    if (in_registers()) {
+      if constexpr (!Team::kVectors) {
+        const auto part = part_of(team_);
+        if (part.index == 0) Paper::direct(part.team, gradient_, hessian_, factor_, direction_);
+      }
+    } else if (team_.rank() == 0) {
+      factorise();
+      for (int i = 0; i < d_; ++i) direction_[i] = -gradient_[i];
+      solve_factorised(direction_);
+    }
+  }
+  // C, of the factor that there is.
+  PANDORA_HD void invert() {
+    if (in_registers())
+      Paper::invert(team_, factor_, state_.curvature_inverse, RewardState::stride(d_));
+    else if (team_.rank() == 0)
+      invert_factorised(state_.curvature_inverse);
+  }
   PANDORA_HD double dot() const {
     double sum = 0.0;
     for (int i = 0; i < d_; ++i) sum += gradient_[i] * direction_[i];
@@ -105,6 +130,8 @@ class RewardSolve {
     if constexpr (Team::kVectors)
       reward_derivatives(RewardTable::over(lane_.reward_table, d_, shape_.capacity), lane_.reward_weight, n_,
                          state_.theta, gradient_, hessian_);
+    else if (in_registers())
+      Paper::sum(team_, lane_, n_, state_.theta, gradient_, hessian_, column_);
     else
       sum_derivatives([](double mean) { return mean * (1.0 - mean); });
     for (int i = team_.rank(); i < d_; i += team_.size()) {

@@ -2,13 +2,22 @@
 #pragma once
 
 #include "kernels/base/assert.hpp"
-#include "kernels/products/tiled_products.hpp"
+#include "kernels/products/product_memory.hpp"
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/solve/tile_memory.hpp"
 #include "kernels/state/reward_state.hpp"
 #include "kernels/state/state.hpp"
 
 namespace pandora::engine {
+
+/// Up to so many samples solves of teams without vectors form Hessians from all of them; then from those that are new.
+inline constexpr int kOneHessian = 2000;
+
+/// A sample's cost and (plug-in) reward.
+template <class Real>
+struct alignas(2 * sizeof(Real)) SampleLabel {
+  Real cost, mu;
+};
 
 /// `rows` into contexts of `stride` elements at `psi`, with costs and (plug-in) rewards.
 template <class Real>
@@ -21,7 +30,11 @@ struct SampleView {
   int n;
   Loss loss = Loss::reservation;
   const Real* weight = nullptr;  ///< of each; null: 1
+  int apart = 1;                 ///< from one cost or mu to the next; 2: every sample's lie side by side
 
+  PANDORA_HD Real cost_of(int s) const { return cost[apart * s]; }
+  PANDORA_HD Real mu_of(int s) const { return mu[apart * s]; }
+  PANDORA_HD const SampleLabel<Real>* labels() const { return reinterpret_cast<const SampleLabel<Real>*>(cost); }
   PANDORA_HD Real weight_of(int s) const { return weight == nullptr ? Real(1) : weight[s]; }
   PANDORA_HD const Real* psi_of(int s) const { return psi + static_cast<std::size_t>(rows[s]) * stride; }
 };
@@ -29,7 +42,7 @@ struct SampleView {
 /// One per team that solves at the same time.
 template <class Real>
 struct SolveScratch {
-  Real *mu, *cost, *moment, *weight;   ///< capacity each
+  Real *mu, *cost, *moment, *weight;   ///< capacity each; teams without vectors have labels at mu
   Real* point;                         ///< stride
   double *rho, *gradient, *direction;  ///< padded(m) each, zero beyond m
   double* inverse;                     ///< m x m
@@ -52,10 +65,12 @@ struct ScratchPool {
   int* ints;
   int groups, members;
   std::size_t joint;  ///< doubles of a JointSolve, in whole vectors
+  std::size_t walks;  ///< bytes that the lanes of a cohort walk in
 
   PANDORA_HD std::size_t tiled_bytes(const Shape& s) const {
-    const std::size_t newton = TileMemory<Real>::bytes(s.m, members), products = ProductMemory<Real>::shared_bytes(s);
-    return newton > products ? newton : products;
+    const std::size_t newton = TileMemory<Real>::bytes(s.m), products = ProductMemory<Real>::shared_bytes(s);
+    const std::size_t solves = newton > products ? newton : products;
+    return solves > walks ? solves : walks;
   }
   PANDORA_HD std::size_t reals_per_slot(const Shape& s) const {
     const std::size_t wanted =
@@ -99,7 +114,7 @@ PANDORA_HD inline int groups_of(int team_size, int m) {
 }
 
 /// The samples of box a, with costs and mu of every one side by side: mu*, or its plug-in under the current theta_hat
-/// (eq:plugin:loss).
+/// (eq:plugin:loss). For teams without vectors side by side.
 template <class Real, class Team>
 PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a,
                                            const SolveScratch<Real>& scratch) {
@@ -109,12 +124,15 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
   PANDORA_ASSERT(n <= shape.capacity);
   const bool learned = lane.spec.learns_reward();
   const double* theta = lane.reward_memory;
+  constexpr int kApart = Team::kVectors ? 1 : 2;
+  Real* const costs = Team::kVectors ? scratch.cost : scratch.mu;
+  Real* const mus = Team::kVectors ? scratch.mu : scratch.mu + 1;
   for (int first = team.rank() * W; first < n; first += team.size() * W) {
     const int count = n - first < W ? n - first : W;
     Real mu[W];
     for (int s = 0; s < count; ++s) {
       const std::size_t at = static_cast<std::size_t>(box.rows[first + s]) * shape.A + a;
-      scratch.cost[first + s] = static_cast<Real>(lane.tape.cost[at]);
+      costs[kApart * (first + s)] = static_cast<Real>(lane.tape.cost[at]);
       if (!learned) {
         mu[s] = static_cast<Real>(lane.tape.mu[at]);
         continue;
@@ -127,10 +145,10 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
     for (int s = count; s < W; ++s) mu[s] = Real(0);
     if (learned) PANDORA_SIMD
     for (int s = 0; s < W; ++s) mu[s] = logistic(mu[s]);
-    for (int s = 0; s < count; ++s) scratch.mu[first + s] = mu[s];
+    for (int s = 0; s < count; ++s) mus[kApart * (first + s)] = mu[s];
   }
   team.sync();
-  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n, lane.spec.loss, box.weight};
+  return {lane.tape.psi, shape.m, shape.stride, box.rows, costs, mus, n, lane.spec.loss, box.weight, kApart};
 }
 
 }  // namespace pandora::engine

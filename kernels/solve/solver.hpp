@@ -17,9 +17,8 @@ class Solver {
   using Factor = TeamFactor<Real, Team>;
 
   PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
-                    const SolveScratch<Real>& scratch)
-      : memory_(shared_memory(team, samples.m, scratch), samples.m),
-        newton_(team, samples, ridges, memory_, scratch.weight) {}
+                    const SolveScratch<Real>& scratch, const BoxView<Real>& box)
+      : newton_(team, samples, ridges, scratch, {box.hessian, &box.progress->samples_in_hessian}) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
   /// converge. `current_inverse`: whether the box's Hinv is that of now, with all updates of the block materialised.
@@ -28,16 +27,10 @@ class Solver {
     return minimise(newton_, newton_);
   }
   /// Where it came to, m numbers, and how many gradients that took.
-  PANDORA_HD const double* rho() const { return memory_.rho(); }
+  PANDORA_HD const double* rho() const { return newton_.rho(); }
   PANDORA_HD int gradients() const { return newton_.gradients(); }
 
  private:
-  static PANDORA_HD void* shared_memory(const Team& team, int m, const SolveScratch<Real>& scratch) {
-    return TileMemory<Real>::shared_bytes(m, team.size()) > 0 && team.shared() != nullptr ? team.shared()
-                                                                                          : scratch.tiled;
-  }
-
-  TileMemory<Real> memory_;
   TiledNewton<Real, Team> newton_;
 };
 

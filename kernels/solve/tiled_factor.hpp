@@ -1,8 +1,6 @@
 // A Cholesky factor in the tiles of a team's memory, and what it solves.
 #pragma once
 
-#include <cmath>
-
 #include "kernels/base/elementary.hpp"
 #include "kernels/products/square_tiles.hpp"
 #include "kernels/solve/tile_memory.hpp"
@@ -34,25 +32,23 @@ class TiledFactor {
  private:
   static constexpr int kSide = kTileSide;
 
-  // Columns 8 k to 8 k + 7 of the factor, the right-hand side along, and what they change in the columns after them.
-  // Every member factorises the tile on the diagonal for itself, which spares waiting for the one that would.
+  // Columns 8 k to 8 k + 7 of the factor, the right-hand side along, and what they change in the columns after them:
+  //   L_kk L_kk' = H_kk,  L_ik = H_ik L_kk'^-1,  H_ij -= L_ik L_jk',  k < j <= i,
+  // Every member factorises the tile on the diagonal for itself, which spares waiting for the one that would; then each
+  // has a row of the others in the panel, and then half a tile of the rest. What takes long is that every column of the
+  // first needs the one before it, so it is scaled by an inverse root that is found without division.
   PANDORA_HD bool factorise_panel(int k) const {
     Real L[kSide][kSide], inverse[kSide], y[kSide];
-    const Real* const diagonal = memory_.tile(k, k);
     bool positive = true;
-    PANDORA_UNROLL
-    for (int i = 0; i < kSide; ++i) {
-      y[i] = memory_.right(k)[i];
-      PANDORA_UNROLL
-      for (int j = 0; j <= i; ++j) L[i][j] = diagonal[i * kSide + j];
-    }
+    load_diagonal(memory_.tile(k, k), L);
+    load(memory_.right(k), y);
     PANDORA_UNROLL
     for (int c = 0; c < kSide; ++c) {
       positive = positive && L[c][c] > Real(0) && is_finite(L[c][c]);
-      inverse[c] = Real(1) / static_cast<Real>(::sqrt(L[c][c]));
+      inverse[c] = reciprocal_root(L[c][c]);
       y[c] *= inverse[c];
       PANDORA_UNROLL
-      for (int i = c; i < kSide; ++i) L[i][c] *= inverse[c];
+      for (int i = c + 1; i < kSide; ++i) L[i][c] *= inverse[c];
       PANDORA_UNROLL
       for (int i = c + 1; i < kSide; ++i) {
         y[i] = fused(-L[i][c], y[c], y[i]);
@@ -64,90 +60,116 @@ class TiledFactor {
     for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
       Real* const at = memory_.tile(i / kSide, k) + i % kSide * kSide;
       Real x[kSide], side = memory_.right(0)[i];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) x[c] = at[c];
+      load(at, x);
       PANDORA_UNROLL
       for (int c = 0; c < kSide; ++c) {
-        PANDORA_UNROLL
-        for (int e = 0; e < c; ++e) x[c] = fused(-x[e], L[c][e], x[c]);
         x[c] *= inverse[c];
         side = fused(-x[c], y[c], side);
+        PANDORA_UNROLL
+        for (int e = c + 1; e < kSide; ++e) x[e] = fused(-x[c], L[e][c], x[e]);
       }
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) at[c] = x[c];
+      store(at, x);
       memory_.right(0)[i] = side;
     }
     if (team_.rank() == team_.size() - 1) {  // the one with the least to do
-      Real* const out = memory_.factor(k);
+      store(memory_.solved(k), y);
       PANDORA_UNROLL
       for (int i = 0; i < kSide; ++i) {
-        memory_.solved(k)[i] = y[i];
+        L[i][i] = inverse[i];
         PANDORA_UNROLL
-        for (int j = 0; j < i; ++j) out[i * kSide + j] = L[i][j];
-        out[i * kSide + i] = inverse[i];
+        for (int j = i + 1; j < kSide; ++j) L[i][j] = Real(0);
+        store(memory_.factor(k) + i * kSide, L[i]);
       }
     }
     team_.sync();
-    const int first = (k + 1) * (k + 2) / 2;  // tiles from row k + 1 on
-    for (int tile = first + team_.rank(); tile < memory_.tiles(); tile += team_.size()) {
-      const TilePlace at = place_of_tile(tile);
-      if (at.j > k) subtract_product(memory_.tile(tile), memory_.tile(at.i, k), memory_.tile(at.j, k));
+    const int left = memory_.panels() - 1 - k, tiles = left * (left + 1) / 2;
+    for (int piece = team_.rank(); piece < 2 * tiles; piece += team_.size()) {  // loop: factor update
+      const int half = piece < tiles ? 0 : 1, first = half * kSide * kSide / 2;
+      const TilePlace of = place_of_tile(piece - half * tiles), at{of.i + k + 1, of.j + k + 1};
+      subtract_product(memory_.tile(at.i, at.j) + first, memory_.tile(at.i, k) + first, memory_.tile(at.j, k));
     }
     team_.sync();
     return true;
   }
 
-  // out -= a b'
+  // out -= a b', out and a of four rows.
   static PANDORA_HD void subtract_product(Real* out, const Real* a, const Real* b) {
-    for (int r = 0; r < kSide; ++r) {
-      const Four<Real> x[2] = {fours(a)[2 * r], fours(a)[2 * r + 1]};
-      Four<Real> sums[2] = {fours(out)[2 * r], fours(out)[2 * r + 1]};
+    constexpr int kRows = kSide / 2;
+    Four<Real> x[kRows][2], sums[kRows][2];
+    PANDORA_UNROLL
+    for (int r = 0; r < kRows; ++r) PANDORA_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      x[r][half] = fours(a)[2 * r + half];
+      sums[r][half] = fours(out)[2 * r + half];
+    }
+    PANDORA_UNROLL
+    for (int e = 0; e < kSide; ++e) {
+      const Four<Real> y[2] = {fours(b)[2 * e], fours(b)[2 * e + 1]};
       PANDORA_UNROLL
-      for (int e = 0; e < kSide; ++e) {
-        const Four<Real> y[2] = {fours(b)[2 * e], fours(b)[2 * e + 1]};
-        Real sum = sums[e / 4].of[e % 4];
-        PANDORA_UNROLL
-        for (int c = 0; c < kSide; ++c) sum = fused(-x[c / 4].of[c % 4], y[c / 4].of[c % 4], sum);
-        sums[e / 4].of[e % 4] = sum;
-      }
-      fours(out)[2 * r] = sums[0];
-      fours(out)[2 * r + 1] = sums[1];
+      for (int c = 0; c < kSide; ++c) PANDORA_UNROLL
+      for (int r = 0; r < kRows; ++r)
+        sums[r][e / 4].of[e % 4] = fused(-x[r][c / 4].of[c % 4], y[c / 4].of[c % 4], sums[r][e / 4].of[e % 4]);
+    }
+    PANDORA_UNROLL
+    for (int r = 0; r < kRows; ++r) PANDORA_UNROLL
+    for (int half = 0; half < 2; ++half) fours(out)[2 * r + half] = sums[r][half];
+  }
+
+  // Eight numbers, and the eight rows of a tile.
+  static PANDORA_HD PANDORA_INLINE void load(const Real* from, Real (&to)[kSide]) {
+    PANDORA_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const Four<Real> four = fours(from)[half];
+      PANDORA_UNROLL
+      for (int e = 0; e < 4; ++e) to[4 * half + e] = four.of[e];
+    }
+  }
+  static PANDORA_HD PANDORA_INLINE void load_diagonal(const Real* from, Real (&to)[kSide][kSide]) {
+    PANDORA_UNROLL
+    for (int i = 0; i < kSide; ++i) load(from + i * kSide, to[i]);
+  }
+  static PANDORA_HD PANDORA_INLINE void store(Real* to, const Real (&from)[kSide]) {
+    PANDORA_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      Four<Real> four;
+      PANDORA_UNROLL
+      for (int e = 0; e < 4; ++e) four.of[e] = from[4 * half + e];
+      fours(to)[half] = four;
     }
   }
 
   // solved = L^-1 right: its elements 8 k to 8 k + 7, and what they change in those after them.
   PANDORA_HD void substitute_forward(int k) const {
-    const Real* const L = memory_.factor(k);
-    Real y[kSide];
+    Real L[kSide][kSide], y[kSide];
+    load_diagonal(memory_.factor(k), L);
+    load(memory_.right(k), y);
     PANDORA_UNROLL
     for (int c = 0; c < kSide; ++c) {
-      y[c] = memory_.right(k)[c];
+      y[c] *= L[c][c];
       PANDORA_UNROLL
-      for (int e = 0; e < c; ++e) y[c] = fused(-L[c * kSide + e], y[e], y[c]);
-      y[c] *= L[c * kSide + c];
+      for (int i = c + 1; i < kSide; ++i) y[i] = fused(-L[i][c], y[c], y[i]);
     }
     for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
-      const Real* const row = memory_.tile(i / kSide, k) + i % kSide * kSide;
-      Real value = memory_.right(0)[i];
+      Real row[kSide], value = memory_.right(0)[i];
+      load(memory_.tile(i / kSide, k) + i % kSide * kSide, row);
       PANDORA_UNROLL
       for (int c = 0; c < kSide; ++c) value = fused(-row[c], y[c], value);
       memory_.right(0)[i] = value;
     }
-    if (team_.rank() == team_.size() - 1) PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c) memory_.solved(k)[c] = y[c];
+    if (team_.rank() == team_.size() - 1) store(memory_.solved(k), y);
     team_.sync();
   }
 
   // Elements 8 k to 8 k + 7 of the direction, and what they change in those before them.
   PANDORA_HD void substitute_back(int k) const {
-    const Real* const L = memory_.factor(k);
-    Real x[kSide];
+    Real L[kSide][kSide], x[kSide];
+    load_diagonal(memory_.factor(k), L);
+    load(memory_.solved(k), x);
     PANDORA_UNROLL
     for (int c = kSide - 1; c >= 0; --c) {
-      x[c] = memory_.solved(k)[c];
+      x[c] *= L[c][c];
       PANDORA_UNROLL
-      for (int i = c + 1; i < kSide; ++i) x[c] = fused(-L[i * kSide + c], x[i], x[c]);
-      x[c] *= L[c * kSide + c];
+      for (int i = 0; i < c; ++i) x[i] = fused(-L[c][i], x[c], x[i]);
     }
     for (int i = team_.rank(); i < k * kSide; i += team_.size()) {
       const Real* const column = memory_.tile(k, i / kSide) + i % kSide;

@@ -1,13 +1,20 @@
 // Newton's method for teams without vectors, in memory that a block of threads shares: one sweep over a box's samples
-// gives the gradient, one more the Hessian, whose Cholesky factor has the right-hand side along. What counts there is
-// waiting: for the gradient the warps of a block go through strips of their own, and all members meet once; for the
-// Hessian they meet twice for 32 samples of each group of warps, and three times for eight features of its factor.
+// gives the gradient, one more the Hessian, whose Cholesky factor has the right-hand side along.
 //
-// With many samples the solution is near, and most of a sweep's work is the Hessian's: then only the first sweep forms
-// it, and L-BFGS goes on around its factor.
+// With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
+// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them most of a sweep's work would be the
+// Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. From
+// kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample
+// keeps the weight that it had when it was first solved for, so that only new samples are read.
+//
+// What counts on a device is waiting. In the sweep for the gradient warps go through strips of eight samples, eight
+// members a row with four fours of features each, in registers; the rows of the next strip and the indices of the one
+// after it are on their way meanwhile, and members meet once, at the end. For the Hessian every member has a tile of
+// 8 x 8 in registers, and they meet once for 16 samples.
 #pragma once
 
-#include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/solve/samples.hpp"
 #include "kernels/solve/tiled_factor.hpp"
@@ -16,28 +23,35 @@ namespace pandora::engine {
 
 /// sum_s l_s(psi_s' rho) + rho' diag(ridges) rho / 2 (eq:known-theta-rho-estimator) with gradient and Hessian, and
 /// Newton's direction: both what minimise() moves and its method. Every member finds the same, whatever the team's
-/// size.
+/// size: one, or whole warps.
 template <class Real, class Team>
 class TiledNewton {
  public:
   static constexpr bool kLastStep = true, kTrustsRate = true;
-  static constexpr int kFreshSamples = 2000;  ///< up to so many every sweep forms a Hessian
+  static constexpr int kFreshSamples = 700;  ///< up to so many every sweep forms a Hessian
 
-  /// `ridges` are read where they lie; `weight`: room for one of each sample.
+  /// A box's sum of curvatures, from one solve to the next; null: none.
+  struct Running {
+    Real* sum = nullptr;
+    int* samples = nullptr;  ///< that are in it
+  };
+
+  /// `samples` as gather_samples() gives them to such teams; `ridges` are read where they lie.
   PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
-                         const TileMemory<Real>& memory, Real* weight)
+                         const SolveScratch<Real>& scratch, Running running = {})
       : team_(team),
         samples_(samples),
         ridges_(ridges),
-        memory_(memory),
-        weight_(weight),
+        scratch_(scratch),
+        running_(samples.n > kOneHessian ? running : Running{}),
         m_(samples.m),
-        width_(memory.width()) {}
+        width_(memory().width()) {}
 
   PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
   PANDORA_HD const Ridges& ridges() const { return ridges_; }
   PANDORA_HD int gradients() const { return gradients_; }
   PANDORA_HD void charge() { ++gradients_; }
+  PANDORA_HD const double* rho() const { return memory().rho(); }
 
   PANDORA_HD void start(const Real* rho) {
     keeps_ = samples_.n > kFreshSamples;
@@ -45,38 +59,34 @@ class TiledNewton {
     pairs_ = 0;
     team_.sync();  // what lay there before may still be in use
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      memory_.rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
-      memory_.direction()[k] = 0.0;
+      memory().rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
+      memory().direction()[k] = 0.0;
     }
     team_.sync();
   }
 
   /// Gradient and Hessian at rho, or where the factor is kept the gradient alone.
-  PANDORA_APART PANDORA_HD void evaluate() {
+  PANDORA_HD void evaluate() {
     ++gradients_;
-    for (int k = team_.rank(); k < width_; k += team_.size()) memory_.point()[k] = static_cast<Real>(memory_.rho()[k]);
+    for (int k = team_.rank(); k < memory().point_width(); k += team_.size())
+      memory().point()[k] = k < width_ ? static_cast<Real>(memory().rho()[k]) : Real(0);
     team_.sync();
-    const TeamPart<Team> part = part_of(team_);
-    const int strips = (samples_.n + kRows - 1) / kRows;
-    for (int stream = part.index; stream < kStreams; stream += part.count)
-      for (int strip = stream; strip < strips; strip += kStreams)
-        add_moments(part, memory_.sums(stream), strip * kRows, strip == stream);
-    team_.sync();
-    for (int k = team_.rank(); k < width_; k += team_.size()) {
-      double sum = ridges_.of(k) * memory_.rho()[k];
-      for (int stream = 0; stream < kStreams && stream < strips; ++stream) sum += memory_.sums(stream)[k];
-      memory_.gradient()[k] = sum;
-    }
-    if (!has_factor_) form_hessian(part);
+    if (width_ > Memory::kSweptWidth)
+      sum_one_by_one();
+    else if (width_ > Memory::kSweptWidth * 3 / 4 && samples_.weight == nullptr && samples_.loss == Loss::reservation)
+      sum_streams<true>();
+    else
+      sum_streams<false>();
+    if (!has_factor_) form_hessian();
     team_.sync();
   }
 
   /// direction = -Hessian^-1 gradient; the Hessian becomes its factor. False if it is not positive definite.
-  PANDORA_APART PANDORA_HD bool direct() {
+  PANDORA_HD bool direct() {
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      const Real gradient = k < m_ ? static_cast<Real>(memory_.gradient()[k]) : Real(0);
-      memory_.before()[k] = gradient;
-      memory_.right(0)[k] = -gradient;
+      const Real gradient = k < m_ ? static_cast<Real>(memory().gradient()[k]) : Real(0);
+      memory().before()[k] = gradient;
+      memory().right(0)[k] = -gradient;
     }
     team_.sync();
     if (has_factor_) {
@@ -85,7 +95,9 @@ class TiledNewton {
     }
     if (!factor().factorise()) return false;
     factor().substitute_back();
-    has_factor_ = keeps_;
+    // Far from the minimum the next Hessian is another one.
+    constexpr double kNear = 4.0;
+    has_factor_ = running_.sum != nullptr || (keeps_ && -slope() <= kNear);
     return true;
   }
   PANDORA_HD bool recover() { return false; }
@@ -93,159 +105,336 @@ class TiledNewton {
     if (!has_factor_) return;
     const int pair = pairs_++ % Memory::kPairs;
     for (int k = team_.rank(); k < width_; k += team_.size()) {
-      memory_.step(pair)[k] = static_cast<Real>(part * memory_.direction()[k]);
-      memory_.change(pair)[k] = static_cast<Real>(memory_.gradient()[k]) - memory_.before()[k];
+      memory().step(pair)[k] = static_cast<Real>(part * memory().direction()[k]);
+      memory().change(pair)[k] = static_cast<Real>(memory().gradient()[k]) - memory().before()[k];
     }
     team_.sync();
   }
 
   /// gradient' direction
-  PANDORA_HD double slope() const {
-    double sum = 0.0;
-    for (int k = 0; k < m_; ++k) sum = fused(memory_.gradient()[k], memory_.direction()[k], sum);
-    return sum;
-  }
+  PANDORA_HD double slope() const { return dot<double>(memory().gradient(), memory().direction()); }
 
   /// rho += step * direction
   PANDORA_HD void move(double step) {
-    for (int k = team_.rank(); k < width_; k += team_.size()) memory_.rho()[k] += step * memory_.direction()[k];
+    for (int k = team_.rank(); k < width_; k += team_.size()) memory().rho()[k] += step * memory().direction()[k];
     team_.sync();
   }
 
  private:
   using Memory = TileMemory<Real>;
-  static constexpr int kSide = Memory::kSide, kRows = Memory::kRows, kStreams = Memory::kStreams,
-                       kStrip = Memory::kStrip, kGroups = Memory::kGroups;
+  using Warp = std::remove_cvref_t<decltype(part_of(std::declval<const Team&>()).team)>;
+  static constexpr int kSide = Memory::kSide, kStreams = Memory::kStreams, kStrip = Memory::kStrip;
+  static constexpr int kRows = 8, kPieces = Memory::kSweptWidth / kWarp;  // of a strip for gradients; fours of a member
 
-  // A strip from `first` on joins its stream's sum, by a part of the team; h(z) of its samples where a Hessian follows.
-  PANDORA_HD void add_moments(const TeamPart<Team>& part, double* sums, int first, bool starts) const {
-    const int count = samples_.n - first < kRows ? samples_.n - first : kRows, pieces = width_ / 4,
-              stride = memory_.terms_stride();
-    Real* const terms = memory_.terms(part.index);
-    Real* const moment = memory_.moment(part.index);
-    const bool kept = pieces <= part.team.size();  // four features each, in registers
-    Four<Real> x[kRows];
-    for (int piece = part.team.rank(); piece < pieces; piece += part.team.size()) {
-      const Four<Real> point = fours(memory_.point())[piece];
-      PANDORA_UNROLL
-      for (int s = 0; s < kRows; ++s)
-        if (s < count) x[s] = fours(samples_.psi_of(first + s))[piece];
-      PANDORA_UNROLL
-      for (int s = 0; s < kRows; ++s) {
-        if (s >= count) continue;
-        Real z = 0;
-        PANDORA_UNROLL
-        for (int e = 0; e < 4; ++e) z = fused(x[s].of[e], point.of[e], z);
-        terms[s * stride + piece] = z;
-      }
-    }
-    part.team.sync();
-    for (int s = part.team.rank(); s < count; s += part.team.size()) {
-      const Real* const of = terms + s * stride;
-      Real z[2] = {};
-      for (int piece = 0; piece < pieces; piece += 2) {
-        z[0] += of[piece];
-        z[1] += of[piece + 1];
-      }
-      const IndexMoment<Real> value =
-          index_moment(samples_.loss, z[0] + z[1], samples_.cost[first + s], samples_.mu[first + s]);
-      moment[s] = samples_.weight_of(first + s) * value.moment;
-      if (!has_factor_) weight_[first + s] = samples_.weight_of(first + s) * value.curvature;
-    }
-    part.team.sync();
-    for (int piece = part.team.rank(); piece < pieces; piece += part.team.size()) {
-      Four<Real> sum{};
-      PANDORA_UNROLL
-      for (int s = 0; s < kRows; ++s) {
-        if (s >= count) continue;
-        const Four<Real> of = kept ? x[s] : fours(samples_.psi_of(first + s))[piece];
-        PANDORA_UNROLL
-        for (int e = 0; e < 4; ++e) sum.of[e] = fused(moment[s], of.of[e], sum.of[e]);
-      }
-      PANDORA_UNROLL
-      for (int e = 0; e < 4; ++e)
-        sums[4 * piece + e] = (starts ? 0.0 : sums[4 * piece + e]) + static_cast<double>(sum.of[e]);
-    }
+  // Asked for in every function that stands apart (see ScalarTeam::kShares).
+  PANDORA_HD Memory memory() const {
+    if constexpr (Team::kShares)
+      return Memory(Team{}.shared(), samples_.m);
+    else
+      return Memory(scratch_.tiled, samples_.m);
   }
 
-  // Ridges and the sum of h(z) psi psi': every group of the team has streams of strips, every member of it a tile.
-  PANDORA_HD void form_hessian(const TeamPart<Team>& part) const {
-    const int strips = (samples_.n + kStrip - 1) / kStrip, groups = Memory::groups(part.count),
-              members = team_.size() / groups, group = team_.rank() / members;
-    for (int stream = group; stream - group < kGroups; stream += groups)
-      for (int tile = team_.rank() % members; tile - team_.rank() % members < memory_.tiles(); tile += members) {
-        const bool mine = tile < memory_.tiles() && stream < kGroups;
-        const TilePlace at = mine ? place_of_tile(tile) : TilePlace{0, 0};
-        Four<Real> sum[kSide][2] = {};
-        for (int strip = stream; strip - group < strips; strip += kGroups) {
-          const int first = strip * kStrip, left = samples_.n - first,
-                    count = left < 0 || stream >= kGroups ? 0
-                            : left < kStrip               ? left
-                                                          : kStrip;
-          if constexpr (!Team::kAlone) stage(part, groups, group, first, count);
-          PANDORA_ROLLED
-          for (int s = 0; s < count && mine; ++s)
-            add_sample(at, Team::kAlone ? samples_.psi_of(first + s) : memory_.row(group, s),
-                       Team::kAlone ? weight_[first + s] : memory_.weight(group)[s], sum);
-        }
-        for (int next = 0; next < groups; ++next) {  // one stream after the other
-          if (next == group && mine) add_to_tile(tile, at, stream == 0, sum);
-          team_.sync();
-        }
-      }
-  }
+  // What a member has of a row; and of a strip: of two rows, where they are, and what the loss of one of them takes.
+  struct Row {
+    Four<Real> of[kPieces];
+  };
+  struct Strip {
+    Row row[2];
+    int place[2];
+    SampleLabel<Real> label;
+  };
 
-  // A group's strip to where all its members read it.
-  PANDORA_HD void stage(const TeamPart<Team>& part, int groups, int group, int first, int count) const {
-    constexpr int kAtOnce = 2;  // on their way
-    const int parts = part.count / groups, pieces = width_ / 4;
-    team_.sync();  // what lay there before is done with
-    for (int piece = part.team.rank(); piece < pieces; piece += part.team.size())
-      for (int s0 = part.index % parts; s0 < count; s0 += kAtOnce * parts) {
-        Four<Real> x[kAtOnce];
-        PANDORA_UNROLL
-        for (int k = 0; k < kAtOnce; ++k)
-          if (s0 + k * parts < count) x[k] = fours(samples_.psi_of(first + s0 + k * parts))[piece];
-        PANDORA_UNROLL
-        for (int k = 0; k < kAtOnce; ++k)
-          if (s0 + k * parts < count) fours(memory_.row(group, s0 + k * parts))[piece] = x[k];
-      }
-    if (part.index % parts == 0)
-      for (int s = part.team.rank(); s < count; s += part.team.size()) memory_.weight(group)[s] = weight_[first + s];
+  // memory().gradient() of all samples. kPlain, in fewer instructions and registers: the paper's loss, samples that do
+  // not fade, and a width of which every member has at least three fours.
+  template <bool kPlain>
+  PANDORA_HD void sum_streams() {
+    const TeamPart<Team> part = part_of(team_);
+    const int streams = samples_.n < kStreams * kRows ? (samples_.n + kRows - 1) / kRows : kStreams;
+    for (int stream = part.index; stream < streams; stream += part.count) sum_stream<kPlain>(part.team, stream);
     team_.sync();
-  }
-
-  static PANDORA_HD void add_sample(TilePlace at, const Real* row, Real weight, Four<Real> (&sum)[kSide][2]) {
-    if (weight == Real(0)) return;  // the same in every member of a group
-    const Four<Real>* const left = fours(row + at.i * kSide);
-    const Four<Real>* const right = fours(row + at.j * kSide);
-    const Four<Real> a[2] = {left[0], left[1]}, b[2] = {right[0], right[1]};
-    PANDORA_UNROLL
-    for (int r = 0; r < kSide; ++r) {
-      const Real scaled = weight * a[r / 4].of[r % 4];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c)
-        sum[r][c / 4].of[c % 4] = fused(scaled, b[c / 4].of[c % 4], sum[r][c / 4].of[c % 4]);
+    for (int k = team_.rank(); k < width_; k += team_.size()) {
+      double sum = ridges_.of(k) * memory().rho()[k];
+      for (int stream = 0; stream < streams; ++stream) sum += static_cast<double>(memory().sums(stream)[k]);
+      memory().gradient()[k] = sum;
     }
   }
 
-  // `starts`: from the ridges, and beyond m from ones, which the factor leaves alone.
-  PANDORA_HD void add_to_tile(int tile, TilePlace at, bool starts, const Four<Real> (&sum)[kSide][2]) const {
-    Four<Real>* const out = fours(memory_.tile(tile));
+  // Every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4. It adds up the terms
+  // of z of both; in the tree that follows, even members go on with the first row and odd ones with the second, so that
+  // each loss is found once. Beyond the last sample the last is read again, and beyond a row's last four that again.
+  template <bool kPlain>
+  PANDORA_HD void sum_stream(const Warp& warp, int stream) const {
+    constexpr int kStep = kStreams * kRows;
+    const Members<Warp> all{warp};
+    const Real* const weights = samples_.weight;
+    const SampleLabel<Real>* const labels = samples_.labels();
+    const int* const rows = samples_.rows;
+    const int n = samples_.n, last = n - 1, fours_of_row = width_ / 4, row_stride = samples_.stride / 4;
+    const Loss loss = kPlain ? Loss::reservation : samples_.loss;
+    Real* const curvatures = has_factor_ ? nullptr : scratch_.weight;
+
+    Own<Warp, Row> sum;
+    Own<Warp, Strip> strips[2];             // this one and the next, in turn
+    Own<Warp, int> sample;                  // of the member's first row in this strip
+    Own<Warp, const Four<Real>*> features;  // of the tape's first row, from the member's first on
+    const auto there = [last](int s) { return s < last ? s : last; };
+    const auto at = [fours_of_row](int i, int k) {  // the k-th four, from the first
+      return kPlain && k + 1 < kPieces ? 8 * k : (8 * k + i % 8 < fours_of_row ? 8 * k : fours_of_row - 1 - i % 8);
+    };
+    // The strip whose first row is `first`, and the places of the rows of the one after it.
+    const auto fetch = [&](int i, int first, Strip& strip, Strip& after) {
+      PANDORA_UNROLL
+      for (int h = 0; h < 2; ++h) {
+        const Four<Real>* const from = features[i] + strip.place[h] * row_stride;  // an int: a tape has less than 32 GB
+        PANDORA_UNROLL
+        for (int k = 0; k < kPieces; ++k) strip.row[h].of[k] = from[at(i, k)];
+      }
+      PANDORA_UNROLL
+      for (int h = 0; h < 2; ++h) after.place[h] = rows[there(first + 4 * h + kStep)];
+      strip.label = labels[there(first + 4 * (i % 2))];
+    };
+    all.each([&](int i) {
+      sum[i] = {};
+      features[i] = fours(samples_.psi) + i % 8;
+      sample[i] = stream * kRows + i / 8;
+      for (int h = 0; h < 2; ++h) strips[0][i].place[h] = rows[there(sample[i] + 4 * h)];
+      fetch(i, sample[i], strips[0][i], strips[1][i]);
+    });
+    const auto add = [&](Own<Warp, Strip>& strip, Own<Warp, Strip>& next) {
+      Own<Warp, Real> z, other;
+      all.each([&](int i) {
+        Real terms[2][2] = {};
+        Row point;  // read each time: registers are scarcer than loads
+        PANDORA_UNROLL
+        for (int k = 0; k < kPieces; ++k) point.of[k] = fours(memory().point())[8 * k + i % 8];
+        PANDORA_UNROLL
+        for (int k = 0; k < kPieces; k += 2) PANDORA_UNROLL
+        for (int e = 0; e < 4; ++e) PANDORA_UNROLL
+        for (int h = 0; h < 2; ++h) PANDORA_UNROLL
+        for (int l = 0; l < 2; ++l)
+          terms[h][l] = fused(strip[i].row[h].of[k + l].of[e], point.of[k + l].of[e], terms[h][l]);
+        const Real of_row[2] = {terms[0][0] + terms[0][1], terms[1][0] + terms[1][1]};
+        z[i] = i % 2 == 0 ? of_row[0] : of_row[1];
+        other[i] = i % 2 == 0 ? of_row[1] : of_row[0];
+      });
+      other = all.exchanged(other, 1);
+      all.each([&](int i) {
+        z[i] += other[i];
+        fetch(i, sample[i] + kStep, next[i], strip[i]);  // not before: who waits for this strip would wait for both
+      });
+      PANDORA_UNROLL
+      for (int mask = 2; mask <= 4; mask *= 2) {
+        other = all.exchanged(z, mask);
+        all.each([&](int i) { z[i] += other[i]; });
+      }
+      Own<Warp, Real> moment;
+      all.each([&](int i) {
+        const int s = sample[i] + 4 * (i % 2);
+        const IndexMoment<Real> value = index_moment(loss, z[i], strip[i].label.cost, strip[i].label.mu);
+        const Real weight = kPlain || weights == nullptr ? Real(1) : weights[there(s)];
+        moment[i] = s < n ? weight * value.moment : Real(0);
+        if (curvatures != nullptr && i % 8 < 2 && s < n) curvatures[s] = weight * value.curvature;
+      });
+      other = all.exchanged(moment, 1);
+      all.each([&](int i) {
+        const Real of_row[2] = {i % 2 == 0 ? moment[i] : other[i], i % 2 == 0 ? other[i] : moment[i]};
+        PANDORA_UNROLL
+        for (int h = 0; h < 2; ++h) PANDORA_UNROLL
+        for (int k = 0; k < kPieces; ++k) PANDORA_UNROLL
+        for (int e = 0; e < 4; ++e)
+          sum[i].of[k].of[e] = fused(of_row[h], strip[i].row[h].of[k].of[e], sum[i].of[k].of[e]);
+        sample[i] += kStep;
+      });
+    };
+    PANDORA_ROLLED
+    for (int first = stream * kRows; first < n; first += 2 * kStep) {  // loop: gradient strip (two of them)
+      add(strips[0], strips[1]);
+      if (first + kStep >= n) break;
+      add(strips[1], strips[0]);
+    }
+    PANDORA_UNROLL
+    for (int k = 0; k < kPieces; ++k) PANDORA_UNROLL
+    for (int e = 0; e < 4; ++e) PANDORA_UNROLL
+    for (int mask = kRows; mask < kWarp; mask *= 2) {  // over the rows
+      Own<Warp, Real> other;
+      all.each([&](int i) { other[i] = sum[i].of[k].of[e]; });
+      other = all.exchanged(other, mask);
+      all.each([&](int i) { sum[i].of[k].of[e] += other[i]; });
+    }
+    all.each([&](int i) {
+      PANDORA_UNROLL
+      for (int k = 0; k < kPieces; ++k)
+        if (i < 8 && 8 * k + i < fours_of_row) fours(memory().sums(stream))[8 * k + i] = sum[i].of[k];
+    });
+  }
+
+  // The same where a row is too wide for a warp: a sample each, then a feature each.
+  PANDORA_HD void sum_one_by_one() {
+    for (int s = team_.rank(); s < samples_.n; s += team_.size()) {
+      Real z = 0;
+      for (int k = 0; k < m_; ++k) z = fused(samples_.psi_of(s)[k], memory().point()[k], z);
+      const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost_of(s), samples_.mu_of(s));
+      scratch_.moment[s] = samples_.weight_of(s) * value.moment;
+      scratch_.weight[s] = samples_.weight_of(s) * value.curvature;
+    }
+    team_.sync();
+    for (int k = team_.rank(); k < width_; k += team_.size()) {
+      double sum = ridges_.of(k) * memory().rho()[k];
+      for (int s = 0; s < samples_.n; ++s)
+        sum = fused(static_cast<double>(scratch_.moment[s]), static_cast<double>(samples_.psi_of(s)[k]), sum);
+      memory().gradient()[k] = sum;
+    }
+    team_.sync();  // list_active() writes where moments were
+  }
+
+  // Ridges and the sum of h(z) psi psi' over the samples in which it is not 0, in their order: a tile of 8 x 8 each.
+  PANDORA_HD void form_hessian() {
+    const TeamPart<Team> part = part_of(team_);
+    const int known = running_.sum != nullptr ? *running_.samples : 0, count = list_active(part, known),
+              tiles = memory().tiles();
+    const bool ready = !Team::kAlone && part.count >= 4 && tiles <= team_.size() && width_ <= Memory::kSweptWidth;
+    if (team_.rank() == 0 && running_.sum != nullptr) *running_.samples = samples_.n;
+    if (ready) return sum_from_strips(part, known > 0, count);
+    for (int tile = team_.rank(); tile < tiles; tile += team_.size()) {
+      const TilePlace at = place_of_tile(tile);
+      Four<Real> sum[kSide][2];
+      start_tile(tile, known > 0, sum);
+      for (int l = 0; l < count; ++l) {
+        const Real* const row = samples_.psi + static_cast<std::size_t>(scratch_.active[l]) * samples_.stride;
+        const Four<Real>*const left = fours(row + at.i * kSide), *const right = fours(row + at.j * kSide);
+        const Real weight = scratch_.moment[l];
+        add_product({times(weight, left[0]), times(weight, left[1])}, {right[0], right[1]}, sum);
+      }
+      finish_tile(tile, at, sum);
+    }
+  }
+
+  // The rows of the samples from `first` on that have a weight, and the weights, to scratch's active and moment;
+  // returns how many.
+  PANDORA_HD int list_active(const TeamPart<Team>& part, int first) const {
+    const Members<Warp> all{part.team};
+    int count = 0;
+    for (int at = first, round = 0; at < samples_.n; at += part.count * kWarp, round ^= 1) {
+      Own<Warp, Real> weight;
+      const int mine = at + part.index * kWarp;
+      all.each([&](int i) { weight[i] = mine + i < samples_.n ? scratch_.weight[mine + i] : Real(0); });
+      const unsigned active = all.which([&](int i) { return weight[i] > Real(0); });
+      int before = count, here = count_bits(active);
+      if (part.count > 1) {
+        int* const counts = memory().counts() + round * part.count;
+        if (part.team.rank() == 0) counts[part.index] = here;
+        team_.sync();
+        here = 0;
+        for (int k = 0; k < part.count; ++k) {
+          before += k < part.index ? counts[k] : 0;
+          here += counts[k];
+        }
+      }
+      all.each([&](int i) {
+        if (!(weight[i] > Real(0))) return;
+        const int to = before + count_bits(active & ((1u << i) - 1u));
+        scratch_.active[to] = samples_.rows[mine + i];
+        scratch_.moment[to] = weight[i];
+      });
+      count += here;
+    }
+    team_.sync();
+    return count;
+  }
+
+  // With a tile for every member: a strip of 16 rows lies ready, scaled and not, while the next one comes. Tiles begin
+  // with another warp in every solve: at m = 101 one of four has none, and that should not be the same scheduler's in
+  // all blocks of a multiprocessor.
+  PANDORA_HD void sum_from_strips(const TeamPart<Team>& part, bool goes_on, int count) const {
+    constexpr int kAhead = kStrip / 4;  // rows of a warp, at least four of them
+    const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),
+              to = (piece % 2 * panels + piece / 2) * 4, parts = part.count, warp = part.index,
+              tile = (team_.rank() + samples_.n % parts * kWarp) % team_.size();
+    const Four<Real>* const features = fours(samples_.psi) + (piece < pieces ? piece : 0);
+    const int row_stride = samples_.stride / 4, mine_to = warp * stride + to;
+    const int* const active = scratch_.active;
+    const Real* const weights = scratch_.moment;
+    const bool mine = tile < memory().tiles();
+    const TilePlace at = place_of_tile(mine ? tile : 0);
+    Four<Real> sum[kSide][2], next[kAhead];
+    Real weight[kAhead];
+    const auto fetch = [&](int first) {
+      PANDORA_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        const int s = warp + k * parts, l = first + s;
+        const bool is = s < kStrip && l < count;
+        next[k] = is ? features[active[l] * row_stride] : Four<Real>{};
+        weight[k] = is ? weights[l] : Real(0);
+      }
+    };
+    start_tile(mine ? tile : 0, goes_on, sum);
+    fetch(0);
+    PANDORA_ROLLED
+    for (int first = 0, buffer = 0; first < count; first += kStrip, buffer ^= 1) {
+      Real *const rows = memory().rows(buffer), *const scaled = memory().scaled_rows(buffer);
+      PANDORA_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        const int s = warp + k * parts;
+        if (s >= kStrip || piece >= pieces) continue;
+        *fours(rows + k * parts * stride + mine_to) = next[k];
+        *fours(scaled + k * parts * stride + mine_to) = times(weight[k], next[k]);
+      }
+      team_.sync();
+      fetch(first + kStrip);
+      if (!mine) continue;
+      const int here = count - first < kStrip ? count - first : kStrip;
+      const Real *left = scaled + at.i * 4, *right = rows + at.j * 4;
+      PANDORA_ROLLED
+      for (int s = 0; s < here; s += 2) {  // loop: hessian sample (two of them; beyond the last lies one of zeros)
+        PANDORA_UNROLL
+        for (int k = 0; k < 2; ++k, left += stride, right += stride)
+          add_product({*fours(left), *fours(left + panels * 4)}, {*fours(right), *fours(right + panels * 4)}, sum);
+      }
+    }
+    team_.sync();  // strips lie where tiles come to lie
+    if (mine) finish_tile(tile, at, sum);
+  }
+
+  struct HalfRows {
+    Four<Real> of[2];
+  };
+  static PANDORA_HD PANDORA_INLINE Four<Real> times(Real factor, Four<Real> x) {
+    PANDORA_UNROLL
+    for (int e = 0; e < 4; ++e) x.of[e] *= factor;
+    return x;
+  }
+  static PANDORA_HD PANDORA_INLINE void add_product(const HalfRows& a, const HalfRows& b, Four<Real> (&sum)[kSide][2]) {
+    PANDORA_UNROLL
+    for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
+    for (int c = 0; c < kSide; ++c)
+      sum[r][c / 4].of[c % 4] = fused(a.of[r / 4].of[r % 4], b.of[c / 4].of[c % 4], sum[r][c / 4].of[c % 4]);
+  }
+
+  // From where the running sum stands, or from 0.
+  PANDORA_HD void start_tile(int tile, bool goes_on, Four<Real> (&sum)[kSide][2]) const {
+    PANDORA_UNROLL
+    for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
+    for (int half = 0; half < 2; ++half)
+      sum[r][half] = goes_on ? fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] : Four<Real>{};
+  }
+  // And the ridges; beyond m ones, which the factor leaves alone.
+  PANDORA_HD void finish_tile(int tile, TilePlace at, const Four<Real> (&sum)[kSide][2]) const {
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r) {
       const int k = at.i * kSide + r;
       const Real diagonal = at.i != at.j ? Real(0) : k < m_ ? static_cast<Real>(ridges_.of(k)) : Real(1);
       PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) {
-        Real& to = out[2 * r + c / 4].of[c % 4];
-        to = (starts ? (c == r ? diagonal : Real(0)) : to) + sum[r][c / 4].of[c % 4];
+      for (int half = 0; half < 2; ++half) {
+        Four<Real> out = sum[r][half];
+        if (running_.sum != nullptr) fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] = out;
+        if (r / 4 == half) out.of[r % 4] += diagonal;
+        fours(memory().tile(tile))[2 * r + half] = out;
       }
     }
   }
 
   // Made where it is used: a member of it would be kept in memory.
-  PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory_, m_}; }
+  PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory(), m_}; }
 
   // L-BFGS around the factor of the first Hessian: the two-loop recursion, with right and direction for its vector.
   PANDORA_HD void direct_around_factor() {
@@ -255,12 +444,12 @@ class TiledNewton {
     for (int age = 0; age < kPairs; ++age) {
       if (age >= pairs_) continue;
       const int at = (pairs_ - 1 - age) % kPairs;
-      const Real curvature = dot(memory_.step(at), memory_.change(at));
+      const Real curvature = dot<Real>(memory().step(at), memory().change(at));
       scale[age] = curvature > Real(0) ? Real(1) / curvature : Real(0);  // else only rounding is left of the step
-      alpha[age] = scale[age] * dot(memory_.step(at), memory_.right(0));
+      alpha[age] = scale[age] * dot<Real>(memory().step(at), memory().right(0));
       team_.sync();
       for (int k = team_.rank(); k < width_; k += team_.size())
-        memory_.right(0)[k] = fused(-alpha[age], memory_.change(at)[k], memory_.right(0)[k]);
+        memory().right(0)[k] = fused(-alpha[age], memory().change(at)[k], memory().right(0)[k]);
       team_.sync();
     }
     factor().substitute_forward();
@@ -269,28 +458,41 @@ class TiledNewton {
     for (int age = kPairs - 1; age >= 0; --age) {
       if (age >= pairs_) continue;
       const int at = (pairs_ - 1 - age) % kPairs;
-      const double weight = static_cast<double>(alpha[age] - scale[age] * dot(memory_.change(at), memory_.direction()));
+      const double weight =
+          static_cast<double>(alpha[age] - scale[age] * dot<Real>(memory().change(at), memory().direction()));
       team_.sync();
       for (int k = team_.rank(); k < m_; k += team_.size())
-        memory_.direction()[k] = fused(weight, static_cast<double>(memory_.step(at)[k]), memory_.direction()[k]);
+        memory().direction()[k] = fused(weight, static_cast<double>(memory().step(at)[k]), memory().direction()[k]);
       team_.sync();
     }
   }
-  template <class X>
-  PANDORA_HD Real dot(const Real* a, const X* b) const {
-    Real sum = 0;
-    for (int k = 0; k < m_; ++k) sum = fused(a[k], static_cast<Real>(b[k]), sum);
-    return sum;
+
+  // Of m numbers, by every warp for itself: every 32nd number, then a tree.
+  template <class Sum, class A, class B>
+  PANDORA_HD Sum dot(const A* a, const B* b) const {
+    const TeamPart<Team> part = part_of(team_);
+    const Members<Warp> all{part.team};
+    Own<Warp, Sum> sum;
+    all.each([&](int i) {
+      sum[i] = 0;
+      for (int k = i; k < m_; k += kWarp) sum[i] = fused(static_cast<Sum>(a[k]), static_cast<Sum>(b[k]), sum[i]);
+    });
+    PANDORA_UNROLL
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+      const Own<Warp, Sum> other = all.exchanged(sum, mask);
+      all.each([&](int i) { sum[i] += other[i]; });
+    }
+    return all.of(sum, 0);
   }
 
   const Team& team_;
   const SampleView<Real> samples_;
   const Ridges& ridges_;
-  const TileMemory<Real> memory_;
-  Real* const weight_;
+  const SolveScratch<Real>& scratch_;
+  const Running running_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;
-  bool keeps_ = false, has_factor_ = false;  // the first Hessian's factor for the rest of the solve
+  bool keeps_ = false, has_factor_ = false;  // a Hessian's factor for the rest of the solve
 };
 
 }  // namespace pandora::engine

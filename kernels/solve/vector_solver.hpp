@@ -211,7 +211,7 @@ class Solver<Real, VectorTeam> {
   using Factor = VectorFactor<Real>;
 
   Solver(const VectorTeam& team, const SampleView<Real>& samples, const Ridges& ridges,
-         const SolveScratch<Real>& scratch)
+         const SolveScratch<Real>& scratch, const BoxView<Real>&)
       : sums_(team, samples, &ridges, scratch) {}
 
   bool minimise_loss(const BoxView<Real>& box, const Shape& shape, bool current_inverse) {

@@ -11,15 +11,23 @@ struct BackendTraits {
   int block_size;          ///< members of such a team
   bool vectors;            ///< whether its teams have vectors
   bool in_place;           ///< whether tapes are read where they lie on the host
+  int cohort = 0;          ///< lanes that go through many blocks together, where the shape allows it; 0: none do
   int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
 };
 
 inline constexpr int kBlockMembers = 256;      ///< of a GPU's block that works on one item; a body may want others
 inline constexpr int kMostBlockMembers = 384;  ///< that any wants
 
+inline constexpr int kCohortLanes = 4;  ///< of a cohort at the most: one for each warp of its block
+
 /// Of a GPU: all lanes advance together, over a copy of the tapes.
 inline BackendTraits traits_of_gpu(int slots) {
-  return {.group = INT_MAX, .slots = slots, .block_size = kMostBlockMembers, .vectors = false, .in_place = false};
+  return {.group = INT_MAX,
+          .slots = slots,
+          .block_size = kMostBlockMembers,
+          .vectors = false,
+          .in_place = false,
+          .cohort = kCohortLanes};
 }
 inline constexpr int kBlocksPerMultiprocessor = 4;
 

@@ -81,7 +81,7 @@ struct GramView {
     int columns_before;  // columns C_i that precede it
   };
 
-  Real* P = nullptr;                         ///< m x stride, symmetric (see products); null where the lane keeps none
+  Real* P = nullptr;                         ///< symmetric (see StoredInverse); null where the lane keeps none
   Real* image = nullptr;                     ///< B x stride: P psi_j
   Real* gram = nullptr;                      ///< B x width: psi_i' P psi_j for i >= j in row j
   Real* column = nullptr;                    ///< B x width: C_q
@@ -139,8 +139,8 @@ struct BoxView {
   int* learned = nullptr;    ///< the period (1, 2, ...; 0: the calibration) in which each was; null where nobody asks
   GramView<Real> design;     ///< V^-1 (eq:known-theta-V), or LinUCB's A^-1
   GramView<Real> curvature;  ///< Hinv (`tracking`), or C_aa of a shrunk fit
-  // What solvers on the CPU keep from one solve to the next (kernels/solve/): the inverse that follows the weights of
-  // few samples, and the running sum of curvatures that preconditions the solves of many.
+  // What solvers keep from one solve to the next (kernels/solve/): on the CPU the inverse that follows the weights of
+  // few samples; and the running sum of curvatures that preconditions the solves of many.
   Real *inverse = nullptr, *inverse_weight = nullptr, *hessian = nullptr;
   // The block's:
   Real* prediction = nullptr;                              ///< width: psi_i' rho as it stands

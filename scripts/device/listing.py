@@ -1,9 +1,14 @@
 """The machine code of the project's kernels: compiled, disassembled, with the lines that every instruction comes from.
 
-Marks. A comment on the line where a loop of the source begins, `// loop: NAME`, names that loop; the machine's loops
-for it are those whose branch back comes from that line (also where a function that contains it is inlined more than
-once). A comment on the first line of a function, `// body: NAME`, names the instructions that come from its lines.
-A name may stand in several places, which are then counted together.
+Marks. A comment on the line where a loop of the source begins names that loop:
+
+    for (int l = 0; l < panels; ++l) {  // loop: image step
+    while (next < B) {                  // loop: period (what follows the name stands in brackets or after a comma)
+
+The machine's loops for it are the widest ones that have something of that line and little that does not come from the
+loop's lines. A comment on the first line
+of a function, `// body: NAME`, names all instructions that come from its lines. NAME has lower-case letters, digits and
+single spaces. A name may stand in several places, which are then counted together.
 
 What nvcc made of the sources lies under build/device, by a hash of all that it read, so that several scripts share one
 run of it.
@@ -34,8 +39,8 @@ def eigen():
 
 def flags(architecture):
     """Those of the build; lines cost nothing: the machine code is the same without them."""
-    return ["-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-lineinfo", "-Xptxas",
-            "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
+    return ["-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-lineinfo",
+            "-Xptxas", "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
             "-DPANDORA_HAVE_CUDA", f'-DPANDORA_CUDA_ARCHITECTURES="{architecture}"', '-DPANDORA_CUBLAS=""',
             '-DPANDORA_CUBLAS_FOLDER=""']
 
@@ -59,17 +64,19 @@ class Compiled:
 
 
 def compile_for(architecture, source):
-    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed."""
-    source = pathlib.Path(source)
+    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed. What is not
+    of the project is compiled beside its source."""
+    source = pathlib.Path(source).resolve()
+    folder = cache if source.is_relative_to(root) else source.parent
     options = flags(architecture)
     key = hashlib.sha256((_headers_hash() + " ".join(options)).encode() + source.read_bytes()).hexdigest()[:20]
-    cubin = cache / f"{source.stem}.{architecture}.{key}.cubin"
+    cubin = folder / f"{source.stem}.{architecture}.{key}.cubin"
     messages = cubin.with_suffix(".txt")
     if not (cubin.exists() and messages.exists()):
-        cache.mkdir(parents=True, exist_ok=True)
-        for old in cache.glob(f"{source.stem}.{architecture}.*"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob(f"{source.stem}.{architecture}.*.*"):
             old.unlink(missing_ok=True)
-        unfinished = cubin.with_suffix(f".{os.getpid()}")
+        unfinished = folder / f"unfinished-{os.getpid()}-{source.stem}-{architecture}"
         made = subprocess.run(["nvcc", *options, str(source), "-o", str(unfinished)], capture_output=True, text=True)
         if made.returncode != 0:
             sys.exit(f"{source} for sm_{architecture}:\n{made.stdout}{made.stderr}")
@@ -103,6 +110,27 @@ def resources(messages):
     return kernels
 
 
+@dataclasses.dataclass
+class Launch:
+    """What a body asks of a launch at the paper's shape."""
+    threads: int
+    resident: int  # blocks of a multiprocessor that its registers are for
+    shared: int    # bytes
+
+
+def launches():
+    """Body -> Launch, by scripts/device/launches.cpp."""
+    cache.mkdir(parents=True, exist_ok=True)
+    program = cache / f"launches-{os.getpid()}"
+    compiler = os.environ.get("CXX", "g++").split()
+    subprocess.run([*compiler, "-std=c++20", "-w", "-DPANDORA_HAVE_CUDA", f"-I{root}", f"-I{root}/include",
+                    str(root / "scripts/device/launches.cpp"), "-o", str(program)], check=True)
+    lines = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
+    program.unlink()
+    rows = (line.rsplit(",", 3) for line in lines)
+    return {body: Launch(int(threads), int(resident), int(shared)) for body, threads, resident, shared in rows}
+
+
 @functools.cache
 def _demangled(symbol):
     return subprocess.run(["c++filt", symbol], capture_output=True, text=True).stdout.strip()
@@ -110,8 +138,13 @@ def _demangled(symbol):
 
 def body_of(symbol):
     """The body that one of our kernels runs, such as WalkBlock<float, 4>; None for a library's."""
-    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*>", _demangled(symbol))
+    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*[,>]", _demangled(symbol))
     return re.sub(r"(\w+::)+", "", match[1]) if match else None
+
+
+def shares(symbol):
+    """Whether the kernel's team has shared memory of its own (kernels/base/team.hpp), or is a warp."""
+    return "OpenTeam" not in _demangled(symbol)
 
 
 @dataclasses.dataclass(slots=True)
@@ -145,7 +178,8 @@ def nvdisasm():
     `make device-check`."""
     if found := shutil.which("nvdisasm"):
         return found
-    for packages in (pathlib.Path(sysconfig.get_path("purelib")), *(root / "build/device/venv").glob("lib/*/site-packages")):
+    environment = (root / "build/device/venv").glob("lib/*/site-packages")
+    for packages in (pathlib.Path(sysconfig.get_path("purelib")), *environment):
         for tool in packages.glob("nvidia/**/bin/nvdisasm"):
             return str(tool)
     sys.exit("nvdisasm is not here; it comes with CUDA's toolkit, and `make device-tools` installs it from PyPI")
@@ -164,21 +198,88 @@ class Kernel:
         match = re.search(r"`\((\.L_x_\d+)\)", instruction.text)
         return self.labels.get(match[1]) if match and instruction.kind in ("BRA", "BRX") else None
 
-    def loops(self):
-        """(first address, last address, the branch back) of every loop, the innermost of equal starts first."""
+    @functools.cached_property
+    def blocks(self):
+        """Basic blocks: (first index, one past the last index, addresses of what may follow)."""
+        starts = {0} | {n for n, one in enumerate(self.code) if one.address in set(self.labels.values())}
+        starts |= {n + 1 for n, one in enumerate(self.code) if one.kind in ("BRA", "BRX", "RET", "EXIT")}
+        order = sorted(n for n in starts if n < len(self.code))
         found = []
-        for one in self.code:
-            start = self.target(one)
-            if start is not None and start <= one.address:
-                found.append((start, one.address, one))
-        return sorted(found, key=lambda loop: (loop[0], loop[1]))
+        for first, end in zip(order, order[1:] + [len(self.code)]):
+            last = self.code[end - 1]
+            target = self.target(last)
+            follows = [] if target is None else [target]
+            # With a predicate, or with operands before the target, it may also go on.
+            may_pass = last.text.startswith("@") or "," in last.text.split("`")[0]
+            if end < len(self.code) and (last.kind not in ("BRA", "BRX", "RET", "EXIT") or may_pass):
+                follows.append(self.code[end].address)
+            found.append((first, end, follows))
+        return found
+
+    @functools.cached_property
+    def loops(self):
+        """(first address, last address) of every loop: where a branch goes back to what all ways to it lead through. So
+        code that stands apart for warps that have come apart, and returns, is none."""
+        at = {self.code[first].address: n for n, (first, _, _) in enumerate(self.blocks)}
+        after = [[at[address] for address in follows if address in at] for _, _, follows in self.blocks]
+        before = [[] for _ in after]
+        for n, many in enumerate(after):
+            for m in many:
+                before[m].append(n)
+        order, seen = [], set()  # in reverse post-order, from the entry and from functions that are called
+        for root in [0] + [n for n in range(1, len(after)) if not before[n]]:
+            stack = [(root, iter(after[root]))] if root not in seen else []
+            seen.add(root)
+            while stack:
+                node, rest = stack[-1]
+                step = next((m for m in rest if m not in seen), None)
+                if step is None:
+                    order.append(node)
+                    stack.pop()
+                else:
+                    seen.add(step)
+                    stack.append((step, iter(after[step])))
+        order.reverse()
+        rank = {node: k for k, node in enumerate(order)}
+        above = {}  # the closest block that all ways lead through; -1 above the roots
+
+        def common(a, b):
+            while a != b:
+                if a == -1 or b == -1:
+                    return -1
+                if rank[a] > rank[b]:
+                    a = above[a]
+                else:
+                    b = above[b]
+            return a
+
+        changed = True
+        while changed:
+            changed = False
+            for node in order:
+                known = [m for m in before[node] if m in above]
+                new = known[0] if known else -1
+                for m in known[1:]:
+                    new = common(new, m)
+                if above.get(node, None) != new:
+                    above[node], changed = new, True
+        found = {}
+        for node in order:
+            for head in after[node]:
+                up = node
+                while up not in (-1, head) and rank[up] > rank[head]:
+                    up = above[up]
+                if up == head:
+                    first, last = self.code[self.blocks[head][0]].address, self.code[self.blocks[node][1] - 1].address
+                    found[first] = max(found.get(first, last), last)
+        return sorted((first, last) for first, last in found.items() if first <= last)
 
     def within(self, first, last):
         return [one for one in self.code if first <= one.address <= last]
 
 
 def parse(lines, wanted=lambda symbol: True):
-    """Symbol -> Kernel of what nvdisasm prints with -c -g -hex."""
+    """Symbol -> Kernel of what nvdisasm prints with -c -gi -hex."""
     kernels, kernel, frames, fresh, pending, half = {}, None, [], True, [], None
     for line in lines:
         if match := _SECTION.match(line):
@@ -216,62 +317,84 @@ def parse(lines, wanted=lambda symbol: True):
 
 def disassemble(cubin, wanted=lambda symbol: body_of(symbol) is not None):
     """Symbol -> Kernel of a cubin's kernels that are wanted."""
-    tool = subprocess.Popen([nvdisasm(), "-c", "-g", "-hex", str(cubin)], stdout=subprocess.PIPE, text=True)
+    tool = subprocess.Popen([nvdisasm(), "-c", "-gi", "-hex", str(cubin)], stdout=subprocess.PIPE, text=True)
     kernels = parse(tool.stdout, wanted)
     if tool.wait() != 0:
         sys.exit(f"nvdisasm {cubin} failed")
     return kernels
 
 
-_MARK = re.compile(r"//.*?\b(loop|body): ([a-z][a-z0-9 ]*[a-z0-9])")
+_MARK = re.compile(r"//.*?\b(loop|body): ([a-z][a-z0-9]*(?: [a-z0-9]+)*)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Lines of a file, from the marked one to the end of its statement."""
+    file: str
+    first: int
+    last: int
+
+    def frame_of(self, instruction):
+        """The index of the innermost frame that lies here, or None."""
+        for index, (file, line) in enumerate(instruction.frames):
+            if file == self.file and self.first <= line <= self.last:
+                return index
+        return None
 
 
 def marks_of(paths):
-    """The marks of sources: kind ("loop" or "body") -> name -> [(file, first line, last line)]. A body ends where
-    the brace closes that its line, or one after it, opens."""
+    """The marks of sources: kind ("loop" or "body") -> name -> [Place]."""
     found = {"loop": {}, "body": {}}
-    for path in paths:
-        path = pathlib.Path(path)
+    for path in map(pathlib.Path, paths):
         lines = path.read_text().splitlines()
         for number, line in enumerate(lines, 1):
             for kind, name in _MARK.findall(line):
-                last = number if kind == "loop" else _closing(lines, number)
-                found[kind].setdefault(name, []).append((os.path.normpath(str(path)), number, last))
+                place = Place(os.path.normpath(str(path)), number, _end(lines, number))
+                found[kind].setdefault(name, []).append(place)
     return found
 
 
-def _closing(lines, number):
-    depth = 0
+def _end(lines, number):
+    """The last line of the statement or function that begins on a line: where its brace closes, or its semicolon."""
+    depth, opened = 0, False
     for at in range(number, len(lines) + 1):
-        text = re.sub(r'//.*|"(\\.|[^"])*"', "", lines[at - 1])
-        depth += text.count("{")
-        if depth > 0 and depth - text.count("}") <= 0:
-            return at
-        depth -= text.count("}")
+        for character in re.sub(r'//.*|"(?:\\.|[^"])*"', "", lines[at - 1]):
+            depth += (character in "({[") - (character in ")}]")
+            opened = opened or character == "{"
+            if depth == 0 and (character == ";" or (character == "}" and opened)):
+                return at
     return len(lines)
 
 
 def project_marks():
-    paths = [path for path in root.glob("kernels/**/*") if path.suffix in (".hpp", ".cuh", ".cu")]
-    return marks_of(sorted(paths))
+    return marks_of(sorted(path for path in root.glob("kernels/**/*") if path.suffix in (".hpp", ".cuh", ".cu")))
 
 
-def on_lines(instruction, places, innermost=False):
-    frames = instruction.frames[:1] if innermost else instruction.frames
-    return any(file == path and first <= line <= last for path, first, last in places for file, line in frames)
+def instances(kernel, place):
+    """The instructions that come from a place, apart for every place that it was inlined in."""
+    found = {}
+    for one in kernel.code:
+        index = place.frame_of(one)
+        if index is not None:
+            found.setdefault(one.frames[index + 1:], []).append(one)
+    return list(found.values())
 
 
-def marked_loops(kernel, places):
-    """The loops that begin on marked lines, without those that lie within another of the same mark. Where the compiler
-    made several of one (a part that is unrolled, and the rest), the one with the most instructions stands for it in
-    every place that the source has it."""
-    loops = [loop for loop in kernel.loops() if on_lines(loop[2], places, innermost=True)]
-    outer = [loop for loop in loops
-             if not any(other is not loop and other[0] <= loop[0] and loop[1] <= other[1] and other[:2] != loop[:2]
-                        for other in loops)]
-    best = {}
-    for first, last, back in outer:
-        place = back.frames[1:]
-        if place not in best or best[place][1] - best[place][0] < last - first:
-            best[place] = (first, last, back)
-    return sorted(best.values(), key=lambda loop: loop[0])
+def loops_of(kernel, place):
+    """(first address, last address) of the machine's loops for a marked one: there are several where the compiler made
+    copies, for parameters of a template or to unroll one."""
+    code = kernel.code
+    of_place = [0]  # how many of the instructions up to here come from the place
+    for one in code:
+        of_place.append(of_place[-1] + (place.frame_of(one) is not None))
+    heads = {n for n, one in enumerate(code) if one.frames[:1] == ((place.file, place.first),)}
+    index = {one.address: n for n, one in enumerate(code)}
+    found = []
+    for first, last in kernel.loops:
+        a, b = index[first], index[last] + 1
+        if of_place[b] - of_place[a] >= 0.7 * (b - a) and any(a <= n < b for n in heads):
+            found.append((first, last))
+    widest = [one for one in found
+              if not any(other != one and other[0] <= one[0] and one[1] <= other[1] for other in found)]
+    longest = max((last - first for first, last in widest), default=0)
+    return [one for one in widest if one[1] - one[0] >= 0.2 * longest]

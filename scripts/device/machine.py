@@ -35,12 +35,13 @@ SHARED = 30         # [L]: 29 to 33
 FIRST_LEVEL = 38    # [L]: 38 to 41; a generic load of shared memory takes about as long
 SECOND_LEVEL = 280  # [L]: 260 to 290
 MEMORY = 600        # [L]: 480 where nothing else is on its way; more under load [A]
-# What a lane's walk comes back to in every period, 17 KB, is in the first level at 16 warps a multiprocessor only in
-# part: 272 KB there, and nothing at a kernel's start. [A], the number of the walk that is softest.
+# What a lane's walk comes back to in every period, 17 KB, is in the first level only in part: 16 warps have 272 KB,
+# and a kernel starts with nothing. [A], the number of the walk that is softest.
 HITS = 0.75
 # Code beyond the scheduler's own cache of instructions, 16 KiB [J], comes at an instruction every so many cycles,
 # whichever warp wants it. [A]; it decides how walks of four warps a scheduler compare with those of one.
 FETCH = 4
+KEPT = 1024  # instructions of 16 bytes in those 16 KiB
 OPERANDS = 12       # until a store has read its operands [J]
 # A launch, the wait for its end and the download or upload around it; a profile waits at every stage. [A]
 LAUNCH = 10e-6
@@ -70,8 +71,9 @@ QUEUE = 96  # cycles of wavefronts that the load and store unit takes in advance
 
 @functools.cache
 def decode(text):
-    """The instructions of a file of counts, of which each is a digit, or a letter and six characters, as tuples: letter,
-    wavefronts of the load and store unit, stall, scoreboard of the result and of the operands, those waited for."""
+    """The instructions of a file of counts, of which each is a digit, or a letter and six characters, as tuples:
+    letter, wavefronts of the load and store unit, stall, scoreboard of the result and of the operands, those waited
+    for."""
     code, at = [], 0
     while at < len(text):
         letter = text[at]
@@ -96,6 +98,28 @@ def encode(code):
             out.append(letter + digits[min(waves, 35)] + digits[stall] + (str(write) if write < 6 else "-") +
                        (str(read) if read < 6 else "-") + f"{wait:02x}")
     return "".join(out)
+
+
+LETTERS = {"DADD": "D", "DMUL": "D", "DFMA": "D", "DSETP": "D", "MUFU": "U", "LDS": "S", "LDL": "L", "STS": "T",
+           "ST": "T", "STG": "T", "STL": "T", "RED": "T", "SHFL": "H", "LDC": "C", "LDCU": "C", "ULDC": "C", "S2R": "R",
+           "S2UR": "R", "ATOM": "X", "ATOMG": "X", "ATOMS": "X", "BAR": "B", "VOTE": "V"}
+
+
+def code_of(instructions, load="N"):
+    """A listing's instructions as simulate() takes them; loads through global or generic addresses are `load`."""
+    code = []
+    for one in instructions:
+        letter = load if one.kind in ("LD", "LDG") else LETTERS.get(one.kind, "A")
+        waves = 0
+        if letter in "FHLMNSTW":
+            waves = 4 if ".128" in one.opcode else 2 if ".64" in one.opcode else 1
+        code.append((letter, waves, one.stall, one.write, one.read, one.wait))
+    return tuple(code)
+
+
+def trip(code):
+    """Cycles of a trip through a loop by a warp that is alone, what earlier trips left on its way included."""
+    return (alone(code * 3) - alone(code)) / 2
 
 
 def alone(code, latencies=None):
@@ -124,9 +148,11 @@ class Shared:
 def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
     """A scheduler with a warp for each of `streams`, which each goes through its code again and again, until all have
     been through it `passes` times. An instruction issues when the control bits of its warp allow it, in turn; FP64 and
-    the load and store unit, of which a scheduler has a quarter, may hold it up. `streamed`: the code does not stay
-    in the scheduler's cache of instructions. `shifted`: the warps start at different places."""
+    the load and store unit, of which a scheduler has a quarter, may hold it up. `streamed`: whether code does not stay
+    in the scheduler's cache of instructions, of all or of every instruction of a stream. `shifted`: the warps start at
+    different places."""
     count = len(streams)
+    fetched = [[streamed] * len(code) for code in streams] if isinstance(streamed, bool) else [streamed] * count
     at = [(w * len(code) // count if shifted else 0) for w, code in enumerate(streams)]
     began = [0] * count
     ready, held = [w for w in range(count)], [[0] * 8 for _ in range(count)]
@@ -142,7 +168,7 @@ def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
                 for bar, until in enumerate(held[w][:6]):
                     if wait >> bar & 1 and until > when:
                         when = until
-            if port > when:
+            if port > when and fetched[w][at[w]]:
                 when = port
             if letter == "D":
                 when = max(when, fp64)
@@ -175,7 +201,7 @@ def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
                 first[w] = now
         ready[w] = now + stall
         issued += 1
-        if streamed:
+        if fetched[w][at[w]]:
             port = now + FETCH
         at[w] += 1
         turn.remove(w)

@@ -62,8 +62,8 @@ class Stages:
         """Of a matrix in a block of periods."""
         return self.work["updates"] / self.work["matrices"]
 
-    # A launch has a block for each of at most four items a multiprocessor; item = lane * boxes + box. Those that find no
-    # room start when others have ended.
+    # A launch has a block for each of at most four items a multiprocessor; item = lane * boxes + box. Those that find
+    # no room start when others have ended.
     def advance(self):
         stage, card, work = self.stages["advance"], self.card, self.work
         room = resident(stage, card)

@@ -1,5 +1,6 @@
-// The engine on one GPU: time per stage against ceilings measured in the same run, and the CPU path of the
-// same machine beside it. Prints a table.
+// The engine on one GPU: lanes in cohorts; the same from stage to stage, each stage alone, against ceilings measured in
+// the same run; and the CPU path of the same machine, on one core and on all. Prints a table. Built with
+// PANDORA_COUNT_CYCLES (pandora_device_cycles) it says what cohorts spend their cycles on.
 #include <cstdio>
 #include <map>
 #include <stdexcept>
@@ -31,6 +32,7 @@ struct Sizes {
   int replications = 32, periods = 30000, samples = 400000;
   int copy_mib = 2048;  // of a copy
   int product = 8192;   // rows and columns of a matrix product
+  std::vector<std::string> schedules = {"geometric:1.5", "tracking"};
 };
 
 // --name value, for every size above.
@@ -42,6 +44,11 @@ Sizes parse(int argc, char** argv) {
                                              {"--copy-mib", &sizes.copy_mib},
                                              {"--product", &sizes.product}};
   for (int i = 1; i < argc; i += 2) {
+    if (argv[i] == std::string("--schedule") && i + 1 < argc) {
+      parse_refit(argv[i + 1]);  // throws
+      sizes.schedules = {argv[i + 1]};
+      continue;
+    }
     const auto found = names.find(argv[i]);
     int value = 0;
     try {
@@ -51,6 +58,7 @@ Sizes parse(int argc, char** argv) {
     if (found == names.end() || value < 1) {
       std::string usage = "usage: pandora_device_bench";
       for (const auto& [name, size] : names) usage += " [" + name + " " + std::to_string(*size) + "]";
+      usage += " [--schedule geometric:1.5|tracking]";
       throw Error(ExitCode::usage, usage);
     }
     *found->second = value;
@@ -168,6 +176,11 @@ void print_stage(const std::string& stage, double seconds, const Workload& work,
   std::printf("\n");
 }
 
+// Of this file alone: the library has the engine on a CudaBackend too, without counts of cycles.
+struct Measured : cuda::CudaBackend {
+  using CudaBackend::CudaBackend;
+};
+
 int run(const Sizes& sizes) {
   const DeviceReport report = find_devices();
   if (!report.none.empty()) {
@@ -184,22 +197,41 @@ int run(const Sizes& sizes) {
               ceilings.rate / 1e12);
   const Workload work(sizes);
   const double lanes = work.lanes(), periods = work.study.periods;
-  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+  for (const std::string& schedule : sizes.schedules) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, work.study.engine.block};
-    cuda::CudaBackend backend(report.usable()[0]);
-    const double end_to_end = seconds_of([&] { engine::run_in_memory<float>(backend, work.units, options); });
-    backend.profile(true);
+    Measured backend(report.usable()[0]);
     EngineCounters counters;
+    const double in_cohorts =
+        seconds_of([&] { engine::run_in_memory<float>(backend, work.units, options, &counters); });
+    std::printf("\n%s: %.0f lanes x %.0f periods\n", schedule.c_str(), lanes, periods);
+    const auto print_rate = [&](const char* how, double seconds) {
+      std::printf("%-24s %8.2f s   %8.2f M policy-periods/s\n", how, seconds, lanes * periods / seconds / 1e6);
+    };
+    print_rate("in cohorts", in_cohorts);
+    double all = 0.0;
+    for (const auto& [phase, cycles] : counters.cycles) all += static_cast<double>(cycles);
+    for (const auto& [phase, cycles] : counters.cycles)
+      std::printf("  %-10s %5.1f%% of the cycles of a block of threads\n", phase.c_str(),
+                  100.0 * static_cast<double>(cycles) / all);
+    backend.cohorts(false);
+    print_rate("from stage to stage", seconds_of([&] { engine::run_in_memory<float>(backend, work.units, options); }));
+    backend.profile(true);
+    counters = {};
     engine::run_in_memory<float>(backend, work.units, options, &counters);
-    std::printf("\n%s: %.0f lanes x %.0f periods in %.2f s, %.1f M policy-periods/s\n", schedule, lanes, periods,
-                end_to_end, lanes * periods / end_to_end / 1e6);
     for (const auto& [stage, seconds] : backend.seconds())
-      print_stage(stage, seconds, work, std::string(schedule) == "tracking", ceilings, counters);
-    const UnitOfLanes& first = work.units[0];
-    const double cpu = seconds_of([&] { run_on_cpu<float>(*first.replication, first.lanes, options); });
-    const double of_first = static_cast<double>(first.lanes.size());
-    std::printf("  one CPU core: %.0f k policy-periods/s; the device is %.0f times that\n",
-                of_first * periods / cpu / 1e3, (lanes / end_to_end) / (of_first / cpu));
+      print_stage(stage, seconds, work, schedule == "tracking", ceilings, counters);
+    // The CPU: a replication for each core, as many as there are; then what all lanes would take.
+    for (const std::size_t cores :
+         {std::size_t{1}, std::min<std::size_t>(std::thread::hardware_concurrency(), work.units.size())}) {
+      const double seconds = seconds_of([&] {
+        std::vector<std::jthread> threads;
+        for (std::size_t k = 0; k < cores; ++k)
+          threads.emplace_back([&, k] { run_on_cpu<float>(*work.units[k].replication, work.units[k].lanes, options); });
+      });
+      const double wanted = seconds * static_cast<double>(work.units.size()) / static_cast<double>(cores);
+      print_rate((std::to_string(cores) + (cores == 1 ? " core of the CPU" : " cores of the CPU")).c_str(), wanted);
+      std::printf("  the device, in cohorts, is %.1f times that\n", wanted / in_cohorts);
+    }
   }
   return 0;
 }

@@ -96,7 +96,7 @@ template <class Team>
 void BlockedDesign(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = 32;
   BlockProblem p(m, B);
-  test::GramMemory<float> memory(m, B);
+  test::GramMemory<float> memory(m, B, true);
   const Team team;
   const engine::BlockContexts<float> block = memory.contexts(B, [&](int j, int k) { return p.rows[j][k]; });
   float sum = 0.0f;
@@ -237,15 +237,8 @@ void IndexGradient(benchmark::State& state) {
 BENCHMARK_TEMPLATE(IndexGradient, VectorTeam)->Arg(200)->Arg(2000)->Arg(20000);
 BENCHMARK_TEMPLATE(IndexGradient, SerialTeam)->Arg(2000);
 
-// A device's solve of a box whose samples have grown by half, by a team of one: how many passes it takes, and at how
-// many barriers a block of threads would wait. The last solve stood at the minimum of two thirds of them.
-struct CountingTeam : ScalarTeam {
-  long* barriers;
-  int rank() const { return 0; }
-  int size() const { return 1; }
-  void sync() const { ++*barriers; }
-};
-
+// A device's solve of a box whose samples have grown by half, by a team of one: how many passes it takes. The last solve
+// stood at the minimum of two thirds of them.
 void DeviceSolve(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0)), m = 101;
   std::mt19937 engine(1);
@@ -258,22 +251,18 @@ void DeviceSolve(benchmark::State& state) {
     samples.add(s, 0.23 * uniform(engine), 0.02 + 0.96 * uniform(engine));
   }
   test::OneBox<float> box(test::contexts_of(psi), samples);
-  long barriers = 0;
-  CountingTeam team;
-  team.barriers = &barriers;
+  const SerialTeam team;
   box.use((2 * n + 2) / 3);
   box.solve(team);
   const SimdVector<float> start = box.rho();
   const int before = box.gradients();
   box.use(n);
-  barriers = 0;
   for (auto _ : state) {
     box.rho() = start;
     if (!box.solve(team)) state.SkipWithError("no solution");
   }
   const double solves = static_cast<double>(state.iterations());
   state.counters["passes"] = (box.gradients() - before) / solves;
-  state.counters["barriers"] = static_cast<double>(barriers) / solves;
 }
 BENCHMARK(DeviceSolve)->Arg(5)->Arg(50)->Arg(200)->Arg(1000)->Arg(5000)->Arg(20000);
 

@@ -147,7 +147,10 @@ __attribute__((always_inline)) inline void check(const void* address, std::size_
     return;
   }
   if (aligned && at % bytes != 0) report("alignment: an access of " + std::to_string(bytes) + " bytes", pc);
-  if (run->read != nullptr && static_cast<std::size_t>(p - fiber.block->shared) >= kShared)
+  const bool shared = static_cast<std::size_t>(p - fiber.block->shared) < kShared;
+  if (run->banks != nullptr && shared)
+    run->banks->add(fiber.block->index, fiber.thread, pc, static_cast<std::size_t>(p - fiber.block->shared), bytes);
+  if (run->read != nullptr && !shared)
     for (std::size_t sector = device.offset(p) / 32; sector <= (device.offset(p) + bytes - 1) / 32; ++sector)
       (writes ? run->written : run->read)->insert(std::uint64_t{fiber.block->index} << 44 | sector);
   if (--run->budget == 0) {

@@ -8,12 +8,14 @@
 #include "host/lanes/engine/run_lanes.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
+#include "tests/cuda_stand_in/banks.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 
 extern "C" {
 void stand_in_watch(const char* part);
 bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
+double stand_in_wavefronts(double least, double* worst);
 }
 
 namespace pandora {
@@ -53,6 +55,35 @@ TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
     EXPECT_LE(per_box(written), kTriangle + kImages + kGram + 1000);
     EXPECT_GE(per_box(read + written), 1.9 * kTriangle + 2 * kImages);
   }
+}
+
+// Tiles of 8 x 8 that lie 64 numbers apart begin in one bank: eight threads that read a four each wait for each other.
+TEST(StandInDevice, ConflictsOfBanksAreCounted) {
+  for (const auto& [stride, ratio] : {std::pair{64, 8.0}, std::pair{68, 1.0}}) {
+    stand_in::BankTraffic traffic;
+    int code = 0;
+    for (unsigned thread = 0; thread < 32; ++thread)
+      traffic.add(0, thread, &code, static_cast<std::size_t>(thread) * static_cast<std::size_t>(stride) * 4, 16);
+    const auto& sums = traffic.finish();
+    ASSERT_EQ(sums.size(), 1u);
+    EXPECT_EQ(sums.begin()->second.wavefronts, ratio * sums.begin()->second.ideal) << stride;
+  }
+}
+
+// What a cohort reads and writes of its shared memory: the threads of a warp seldom want the same bank at once.
+TEST(StandInDevice, CohortsHaveFewConflictsInSharedMemory) {
+  Dimensions paper;
+  paper.radius_draws = 2048;
+  const Replication replication = test::small_replication(paper, Regime::A, 50, 64, 3);
+  const UnitOfLanes unit{&replication,
+                         {test::dow_lane(RewardModel::learned, 50), test::dow_lane(RewardModel::known, 50)}};
+  stand_in_watch("RunCohort");
+  run_on_device(0, std::span(&unit, 1), {{parse_refit("geometric:1.5"), 1.0, 1.0}, 32});
+  stand_in_watch(nullptr);
+  double worst = 0.0;
+  EXPECT_LE(stand_in_wavefronts(0.01, &worst), 1.5);
+  // The factor's: the tiles that eight threads update lie one after the other but at the end of a row of tiles.
+  EXPECT_LE(worst, 2.2);
 }
 
 }  // namespace

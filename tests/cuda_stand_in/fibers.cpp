@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,34 +16,6 @@
 #include <string>
 
 #include "check.hpp"
-
-#if !defined(__x86_64__)
-#error "the stand-in changes stacks by hand, on x86-64 alone"
-#endif
-extern "C" void stand_in_switch(void** from, void* to);
-asm(R"(
-.text
-.globl stand_in_switch
-.hidden stand_in_switch
-.type stand_in_switch,@function
-stand_in_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size stand_in_switch,.-stand_in_switch
-)");
 
 namespace stand_in {
 
@@ -115,12 +88,7 @@ void start_fiber(Fiber* fiber, Block* block, unsigned thread) {
   fiber->stack = stack;
   fiber->thread = thread;
   fiber->block = block;
-  // What stand_in_switch pops, and the address that it returns to; the stack is then aligned as at a function's start.
-  auto** top = reinterpret_cast<void**>(stack + kStack - 64);
-  *--top = nullptr;
-  *--top = reinterpret_cast<void*>(&fiber_main);
-  for (int k = 0; k < 6; ++k) *--top = nullptr;
-  fiber->stack_pointer = top;
+  fiber->at.start_at(stack, kStack, &fiber_main);
   block->fibers.push_back(fiber);
   kernel_run->ready.push_back(fiber);
 }
@@ -168,6 +136,7 @@ struct Watch {
   struct Launch {
     unsigned blocks;
     std::size_t read, written;
+    std::map<const void*, BankTraffic::Sum> banks;
   };
   std::mutex mutex;
   std::string part;
@@ -180,7 +149,7 @@ void leave(Fiber* self) {
   Fiber* const next = pick();
   if (next == self) return;
   go_on_with(next);
-  stand_in_switch(&self->stack_pointer, next != nullptr ? next->stack_pointer : kernel_run->scheduler);
+  self->at.leave_for(next != nullptr ? next->at : kernel_run->scheduler);
 }
 
 void yield_fiber() {
@@ -201,11 +170,13 @@ void run_kernel(const Launch& launch) {
   KernelRun run{&launch, running->stream->device, {}};
   kernel_run = &run;
   std::unordered_set<std::uint64_t> read, written;
+  BankTraffic banks;
   {
     const std::lock_guard guard(watch.mutex);
     if (check_range != nullptr && !watch.part.empty() && launch.name.find(watch.part) != std::string::npos) {
       run.read = &read;
       run.written = &written;
+      run.banks = &banks;
     }
   }
   quick.seed(static_cast<unsigned>(random_bits()) | 1u);
@@ -243,13 +214,13 @@ void run_kernel(const Launch& launch) {
       _exit(kDefects);
     }
     go_on_with(fiber);
-    stand_in_switch(&run.scheduler, fiber->stack_pointer);
+    run.scheduler.leave_for(fiber->at);
     run.current = nullptr;
   }
   kernel_run = nullptr;
   if (run.read == nullptr) return;
   const std::lock_guard guard(watch.mutex);
-  watch.launches.push_back({launch.grid, 32 * read.size(), 32 * written.size()});
+  watch.launches.push_back({launch.grid, 32 * read.size(), 32 * written.size(), banks.finish()});
 }
 
 Indices current_indices() {
@@ -278,6 +249,27 @@ bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* w
   return true;
 }
 
+double stand_in_wavefronts(double least, double* worst) {
+  const std::lock_guard guard(watch.mutex);
+  std::map<const void*, BankTraffic::Sum> all;
+  BankTraffic::Sum total;
+  for (const Watch::Launch& launch : watch.launches)
+    for (const auto& [pc, sum] : launch.banks)
+      for (BankTraffic::Sum* to : {&all[pc], &total}) {
+        to->wavefronts += sum.wavefronts;
+        to->ideal += sum.ideal;
+      }
+  *worst = 0.0;
+  for (const auto& [pc, sum] : all) {
+    if (sum.wavefronts < least * total.wavefronts) continue;
+    *worst = std::max(*worst, sum.wavefronts / sum.ideal);
+    if (sum.wavefronts > 1.5 * sum.ideal)
+      std::fprintf(stderr, "stand-in: %.0f wavefronts of shared memory where %.0f would do, %.1f%% of all\n%s",
+                   sum.wavefronts, sum.ideal, 100.0 * sum.wavefronts / total.wavefronts, source_of(pc).c_str());
+  }
+  return total.ideal > 0.0 ? total.wavefronts / total.ideal : 0.0;
+}
+
 void* stand_in_shared_memory() {
   return kernel_run->current->block->shared;
 }
@@ -285,6 +277,16 @@ void* stand_in_shared_memory() {
 int stand_in_atomic_add(int* p, int value) {
   if (check_atomic != nullptr) check_atomic(p, sizeof *p, __builtin_return_address(0));
   return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+}
+
+unsigned long long stand_in_atomic_add_wide(unsigned long long* p, unsigned long long value) {
+  if (check_atomic != nullptr) check_atomic(p, sizeof *p, __builtin_return_address(0));
+  return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+}
+
+// Nanoseconds stand for cycles.
+long long stand_in_clock() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
 }  // extern "C"

@@ -3,7 +3,9 @@
 
 #include <unordered_set>
 
+#include "banks.hpp"
 #include "stand_in.hpp"
+#include "tests/reference/stacks.hpp"
 
 namespace stand_in {
 
@@ -13,9 +15,9 @@ inline constexpr unsigned kMostThreads = 1024;
 struct Block;
 struct Fiber {
   static constexpr int kCalls = 12;
-  void* stack_pointer = nullptr;
-  char* stack = nullptr;  ///< lowest address
-  unsigned thread = 0;    ///< within the block
+  pandora::test::StackPoint at;  ///< where it stands
+  char* stack = nullptr;         ///< lowest address
+  unsigned thread = 0;           ///< within the block
   Block* block = nullptr;
   // Where it waits: at the block's barrier, or at its warp's with a mask and what it gives to a shuffle.
   bool at_barrier = false;
@@ -43,11 +45,12 @@ struct KernelRun {
   Device* device;
   std::vector<Fiber*> ready;
   Fiber* current = nullptr;
-  void* scheduler = nullptr;  // its stack pointer
+  pandora::test::StackPoint scheduler = {};
   unsigned policy = 0;
   std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
   // Where the launch is watched: sectors of 32 bytes that a block has touched, outside of its shared memory.
   std::unordered_set<std::uint64_t>*read = nullptr, *written = nullptr;
+  BankTraffic* banks = nullptr;  // and what it does there
 };
 extern __thread KernelRun* kernel_run;
 

@@ -33,6 +33,15 @@ Resources resources_of(const std::string& symbol) {
   return found != all.end() ? found->second : Resources{};
 }
 
+// Of such blocks a multiprocessor of compute capability 9.0 has room for so many: 2,048 threads, 65,536 registers, 228 KiB
+// of which every block takes 1 KiB more than it asks for.
+std::size_t blocks_that_fit(const Resources& needs, unsigned threads, std::size_t shared_bytes) {
+  const std::size_t warps = (threads + 31) / 32,
+                    registers = std::max<std::size_t>((needs.registers + 7) / 8 * 8, 16) * 32 * warps,
+                    shared = shared_bytes + needs.shared + 1024;
+  return std::min({64 / warps, 65536 / registers, (std::size_t{228} << 10) / shared});
+}
+
 std::string demangled(const char* symbol) {
   int status = 0;
   char* const text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
@@ -60,6 +69,15 @@ cudaError_t allow_shared(void (*stub)(), int bytes) {
   return cudaSuccess;
 }
 
+cudaError_t resident_blocks(int* blocks, void (*stub)(), int threads, std::size_t shared_bytes) {
+  Dl_info info{};
+  if (threads < 1 || threads > settings().block || dladdr(reinterpret_cast<void*>(stub), &info) == 0)
+    return set_error(cudaErrorInvalidValue);
+  *blocks =
+      static_cast<int>(blocks_that_fit(resources_of(info.dli_sname), static_cast<unsigned>(threads), shared_bytes));
+  return cudaSuccess;
+}
+
 // The stub is the kernel as the host pass made it; the device pass's has the same name with a prefix.
 cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters, dim3 grid, dim3 block,
                    std::size_t shared_bytes, cudaStream_t stream) {
@@ -83,6 +101,14 @@ cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters,
   if (shared_bytes + needs.shared > allowed_shared(stub)) return set_error(cudaErrorInvalidValue);
   const unsigned warps = (block.x + 31) / 32;  // registers are given to warps, eight per thread at a time
   if ((needs.registers + 7) / 8 * 8 * warps * 32 > 65536) return set_error(cudaErrorLaunchOutOfResources);
+  // Blocks that take one item after the other: those that do not fit wait until all others are done, and then run alone.
+  const std::string name = demangled(symbol.c_str());
+  if (name.find("run_blocks<") != std::string::npos || name.find("run_queue<") != std::string::npos)
+    if (const std::size_t room =
+            blocks_that_fit(needs, block.x, shared_bytes) * static_cast<std::size_t>(settings().multiprocessors);
+        grid.x > room)
+      report("launch: a second wave: " + std::to_string(grid.x) + " blocks of " + name + " where " +
+             std::to_string(room) + " fit");
   const Launch launch{demangled(symbol.c_str()),
                       call,
                       reinterpret_cast<void (*)()>(function),

@@ -18,9 +18,9 @@ faults() {
   fault barrier-for-one kernels/lane/stages.hpp 's/(if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
   fault shuffle-of-some kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n)/$1#if defined(__CUDA_ARCH__)\n    if (team_.rank() < 5) (void)__shfl_sync(0xffffffffu, 1, 0);\n#endif\n/' 'warp barrier: ' '*ALaneAlone*'
-  fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/      moment\[s\] = samples_\.weight_of\(first \+ s\) \* value\.moment;\n//' 'uninitialised: '
-  fault shared-memory-race kernels/solve/tiled_newton.hpp 's/(terms\[s \* stride \+ piece\] = z;\n      \}\n    \}\n)    part\.team\.sync\(\);/$1/' 'race: '
-  fault shared-memory-beyond kernels/solve/tile_memory.hpp 's/return gradient > hessian \? gradient : hessian;/return gradient \/ 2;/' 'bounds: |memory of no array|fault: '
+  fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/memory\(\)\.point\(\)\[k\] = k < width_ \? /if (k != 3) memory().point()[k] = k < width_ ? /' 'uninitialised: '
+  fault shared-memory-race kernels/solve/tiled_newton.hpp 's/team_\.sync\(\);(\n      fetch\(first \+ kStrip\);)/$1/' 'race: '
+  fault shared-memory-beyond kernels/solve/tile_memory.hpp 's/return tiles\(panels\) \* kTile > ready \? tiles\(panels\) \* kTile : ready;/return ready \/ 2;/' 'bounds: |memory of no array|fault: '
   fault host-reads-device host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
   fault host-reads-device-without-keys host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
   fault device-reads-host host/lanes/engine/run_lanes.hpp 's/layout_->device_lanes \+ first\}/const_cast<LaneView<Real>*>(layout_->lanes.data()) + first}/' 'owner: |fault: '
@@ -28,9 +28,9 @@ faults() {
   fault freed-too-early host/lanes/engine/run_lanes.hpp 's/(    start\(\);\n)/$1    memory_ = {};\n/' 'freed|fault: '
   fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: ' '*AFixedDevice*'
   fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap' '*LargeMatrices*'
-  fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\),\n/min(items, slots()) - 1,\n/' 'invalid configuration'
-  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of\(body\)\)/1024/' 'invalid configuration'
-  fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of\(body\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
+  fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, resident\),/min(items, resident) - 1,/' 'invalid configuration'
+  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration'
+  fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
   fault undefined-shift kernels/lane/stages.hpp 's/lane\.progress->due >> a & 1/lane.progress->due >> (a + 32) \& 1/' 'runtime error: shift exponent'
   fault misaligned host/lanes/engine/layout.hpp 's/(block\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'
 }

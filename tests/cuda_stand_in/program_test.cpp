@@ -215,12 +215,12 @@ TEST_F(StandIn, ALaneThatFailsEndsAlone) {
 TEST_F(StandIn, WhatGoesWrongOnADeviceEndsWithCode4) {
   const Words little = {"--set", "replications=1", "--set", "periods=40", "--threads", "1"};
   for (const char* fail :
-       {"memory:1+", "memory:4", "launch:1", "launch:300", "fault:400", "lost:200", "lost:2", "stream:1", "stream:3",
+       {"memory:1+", "memory:4", "launch:1", "launch:60", "fault:70", "lost:200", "lost:2", "stream:1", "stream:3",
         "cublas:1", "product:3", "copy:50", "count:1", "driver:1", "context:1+"}) {
     set("STAND_IN_FAIL", fail);
     Words all = little;
     if (std::string(fail) == "cublas:1" || std::string(fail) == "product:3")  // of matrices too large for a team
-      all.insert(all.end(), {"--set", "dimensions.context=170"});
+      all.insert(all.end(), {"--set", "dimensions.context=180"});
     const test::ProgramResult result = run(words("failing", all));
     SCOPED_TRACE(fail);
     EXPECT_EQ(result.exit_code, 4) << result.err;

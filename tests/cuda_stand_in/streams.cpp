@@ -114,13 +114,20 @@ using namespace stand_in;
 
 extern "C" {
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
   *out = nullptr;
   Device* const device = current_device();
   if (device == nullptr) return set_error(cudaErrorDevicesUnavailable);
   if (fails("stream")) return set_error(cudaErrorInvalidValue);
   if (const cudaError_t status = standing(*device); status != cudaSuccess) return status;
   if (flags != cudaStreamNonBlocking) report("streams: one that waits for the default stream");
+  if (priority < -5 || priority > 0) report("streams: a priority that the device does not have");
   const std::lock_guard guard(device->mutex);
   const auto free = std::find(device->streams.begin(), device->streams.end(), nullptr);
   if (free == device->streams.end()) {

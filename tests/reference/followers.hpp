@@ -9,10 +9,10 @@
 
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora::test {
 
@@ -76,17 +76,17 @@ inline void expect_engines_follow(const Replication& replication, const LaneSpec
   expect_follows("scalars", actual);
 }
 
-/// As a device runs DOW of an unknown reward and LinUCB with teams of several threads: the decisions and scores of one
+/// As a device runs DOW of an unknown reward and LinUCB with teams of several fibers: the decisions and scores of one
 /// thread.
 inline void expect_teams_follow(const Replication& replication, const EstimationOptions& estimation) {
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::learned, kCalibration), linucb_lane(kCalibration)}};
   const BlockOptions options{estimation, 16};
   ScalarBackend scalar;
-  ThreadBackend threads(3);
+  FiberBackend fibers(32);
   std::vector<LaneRecord> one(2), several(2);
   engine::run_lanes<double>(scalar, std::span(&unit, 1), options, nullptr, one);
   for (std::size_t k = 0; k < 2; ++k) several[k].decisions = &one[k].outcomes;
-  engine::run_lanes<double>(threads, std::span(&unit, 1), options, nullptr, several);
+  engine::run_lanes<double>(fibers, std::span(&unit, 1), options, nullptr, several);
   for (std::size_t k = 0; k < 2; ++k)
     for (std::size_t at = 0; at < one[k].scores.size(); ++at)
       ASSERT_NEAR(several[k].scores[at], one[k].scores[at], 1e-6) << "lane " << k << " at " << at;

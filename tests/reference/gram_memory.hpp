@@ -9,27 +9,29 @@
 
 namespace pandora::test {
 
-/// P starts at the identity.
+/// P starts at the identity and lies as teams with or without vectors want it.
 template <class Real>
 struct GramMemory {
   engine::Shape shape;
+  engine::StoredInverse<Real> stored;
   SimdVector<Real> P, image, gram, column, u, diagonal, row, psi, transposed, norm;
   std::vector<typename engine::GramView<Real>::Update> log;
   engine::GramCounts count{};
   engine::GramView<Real> view;
 
-  GramMemory(int m, int B)
+  GramMemory(int m, int B, bool vectors)
       : shape{.A = 1,
               .m = m,
               .stride = padded_to_vector<Real>(m),
               .d = 1,
               .B = B,
               .width = padded_to_vector<Real>(B),
-              .capacity = 1} {
+              .capacity = 1},
+        stored(shape, vectors) {
     const std::size_t rows = static_cast<std::size_t>(B), stride = static_cast<std::size_t>(shape.stride),
                       width = static_cast<std::size_t>(shape.width);
-    P.assign(static_cast<std::size_t>(m) * stride, Real(0));
-    for (int k = 0; k < m; ++k) P[static_cast<std::size_t>(k) * stride + k] = Real(1);
+    P.assign(static_cast<std::size_t>(stored.size()), Real(0));
+    for (int k = 0; k < m; ++k) P[static_cast<std::size_t>(stored.at(k, k))] = Real(1);
     for (SimdVector<Real>* array : {&image, &u, &psi}) array->assign(rows * stride, Real(0));
     for (SimdVector<Real>* array : {&gram, &column}) array->assign(rows * width, Real(0));
     for (SimdVector<Real>* array : {&diagonal, &row, &norm}) array->assign(width, Real(0));
@@ -39,6 +41,8 @@ struct GramMemory {
             diagonal.data(), row.data(),   log.data(),  &count};
   }
   GramMemory(const GramMemory&) = delete;
+
+  Real inverse(int i, int k) const { return P[static_cast<std::size_t>(stored.at(i, k))]; }
 
   /// The block's n contexts: element k of context j is psi_of(j, k).
   template <class PsiOf>

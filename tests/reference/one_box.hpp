@@ -1,6 +1,8 @@
 // One box with samples of its own, as the bodies of kernels/solve/ are given it.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "host/lanes/estimator/index_fit.hpp"
@@ -11,6 +13,7 @@
 
 namespace pandora::test {
 
+/// Behind the tape lies what no sum may read.
 template <class Real>
 class OneBox {
  public:
@@ -34,9 +37,11 @@ class OneBox {
       cost_[samples.rows[s]] = samples.cost[s];
     }
     const std::size_t matrix = static_cast<std::size_t>(shape_.m) * shape_.stride;
+    psi_.resize(psi_.size() + static_cast<std::size_t>(shape_.stride), std::numeric_limits<Real>::quiet_NaN());
     rho_.assign(static_cast<std::size_t>(shape_.stride), Real(0));
     inverse_.assign(matrix, Real(0));
-    hessian_.assign(matrix, Real(0));
+    hessian_.assign(std::max(matrix, static_cast<std::size_t>(engine::TileMemory<Real>::running_reals(shape_.m))),
+                    Real(0));
     weight_.assign(engine::kNewtonSamples, Real(0));
     lane_.needs = {};
     lane_.tape.psi = psi_.data();
@@ -63,9 +68,18 @@ class OneBox {
   }
   /// The first n samples only.
   void use(int n) { box_.samples = n; }
+  void weigh(const std::vector<double>& weights) {
+    sample_weight_.assign(weights.begin(), weights.end());
+    lane_.box[0].weight = sample_weight_.data();
+  }
+  void set_loss(Loss loss) { lane_.spec.loss = loss; }
+  const engine::BoxProgress& progress() const { return box_; }
   SimdVector<Real>& rho() { return rho_; }
   int gradients() const { return progress_.index_gradients; }
-  engine::SampleView<Real> samples() { return engine::gather_samples(VectorTeam{}, shape_, lane_, 0, scratch_); }
+  template <class Team = VectorTeam>
+  engine::SampleView<Real> samples() {
+    return engine::gather_samples(Team{}, shape_, lane_, 0, scratch_);
+  }
   const engine::SolveScratch<Real>& scratch() const { return scratch_; }
 
  private:
@@ -73,7 +87,7 @@ class OneBox {
   SimdVector<Real> psi_;
   std::vector<double> mu_, cost_;
   std::vector<int> rows_;
-  SimdVector<Real> rho_, inverse_, hessian_, weight_;
+  SimdVector<Real> rho_, inverse_, hessian_, weight_, sample_weight_;
   engine::Shape shape_;
   engine::LaneView<Real> lane_;
   engine::Progress progress_;

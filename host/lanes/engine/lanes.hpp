@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ struct LaneRecord {
 /// Counts of events worth knowing after a run.
 struct EngineCounters {
   std::uint64_t index_solves = 0, index_gradients = 0, reward_solves = 0;
-  std::uint64_t repairs = 0;  ///< inverses rebuilt because a width left its bounds
+  std::uint64_t repairs = 0;                    ///< inverses rebuilt because a width left its bounds
+  std::map<std::string, std::uint64_t> cycles;  ///< of a device's cohorts by phase, where they are counted
 };
 
 /// A replication and its lanes.

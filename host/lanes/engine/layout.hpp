@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "host/lanes/engine/cohorts.hpp"
 #include "host/lanes/engine/lanes.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/arena.hpp"
-#include "kernels/lane/stages.hpp"
 #include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
@@ -27,8 +27,10 @@ struct Layout {
   std::vector<int> matrices;          // FormBlock's list, group after group
   std::vector<int> group_matrices;    // where a group's begin; one more than there are groups
   std::vector<TapeView<Real>> tapes;  // one per unit; then those of lanes without a context: psi is (1, 0, ..., 0)
+  std::vector<int> cohorts;           // kCohortLanes lanes of each; none where lanes go from stage to stage
   LaneView<Real>* device_lanes = nullptr;
-  int* device_matrices = nullptr;
+  int *device_matrices = nullptr, *device_cohorts = nullptr, *queue = nullptr;
+  unsigned long long* cycles = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
   int *waiting_count = nullptr, *waiting[kKindsOfWaiting] = {};
@@ -70,6 +72,11 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
+    if (traits.cohort > 0 && go_in_cohorts<Real>(shape))
+      cohorts = deal_cohorts(units, refit_, shape.A, size(traits.cohort));
+    device_cohorts = arena.take<int>(cohorts.size());
+    queue = arena.take<int>(1);
+    cycles = arena.take<unsigned long long>(kCountsCycles ? kCountOfPhases : 0);
     waiting_count = arena.take<int>(kKindsOfWaiting);
     for (int kind = 0; kind < kKindsOfWaiting; ++kind)
       waiting[kind] =
@@ -78,6 +85,7 @@ struct Layout {
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;
     if (fits_jointly) scratch.joint = padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m));
+    if (!cohorts.empty()) scratch.walks = RunCohort<Real, kFewBoxes>::walk_bytes(shape, refit_);
     const std::size_t slots = static_cast<std::size_t>(traits.slots);
     scratch.reals = arena.take<Real>(scratch.reals_per_slot(shape) * slots);
     scratch.doubles = arena.take<double>(scratch.doubles_per_slot(shape) * slots);
@@ -181,10 +189,16 @@ struct Layout {
       box.rows = arena.take<int>(size(shape.capacity));
       if (fades(spec)) box.weight = arena.take<Real>(size(shape.capacity));
       if (dates(spec)) box.learned = arena.take<int>(size(shape.capacity));
-      if (lane.needs.design) box.design.P = arena.take<Real>(matrix);
-      if (lane.needs.curvature) box.curvature.P = arena.take<Real>(matrix);
+      const std::size_t stored = size(StoredInverse<Real>(shape, traits_.vectors).size());
+      if (lane.needs.design) box.design.P = arena.take<Real>(stored);
+      if (lane.needs.curvature) box.curvature.P = arena.take<Real>(stored);
       if (lane.needs.response) box.response = arena.take<Real>(size(shape.d) * shape.stride);
-      if (!traits_.vectors || !solves(lane)) continue;
+      if (!solves(lane)) continue;
+      if (!traits_.vectors) {
+        if (shape.capacity > kOneHessian)
+          box.hessian = arena.take<Real>(size(TileMemory<Real>::running_reals(shape.m)));
+        continue;
+      }
       box.inverse = arena.take<Real>(matrix);
       box.inverse_weight = arena.take<Real>(size(std::min(shape.capacity, traits_.newton_samples)));
       if (shape.capacity > traits_.newton_samples) box.hessian = arena.take<Real>(matrix);

@@ -57,9 +57,12 @@ class LaneRun {
     const int T = units_[0].replication->tape.online_rows;
     const Forgetting& forgetting = options_.estimation.forgetting;
     for (int first = 0, end; first < T; first = end) {
-      end = std::min({first + options_.block, T, forgetting.next(first + 1)});
+      end = std::min({first + (in_cohorts() ? kBlocksOfLaunch : 1) * options_.block, T, forgetting.next(first + 1)});
       const bool forgets = forgetting.happens_after(end);
-      advance({first, end - first}, end == T || forgets);
+      if (in_cohorts())
+        run_cohorts(first, end, end == T || forgets);
+      else
+        advance({first, end - first}, end == T || forgets);
       if (forgets) forget(end);
     }
     for (std::size_t k = 0; k < records_.size(); ++k) fetch_record(k);
@@ -112,6 +115,7 @@ class LaneRun {
         layout_->lanes[k].decisions = nullptr;
     upload_to(layout_->device_lanes, layout_->lanes);
     upload_to(layout_->device_matrices, layout_->matrices);
+    upload_to(layout_->device_cohorts, layout_->cohorts);
   }
 
   void upload_tape(const Replication& replication, const TapeView<Real>& view) {
@@ -154,6 +158,23 @@ class LaneRun {
 
   // Whether a library forms a block's products, between the end of one block and the start of the next.
   bool library() const { return !B::kVectors && ProductMemory<Real>::shared_bytes(layout_->shape) == 0; }
+
+  bool in_cohorts() const { return !layout_->cohorts.empty(); }
+
+  // Many blocks of periods; `last`: nothing of the last one is left to the next launch.
+  void run_cohorts(int first, int end, bool last) {
+    if constexpr (!B::kVectors) {
+      backend_.zero(layout_->queue, sizeof *layout_->queue);
+      backend_.blocks(static_cast<int>(layout_->cohorts.size()) / kCohortLanes,
+                      RunCohort<Real, kFewBoxes>{problem(),
+                                                 layout_->scratch,
+                                                 {first, end, options_.block, unfinished_, last},
+                                                 layout_->device_cohorts,
+                                                 layout_->queue,
+                                                 layout_->cycles});
+      unfinished_ = !last;
+    }
+  }
 
   // A block of periods, group after group; `last`: nothing of it is left to the start of the next one.
   void advance(BlockRange range, bool last) {
@@ -231,6 +252,11 @@ class LaneRun {
   }
 
   void count(EngineCounters& counters) {
+    if constexpr (kCountsCycles) {
+      unsigned long long cycles[kCountOfPhases];
+      backend_.download(cycles, layout_->cycles, sizeof cycles);
+      for (int phase = 0; phase < kCountOfPhases; ++phase) counters.cycles[kPhaseNames[phase]] += cycles[phase];
+    }
     std::vector<Progress> progress(layout_->lanes.size());
     backend_.download(progress.data(), layout_->progress, progress.size() * sizeof(Progress));
     for (const Progress& lane : progress) {
@@ -254,7 +280,10 @@ class LaneRun {
     return out;
   }
 
-  static constexpr int kFewBoxes = 4;
+  // Between launches other streams come to their turn, above all those that prepare the next replications, each of whose
+  // many launches waits for the end of one of these: 10 ms or so. None takes seconds, after which systems that show a
+  // desktop on the device end it.
+  static constexpr int kBlocksOfLaunch = 16;
 
   B& backend_;
   std::span<const UnitOfLanes> units_;

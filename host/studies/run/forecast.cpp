@@ -149,7 +149,7 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
       lanes.push_back(group.spec);
       lanes.back().T0 = sweep.plan.lanes[k].T0;
     }
-  const DeviceGroups usual;
+  const DeviceGroups usual = groups_of(study);
   for (std::size_t units = std::min(usual.units, (sweep.plan.units.size() + usual.per_device - 1) / usual.per_device);;
        units /= 2) {
     const DeviceDemand demand =
@@ -168,10 +168,12 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
 }  // namespace
 
 std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
-  // After docs/gpu-results.md: products of blocks at the 4 TFLOP/s of an H100 and an H200, all stages of concurrent chunks in
-  // 3 times that, 3.5 s for start and preparation; for the paper 38 s, of which what was measured leaves 23 to 53 possible.
-  constexpr double kFlops = 4e12, kAll = 3.0, kBeside = 3.5, kLow = 0.6, kHigh = 1.4;
+  // After docs/gpu-results.md: products of blocks at the 4 TFLOP/s of an H100 and an H200, 3.5 s for start and
+  // preparation. All stages of concurrent chunks took 3 times the products there, for the paper 38 s; in cohorts they
+  // are predicted to take 0.6 times that, for the paper 10 s.
+  constexpr double kFlops = 4e12, kStages = 3.0, kCohorts = 0.6, kBeside = 3.5, kLow = 0.6, kHigh = 1.6;
   const double per_device = static_cast<double>(DeviceGroups{}.per_device);
+  bool predicted = false;
   double on_device = 0.0, on_host = 0.0, seconds = 0.0, least_together = per_device;
   std::size_t chunks = 0, most = 0;
   for (const PlannedSweep& sweep : sweeps) {
@@ -188,8 +190,10 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
                                     static_cast<double>(tape_bytes(sweep.study, sweep.plan)));
     chunks += static_cast<std::size_t>(parts);
     most = std::max(most, group.units);
-    seconds += static_cast<double>(group.demand.matrices) * units / static_cast<double>(group.units) *
-               sweep.study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
+    const bool cohorts = groups_of(sweep.study).units < DeviceGroups{}.units;
+    predicted = predicted || cohorts;
+    seconds += (cohorts ? kCohorts : kStages) * static_cast<double>(group.demand.matrices) * units /
+               static_cast<double>(group.units) * sweep.study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
   }
   if (chunks == 0)
     throw Error(ExitCode::usage, "--device-memory: the study simulates no lanes (output.regret = false)");
@@ -198,9 +202,11 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
       "chunks            {} of up to {} replications, {:.0f} at a time\n"
       "device memory     {:.2f} GiB at the most\n"
       "host memory       {:.2f} GiB for tapes at the most\n"
-      "modelled time     {:.0f} to {:.0f} s on one device; a model from parts of the paper on an H100\n",
+      "modelled time     {:.0f} to {:.0f} s on one device; {}\n",
       memory, kMultiprocessors, chunks, most, least_together, on_device / kGibibyte, on_host / kGibibyte,
-      kLow * (kBeside + kAll * seconds), kHigh * (kBeside + kAll * seconds));
+      kLow * (kBeside + seconds), kHigh * (kBeside + seconds),
+      predicted ? "predicted from the machine code for an H100, not measured"
+                : "a model from parts of the paper on an H100");
 }
 
 }  // namespace pandora

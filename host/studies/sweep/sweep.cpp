@@ -15,6 +15,7 @@
 #include "host/lanes/model/drift.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/base/assert.hpp"
+#include "kernels/lane/cohort.hpp"
 #include "pandora/custom_policy.hpp"
 
 namespace pandora {
@@ -239,6 +240,16 @@ void end_if_interrupted(const std::atomic<bool>* flag) {
   if (flag != nullptr && flag->load()) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
 }
 
+DeviceGroups groups_of(const Study& study) {
+  engine::Shape shape{};
+  shape.A = study.dimensions.boxes;
+  shape.m = study.dimensions.index_size();
+  shape.stride = padded_to_vector<float>(shape.m);
+  shape.d = study.dimensions.reward_features;
+  shape.B = study.engine.block;
+  return engine::go_in_cohorts<float>(shape) ? DeviceGroups{.units = 16} : DeviceGroups{};
+}
+
 void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink) {
   if (options.devices.empty() || !study.regret) return SweepRunner(study, plan, options, sink).run();
   SweepOptions resolved = options;
@@ -260,7 +271,7 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
         // a signal lets it finish: all of it would be lost
         return backend.run(device, units, block, nullptr, records);
       },
-      sink);
+      sink, groups_of(study));
 }
 
 std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options) {

@@ -43,13 +43,17 @@ std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const Sw
 // few streams each.
 
 /// How a device shares its work out: groups that run at the same time, each with its own thread and stream, so that one
-/// copies or waits while another computes; and the replications of a group, if there are as many and they fit. Together
-/// they hold the whole paper: late in a run few boxes wait for a solve in the same block, so the more lanes there are
-/// the better a device is used. A replication holds 20 MB on the host meanwhile.
+/// copies or waits while another computes; and the replications of a group, if there are as many and they fit. A
+/// replication holds 20 MB on the host meanwhile.
 struct DeviceGroups {
   std::size_t units = 80;
   std::size_t per_device = 4;
 };
+
+/// Where lanes go from stage to stage, groups that together hold the whole paper: late in a run few boxes wait for a
+/// solve in the same block, so the more lanes there are the better a device is used. Where they go in cohorts, no more
+/// than fill a large device: the next replications are prepared beside them.
+DeviceGroups groups_of(const Study& study);
 
 /// Runs units on `device`; Backend::run in the program, the host backend in tests. `records` as there.
 using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units,

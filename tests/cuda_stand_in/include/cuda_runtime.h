@@ -73,7 +73,8 @@ cudaError_t cudaRuntimeGetVersion(int*);
 cudaError_t cudaDriverGetVersion(int*);
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t);
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t*, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaStreamSynchronize(cudaStream_t);
 cudaError_t cudaMemGetInfo(std::size_t*, std::size_t*);
@@ -87,12 +88,18 @@ void stand_in_block_barrier();
 void stand_in_warp_barrier(unsigned mask);
 void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source);
 int stand_in_atomic_add(int* p, int value);
+unsigned long long stand_in_atomic_add_wide(unsigned long long* p, unsigned long long value);
+long long stand_in_clock();
 void* stand_in_shared_memory();
 // For tests: from now on remember what launches of kernels move whose names hold `part`; null: no longer. Then how many
 // blocks the n-th of them had and how many bytes these read and wrote, in sectors of 32 bytes and each once per block;
 // false where there was none or accesses are not looked at (fibers.cpp).
 void stand_in_watch(const char* part);
 bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
+// Of all launches that were watched: the ratio of wavefronts of shared memory to what they would be without conflicts,
+// and the worst of the places of the code that take at least `least` of all; 0 where nothing was seen. Places above 1.5
+// are printed.
+double stand_in_wavefronts(double least, double* worst);
 // What production code says of its memory (devices.cpp).
 void stand_in_array(void* p, std::size_t bytes, std::size_t gap);  // an array with `gap` bytes of nobody's behind it
 void stand_in_forget(void* p, std::size_t bytes, cudaStream_t stream);  // what lies there is of no use any more
@@ -120,6 +127,9 @@ cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters,
 /// Dynamic shared memory that launches of the kernel may ask for on the current device.
 cudaError_t allow_shared(void (*stub)(), int bytes);
 
+/// Blocks of the kernel that a multiprocessor has room for.
+cudaError_t resident_blocks(int* blocks, void (*stub)(), int threads, std::size_t shared_bytes);
+
 struct Indices {
   unsigned thread, block, threads, blocks;
 };
@@ -139,6 +149,12 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
   return stand_in::allow_shared(reinterpret_cast<void (*)()>(kernel), value);
+}
+
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameters...), int threads,
+                                                          std::size_t shared_bytes) {
+  return stand_in::resident_blocks(blocks, reinterpret_cast<void (*)()>(kernel), threads, shared_bytes);
 }
 
 // As CUDA 12 declares it: no type of a function is deduced from const T*, so that a launch without one fails here, too.
@@ -177,6 +193,27 @@ T __shfl_sync(unsigned mask, T value, int source, int = 32) {
   stand_in_shuffle(mask, &value, sizeof value, source);
   return value;
 }
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes, int = 32) {
+  return __shfl_sync(mask, value, static_cast<int>(threadIdx.x % 32) ^ lanes);
+}
+inline unsigned __ballot_sync(unsigned mask, int holds) {
+  unsigned out = holds != 0 ? 1u << threadIdx.x % 32 : 0u;
+  for (int lanes = 1; lanes < 32; lanes *= 2) out |= __shfl_xor_sync(mask, out, lanes);
+  return out;
+}
+inline int __popc(unsigned bits) {
+  return __builtin_popcount(bits);
+}
+inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
+}
 inline int atomicAdd(int* p, int value) {
   return stand_in_atomic_add(p, value);
+}
+inline unsigned long long atomicAdd(unsigned long long* p, unsigned long long value) {
+  return stand_in_atomic_add_wide(p, value);
+}
+inline long long clock64() {
+  return stand_in_clock();
 }

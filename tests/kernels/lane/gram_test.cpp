@@ -57,7 +57,7 @@ Result sequential(const std::vector<Sample>& data, int m) {
 // flush_every > 0 materialises in the middle of blocks, as a solve does.
 template <class Team>
 Result blocked(const Team& team, const std::vector<Sample>& data, int m, int B, int flush_every) {
-  test::GramMemory<double> memory(m, B);
+  test::GramMemory<double> memory(m, B, Team::kVectors);
   const engine::Shape& shape = memory.shape;
   const engine::GramView<double>& gram = memory.view;
   SimdVector<double> rho(static_cast<std::size_t>(shape.stride), 0.0);
@@ -95,7 +95,7 @@ Result blocked(const Team& team, const std::vector<Sample>& data, int m, int B, 
   r.rho.resize(m);
   for (int i = 0; i < m; ++i) {
     r.rho[i] = rho[i];
-    for (int k = 0; k < m; ++k) r.P(i, k) = memory.P[static_cast<std::size_t>(i) * shape.stride + k];
+    for (int k = 0; k < m; ++k) r.P(i, k) = memory.inverse(i, k);
   }
   return r;
 }
@@ -135,7 +135,7 @@ TEST(Gram, InverseMatchesAFreshOne) {
 TEST(Gram, TheCurrentInverseTimesAVector) {
   const int m = 20, n = 8;
   const std::vector<Sample> data = samples(m, n, 9);
-  test::GramMemory<double> memory(m, n);
+  test::GramMemory<double> memory(m, n, true);
   const VectorTeam team;
   engine::form_gram(team, memory.shape, memory.view, memory.contexts(n, [&](int j, int k) { return data[j].psi[k]; }));
   for (int j = 0; j < n; ++j)
@@ -152,13 +152,13 @@ TEST(Gram, TheCurrentInverseTimesAVector) {
 
 template <class Team>
 void expect_soundness(const Team& team, int feature, Ridges ridges) {
-  test::GramMemory<float> memory(4, 1);
+  test::GramMemory<float> memory(4, 1, Team::kVectors);
   const std::vector<Sample> data = {{Eigen::VectorXd::Unit(4, feature), 0.0, 0.0}};
   const engine::BlockContexts<float> block = memory.contexts(1, [&](int j, int k) { return data[j].psi[k]; });
   const auto sound_with = [&](float p00) {
-    memory.P[static_cast<std::size_t>(feature * memory.shape.stride + feature)] = p00;
+    memory.P[static_cast<std::size_t>(memory.stored.at(feature, feature))] = p00;
     engine::form_gram(team, memory.shape, memory.view, block);
-    return engine::sound_gram(team, memory.shape, memory.view, block, engine::most_inverse<float>(ridges));
+    return engine::sound_gram(team, memory.shape, memory.view, block, most_inverse<float>(ridges));
   };
   EXPECT_TRUE(sound_with(1.0f));
   EXPECT_TRUE(sound_with(1e-6f));

@@ -5,18 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <memory>
 
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/index_data.hpp"
 #include "tests/reference/one_box.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using test::by_threads;
-using test::ThreadTeam;
+using test::by_fibers;
+using test::FiberTeam;
 
 test::IndexData index_data(int n, int m) {
   return test::random_index_data(n, m, 23);
@@ -27,50 +28,83 @@ class TiledNewtonOf : public ::testing::Test {};
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(TiledNewtonOf, Precisions);
 
+// Gradient and Hessian in dense algebra, with samples that may fade and either loss.
+void derivatives(const test::IndexData& data, const std::vector<double>& weights, Loss loss, const Ridges& ridges,
+                 const VectorXd& rho, VectorXd& gradient, MatrixXd& hessian) {
+  const int m = data.contexts.index_size;
+  VectorXd ridge(m);
+  for (int k = 0; k < m; ++k) ridge[k] = ridges.of(k);
+  gradient = ridge.cwiseProduct(rho);
+  hessian = ridge.asDiagonal();
+  for (int s = 0; s < data.samples.size(); ++s) {
+    VectorXd psi(m);
+    for (int k = 0; k < m; ++k) psi[k] = data.contexts.psi[data.samples.rows[s] * data.contexts.index_stride + k];
+    const IndexMoment<double> value = index_moment(loss, psi.dot(rho), data.samples.cost[s], data.samples.mu[s]);
+    gradient += weights[s] * value.moment * psi;
+    hessian += weights[s] * value.curvature * psi * psi.transpose();
+  }
+}
+
 TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
   using Real = TypeParam;
   const double tolerance = std::is_same_v<Real, float> ? 3e-5 : 1e-12;
-  for (const int m : {1, 7, 8, 9, 16, 101})
-    for (const int n : {1, 31, 32, 33, 150}) {
-      SCOPED_TRACE(testing::Message() << n << " samples, " << m << " features");
-      const test::IndexData data = index_data(n, m);
-      test::OneBox<Real> box(data.contexts, data.samples);
-      VectorXd rho(m), gradient;
-      for (int k = 0; k < m; ++k)
-        rho[k] = static_cast<Real>(box.rho()[static_cast<std::size_t>(k)] = Real(0.1) / (k + 1));
-      MatrixXd hessian;
-      index_derivatives(data.contexts, data.samples, Ridges(0.5, 0.125), rho, gradient, &hessian);
-      const MatrixXd full = hessian.selfadjointView<Eigen::Lower>();
-      const VectorXd step = full.llt().solve(-gradient);
+  const Ridges ridges(0.5, 0.125);
+  for (const int m : {1, 7, 8, 9, 16, 97, 101, 121, 128, 129, 140})
+    for (const int n : {1, 31, 32, 33, 150, 300})
+      for (const bool fades : {false, true})
+        for (const Loss loss : {Loss::reservation, Loss::linear_quadratic}) {
+          SCOPED_TRACE(testing::Message() << n << " samples, " << m << " features " << fades);
+          const test::IndexData data = index_data(n, m);
+          test::OneBox<Real> box(data.contexts, data.samples);
+          std::vector<double> weights(static_cast<std::size_t>(n), 1.0);
+          for (int s = 0; s < n && fades; ++s) weights[s] = static_cast<float>(1.0 / (1 + s % 7));
+          if (fades) box.weigh(weights);
+          box.set_loss(loss);
+          VectorXd rho(m), gradient;
+          for (int k = 0; k < m; ++k)
+            rho[k] = static_cast<Real>(box.rho()[static_cast<std::size_t>(k)] = Real(0.1) / (k + 1));
+          MatrixXd hessian;
+          derivatives(data, weights, loss, ridges, rho, gradient, hessian);
+          const VectorXd step = hessian.llt().solve(-gradient);
 
-      const SerialTeam team;
-      const engine::TileMemory<Real> memory(box.scratch().tiled, m);
-      const Ridges ridges(0.5, 0.125);
-      engine::TiledNewton<Real, SerialTeam> newton(team, box.samples(), ridges, memory, box.scratch().weight);
-      newton.start(box.rho().data());
-      newton.evaluate();
-      ASSERT_TRUE(newton.direct());
-      for (int k = 0; k < m; ++k) {
-        EXPECT_NEAR(memory.gradient()[k], gradient[k], tolerance * (1 + gradient.cwiseAbs().maxCoeff()));
-        EXPECT_NEAR(memory.direction()[k], step[k], 10 * tolerance * (1 + step.cwiseAbs().maxCoeff()));
-      }
-      EXPECT_NEAR(newton.slope(), gradient.dot(step), 10 * tolerance * (1 - gradient.dot(step)));
-      newton.move(0.25);
-      for (int k = 0; k < m; ++k) EXPECT_NEAR(memory.rho()[k], rho[k] + 0.25 * memory.direction()[k], 1e-14);
-    }
+          const SerialTeam team;
+          const engine::TileMemory<Real> memory(box.scratch().tiled, m);
+          engine::TiledNewton<Real, SerialTeam> newton(team, box.template samples<SerialTeam>(), ridges, box.scratch());
+          newton.start(box.rho().data());
+          newton.evaluate();
+          ASSERT_TRUE(newton.direct());
+          for (int k = 0; k < m; ++k) {
+            ASSERT_NEAR(memory.gradient()[k], gradient[k], tolerance * (1 + gradient.cwiseAbs().maxCoeff()));
+            ASSERT_NEAR(memory.direction()[k], step[k], 10 * tolerance * (1 + step.cwiseAbs().maxCoeff()));
+          }
+          EXPECT_NEAR(newton.slope(), gradient.dot(step), 10 * tolerance * (1 - gradient.dot(step)));
+          newton.move(0.25);
+          for (int k = 0; k < m; ++k) EXPECT_NEAR(memory.rho()[k], rho[k] + 0.25 * memory.direction()[k], 1e-14);
+        }
 }
 
+// One thread, warps and blocks, in any order of their members; with fresh Hessians and around one, and where rows or
+// tiles are too many for a warp or a block.
 TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
   using Real = TypeParam;
-  for (const int m : {5, 33}) {
-    const test::IndexData data = index_data(150, m);
-    test::OneBox<Real> one(data.contexts, data.samples);
-    ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
-    for (const int members : {1, 3, 32, 128}) {
-      test::OneBox<Real> box(data.contexts, data.samples);
-      by_threads(members, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
-      EXPECT_EQ(box.rho(), one.rho()) << members << " members, " << m << " features";
-      EXPECT_EQ(box.gradients(), one.gradients());
+  for (const auto& [m, n] : {std::pair(5, 150), std::pair(33, 150), std::pair(101, 150), std::pair(33, 900),
+                             std::pair(125, 40), std::pair(131, 40)}) {
+    if (engine::TileMemory<Real>::shared_bytes(m) == 0) continue;
+    const test::IndexData data = index_data(n, m);
+    std::vector<double> weights;
+    for (int s = 0; s < n; ++s) weights.push_back(1.0 / (1 + s % 3));
+    for (const bool fades : {false, true}) {
+      test::OneBox<Real> one(data.contexts, data.samples);
+      if (fades) one.weigh(weights);
+      ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
+      unsigned seed = 1;
+      for (const int members : {32, 64, 128, 128, 384}) {
+        test::OneBox<Real> box(data.contexts, data.samples);
+        if (fades) box.weigh(weights);
+        by_fibers(members, [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); }, {seed++});
+        EXPECT_EQ(box.rho(), one.rho()) << members << " members, " << m << " features";
+        EXPECT_EQ(box.gradients(), one.gradients());
+      }
     }
   }
 }
@@ -80,43 +114,66 @@ TEST(TiledNewton, FewBarriers) {
     for (const int n : {5, 40, 700}) {
       const test::IndexData data = index_data(n, m);
       test::OneBox<float> box(data.contexts, data.samples);
-      const int barriers = by_threads(128, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
-      const int passes = box.gradients(), strips = (n + 31) / 32, panels = (m + 7) / 8;
+      const int barriers = by_fibers(128, [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); });
+      const int passes = box.gradients(), rounds = (n + 127) / 128, strips = (n + 15) / 16, panels = (m + 7) / 8;
       EXPECT_LE(passes, 12);
-      EXPECT_LE(barriers, passes * (2 * strips + 3 * panels + 10) + 8) << n << " samples, " << m << " features";
+      EXPECT_LE(barriers, passes * (rounds + strips + 3 * panels + 8) + 6) << n << " samples, " << m << " features";
     }
 }
 
 // Above kFreshSamples only the first sweep forms a Hessian; the solution is the one that is asked for, in few sweeps,
-// and the same in teams of any size.
+// and the same in teams of any size. Above kOneHessian it stays with the box, and samples that are new join it.
 TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
-  constexpr int m = 21, n = 2600;
-  ASSERT_GT(n, (engine::TiledNewton<float, SerialTeam>::kFreshSamples));
-  const test::IndexData data = index_data(n, m);
-  VectorXd exact = VectorXd::Zero(m), gradient;
-  fit_index(data.contexts, data.samples, 1.0, exact);
-  MatrixXd hessian;
-  index_derivatives(data.contexts, data.samples, 1.0, exact, gradient, &hessian);
-  const MatrixXd full = hessian.selfadjointView<Eigen::Lower>();
-  test::OneBox<float> one(data.contexts, data.samples, 1.0);
-  for (const float start : {0.0f, 0.4f}) {  // far, and farther
-    const int before = one.gradients();
-    for (float& x : one.rho()) x = start;
-    ASSERT_TRUE(one.solve(SerialTeam{}));
-    VectorXd rho(m);
-    for (int k = 0; k < m; ++k) rho[k] = static_cast<double>(one.rho()[static_cast<std::size_t>(k)]);
-    EXPECT_LT((rho - exact).dot(full * (rho - exact)), 2 * index_tolerance(n, 1.0)) << "from " << start;
-    EXPECT_LE(one.gradients() - before, 12);
+  constexpr int m = 21, most = 3000;
+  const test::IndexData data = index_data(most, m);
+  using Newton = engine::TiledNewton<float, SerialTeam>;
+  for (const auto& counts : {std::vector{900}, std::vector{2600}, std::vector{2100, 2101, 2350, 3000}}) {
+    ASSERT_GT(counts[0], Newton::kFreshSamples);
+    std::vector<std::unique_ptr<test::OneBox<float>>> boxes;
+    for (int k = 0; k < 4; ++k) {
+      boxes.push_back(std::make_unique<test::OneBox<float>>(data.contexts, data.samples, 1.0));
+      for (float& x : boxes.back()->rho()) x = 0.4f;  // far
+    }
+    for (const int n : counts) {
+      SCOPED_TRACE(n);
+      IndexSamples samples;
+      for (int s = 0; s < n; ++s) samples.add(data.samples.rows[s], data.samples.cost[s], data.samples.mu[s]);
+      VectorXd exact = VectorXd::Zero(m), gradient, rho(m);
+      fit_index(data.contexts, samples, 1.0, exact);
+      MatrixXd hessian;
+      index_derivatives(data.contexts, samples, 1.0, exact, gradient, &hessian);
+      const MatrixXd full = hessian.selfadjointView<Eigen::Lower>();
+      test::OneBox<float>& one = *boxes[0];
+      one.use(n);
+      const int before = one.gradients();
+      ASSERT_TRUE(one.solve(SerialTeam{}));
+      for (int k = 0; k < m; ++k) rho[k] = static_cast<double>(one.rho()[static_cast<std::size_t>(k)]);
+      EXPECT_LT((rho - exact).dot(full * (rho - exact)), 2 * index_tolerance(n, 1.0));
+      EXPECT_LE(one.gradients() - before, 12);
+      EXPECT_EQ(one.progress().samples_in_hessian, n > engine::kOneHessian ? n : 0);
+      const int sizes[] = {1, 32, 128, 384};
+      for (int k = 1; k < 4; ++k) {
+        test::OneBox<float>& box = *boxes[static_cast<std::size_t>(k)];
+        box.use(n);
+        const int swept = box.gradients(), known = box.progress().samples_in_hessian;
+        const int barriers = by_fibers(sizes[k], [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); });
+        EXPECT_EQ(box.rho(), one.rho()) << sizes[k] << " members";
+        const int panels = (m + 7) / 8, passes = box.gradients() - swept, forms = n > engine::kOneHessian ? 1 : passes,
+                  fresh = n - known;
+        EXPECT_LE(barriers,
+                  passes * (2 * panels + 8 + 4 * 4) + forms * (fresh / sizes[k] + fresh / 16 + panels + 3) + 10);
+      }
+    }
   }
-  for (const int members : {3, 128, 384}) {
-    test::OneBox<float> box(data.contexts, data.samples, 1.0);
-    for (float& x : box.rho()) x = 0.4f;
-    const int barriers = by_threads(members, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
-    EXPECT_EQ(box.rho(), one.rho()) << members << " members";
-    const int groups = members / 96 < 4 ? 1 : 4,
-              rounds = 4 * ((m + 7) / 8 * ((m + 7) / 8 + 1) / 2 / members + 1) / groups, strips = (n + 31) / 32,
-              panels = (m + 7) / 8, passes = box.gradients();
-    EXPECT_LE(barriers, passes * (2 * panels + 8 + 4 * 4) + rounds * 2 * (strips / 4 + 1) + panels + 12) << members;
+}
+
+TEST(Elementary, ReciprocalRootsAreRightToTheLastDigits) {
+  test::Random random(5);
+  for (int k = 0; k < 100000; ++k) {
+    const double x = std::exp(random.uniform(-80.0, 80.0));
+    EXPECT_NEAR(reciprocal_root(x) * std::sqrt(x), 1.0, 5e-16);
+    const float y = static_cast<float>(x);
+    EXPECT_NEAR(static_cast<double>(reciprocal_root(y)) * std::sqrt(static_cast<double>(y)), 1.0, 2e-7);
   }
 }
 
@@ -136,11 +193,10 @@ TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
 // Where it is more than every device can give a block, it is not asked for.
 TEST(TileMemory, FitsIntoABlocksSharedMemoryAtThePapersShape) {
   using Memory = engine::TileMemory<float>;
-  EXPECT_EQ(Memory::shared_bytes(101, 128), Memory::bytes(101, 128));
-  EXPECT_LE(Memory::bytes(101, 128), 75u << 10);  // three blocks share a multiprocessor's 227 KiB
-  EXPECT_EQ(Memory::members_with_room(101, 384), 384);
-  EXPECT_EQ(Memory::members_with_room(120, 384), 256);
-  EXPECT_EQ(Memory::shared_bytes(401, 128), 0u);
+  EXPECT_EQ(Memory::shared_bytes(101), Memory::bytes(101));
+  EXPECT_LE(Memory::bytes(101), 48u << 10);  // four blocks share a multiprocessor's 227 KiB
+  EXPECT_EQ(Memory::shared_bytes(160), Memory::bytes(160));
+  EXPECT_EQ(Memory::shared_bytes(401), 0u);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using test::prepare_all;
 using test::Prepared;
 using test::same_bytes;
 using test::ScalarPrepareBackend;
-using ThreadPrepareBackend = test::Sorting<test::ThreadBackend>;
+using FiberPrepareBackend = test::Sorting<test::FiberBackend>;
 
 TEST(DevicePrepare, LocationsAndDrawnIndicesAreThoseOfTheCpu) {
   const OracleOptions oracle = oracle_of(3000);
@@ -30,7 +30,7 @@ TEST(DevicePrepare, LocationsAndDrawnIndicesAreThoseOfTheCpu) {
         naive::small_instance({3, 37, 10, 7, IndexFeatures::affine_and_squares}, Law::gaussian, regime), location);
     if (linear) one = naive::with_linear_indices(one);
     ScalarPrepareBackend serial;
-    ThreadPrepareBackend threads(4);
+    FiberPrepareBackend threads(4);
     const Prepared prepared = prepare_all(serial, one, oracle), parallel = prepare_all(threads, one, oracle);
     const Tape& tape = prepared.tape;
     expect_same(tape, draw_tape(one, test::kPreparedCalibration, test::kPreparedPeriods));

@@ -9,16 +9,16 @@
 #include "host/lanes/model/preparation.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "tests/host/lanes/devices/prepared.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/small_instance.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
 
 using prepare::Preparer;
 using test::ScalarPrepareBackend;
-using ThreadPrepareBackend = test::Sorting<test::ThreadBackend>;
+using FiberPrepareBackend = test::Sorting<test::FiberBackend>;
 
 using test::expect_near;
 using test::expect_same;
@@ -213,7 +213,7 @@ TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
   const std::string expected = error_of([&] { draw_shock_sample(one, 700); });
   ASSERT_NE(expected.find("rejects nearly every shock; give a larger one"), std::string::npos);
   ScalarPrepareBackend serial;
-  ThreadPrepareBackend threads(4);
+  FiberPrepareBackend threads(4);
   const auto check = [&](auto& backend) {
     Preparer<std::remove_reference_t<decltype(backend)>> preparer(backend);
     preparer.start(one, 1 + kCalibration + kPeriods, oracle_of(700));
@@ -235,7 +235,7 @@ TEST(DevicePrepare, TeamsOfThreadsGiveTheSameBytes) {
     const Instance one = naive::small_instance({3, 37, 10, 7, IndexFeatures::affine}, Law::student_t5, regime);
     const Prepared serial = prepare_all(one, oracle_of(3001));
     for (const int members : {1, 4}) {
-      ThreadPrepareBackend backend(members);
+      FiberPrepareBackend backend(members);
       const Prepared parallel = prepare_all(backend, one, oracle_of(3001));
       expect_same(parallel.tape, serial.tape);
       expect_same(parallel.sample, serial.sample);

@@ -101,7 +101,7 @@ std::vector<Case> odd_shapes() {
 // Too large for a team's memory: cuBLAS forms the images.
 std::vector<Case> large_matrices() {
   std::vector<Case> cases;
-  cases.push_back(case_of(test::small_replication(test::small_dimensions(2, 170, 2), Regime::B, 0, 40, 19), {0},
+  cases.push_back(case_of(test::small_replication(test::small_dimensions(2, 190, 2), Regime::B, 0, 40, 19), {0},
                           {options_of("geometric:1.5"), options_of("tracking")}));
   return cases;
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "host/lanes/devices/preparer.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora::test {
 

@@ -12,9 +12,9 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/estimator/reward_fit.hpp"
 #include "pandora/error.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                }},
         Engine{"scalar_threads",
                [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return backend_lanes<float>(test::ThreadBackend(3), replication, lanes, options);
+                 return backend_lanes<float>(test::FiberBackend(32), replication, lanes, options);
                }}),
     [](const auto& engine) { return std::string(engine.param.name); });
 
@@ -252,8 +252,9 @@ class DamagingBackend : public Base {
     for (int item = 1; item < items; item += A) {
       const engine::LaneView<Real>& lane = problem.lanes[item / A];
       const engine::BoxView<Real>& box = lane.box[1];
+      const engine::StoredInverse<Real> stored(problem.shape, Base::kVectors);
       for (const auto& g : {box.design, box.curvature})
-        for (int k = 0; k < problem.shape.m && g.P != nullptr; ++k) g.P[k * stride + k] = -1;
+        for (int k = 0; k < problem.shape.m && g.P != nullptr; ++k) g.P[stored.at(k, k)] = -1;
       if (lane.needs.design || lane.needs.curvature)
         const_cast<Real*>(lane.tape.psi_of(box.rows[0], stride))[2] = std::numeric_limits<Real>::quiet_NaN();
     }

@@ -1,5 +1,5 @@
 // The engine as a GPU runs it, on the CPU: against the reference, alone and among others, and with teams of several
-// threads.
+// fibers.
 #include "host/lanes/engine/run_lanes.hpp"
 
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <string>
 
 #include "pandora/policy.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
@@ -87,7 +87,7 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
       ScalarBackend::form(body, matrices);
     }
   } library;
-  for (const int context : {159, 170}) {
+  for (const int context : {159, 180}) {
     const Replication replication = test::small_replication(test::small_dimensions(2, context, 2), Regime::B, 8, 70, 3);
     const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 8)}};
     LaneRecord expected, actual;
@@ -104,7 +104,12 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
 class CountingBackend : public test::ScalarBackend {
  public:
   std::map<std::string, int> launches;
-  int downloads = 0;
+  int downloads = 0, cohort = 0;
+  engine::BackendTraits traits() const {
+    engine::BackendTraits traits = ScalarBackend::traits();
+    traits.cohort = cohort;
+    return traits;
+  }
   template <class Body>
   void blocks(int items, const Body& body) {
     ++launches[Body::kName];
@@ -136,6 +141,13 @@ TEST(RunLanes, FewLaunchesAndDownloadsPerBlock) {
   EXPECT_LE(launches["theta"], launches["walk"] - kBlocks);
   EXPECT_LE(launches["walk"], 4 * kBlocks) << "few lanes wait after the first blocks";
   EXPECT_EQ(launches["form"], 0);
+  // In cohorts: a launch for 16 blocks, and nothing that the host waits for between them.
+  CountingBackend cohorts;
+  cohorts.cohort = 4;
+  engine::run_lanes<float>(cohorts, std::span(&unit, 1), {});
+  EXPECT_EQ(cohorts.launches["cohorts"], (kBlocks + 15) / 16);
+  for (const char* stage : {"advance", "walk", "solve", "theta"}) EXPECT_EQ(cohorts.launches[stage], 0) << stage;
+  EXPECT_EQ(cohorts.downloads, 1) << "tallies";
 }
 
 TEST(RunLanes, OneFeatureOneBox) {
@@ -185,15 +197,15 @@ TEST(RunLanes, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
 }
 
 // What the members of a team do between two sync() does not depend on their order: bit for bit the serial result.
-TEST(RunLanes, TeamsOfThreadsGiveTheSameBytes) {
+TEST(RunLanes, TeamsOfFibersGiveTheSameBytes) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 40, 13);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
     const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
     const auto serial = run<float>(std::span(&unit, 1), options);
-    test::ThreadBackend threads(3);
-    const auto parallel = engine::run_lanes<float>(threads, std::span(&unit, 1), options);
+    test::FiberBackend fibers(32);
+    const auto parallel = engine::run_lanes<float>(fibers, std::span(&unit, 1), options);
     EXPECT_EQ(parallel, serial) << schedule;
   }
 }
@@ -206,9 +218,9 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
-  test::ThreadBackend threads(4);
+  test::FiberBackend fibers(32);
   four.decisions = &one.outcomes;
-  engine::run_lanes<double>(threads, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
+  engine::run_lanes<double>(fibers, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);
 }
 
@@ -222,9 +234,11 @@ class OnceDamagingBackend : public test::ScalarBackend {
       if (++blocks_begun_ == 3)
         for (int item = 0; item < items; ++item) {
           const engine::Shape& shape = body.problem.shape;
+          const engine::StoredInverse<std::remove_pointer_t<decltype(body.problem.lanes->box[0].rho)>> stored(shape,
+                                                                                                              false);
           const auto& box = body.problem.lanes[item / shape.A].box[item % shape.A];
           for (const auto& g : {box.design, box.curvature})
-            for (int k = 0; k < shape.m && g.P != nullptr; ++k) g.P[k * shape.stride + k] = -1;
+            for (int k = 0; k < shape.m && g.P != nullptr; ++k) g.P[stored.at(k, k)] = -1;
         }
     test::ScalarBackend::blocks(items, body);
   }

@@ -4,9 +4,9 @@
 
 #include "host/lanes/engine/run_lanes.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
+#include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {

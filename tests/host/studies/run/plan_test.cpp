@@ -127,11 +127,11 @@ TEST_F(PlanOfMissing, OfADeviceThatIsNotHere) {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  const std::string large = plan(with("24")), small = plan(with("0.53"));
-  EXPECT_THAT(large, HasSubstr("chunks            4 of up to 50 replications, 4 at a time"));
-  EXPECT_THAT(large, HasSubstr("a model from parts of the paper on an H100"));
-  EXPECT_GT(number(small, "chunks"), 4.0) << small;
-  EXPECT_LE(number(small, "device memory"), 0.03) << small;
+  const std::string large = plan(with("24")), small = plan(with("0.56"));
+  EXPECT_THAT(large, HasSubstr("chunks            13 of up to 16 replications, 4 at a time"));
+  EXPECT_THAT(large, HasSubstr("predicted from the machine code for an H100"));
+  EXPECT_THAT(small, HasSubstr(", 1 at a time"));
+  EXPECT_LE(number(small, "device memory"), 0.06) << small;
   EXPECT_GT(number(large, "device memory"), number(small, "device memory"));
   const auto refused = [&](const Words& more) {
     Words all = {"run", "study.toml"};

@@ -10,7 +10,7 @@ here=tests/cuda_stand_in
 # (or of the test's failure), the tests that run, and settings of the stand-in.
 faults() {
   fault race-in-a-team kernels/lane/gram.hpp 's/(V::store\(g\.row \+ i, row\);\n  \}\n)  team\.sync\(\);/$1/' 'race: '
-  fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/' 'race: '
+  fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/g' 'race: '
   fault no-wait-for-a-copy kernels/cuda/runtime.cu 's/  wait\("running on the device"\);\n//' 'FAILED|fault: the host' '*AFixedDevice*'
   fault short-array host/lanes/engine/layout.hpp 's/(block\.prediction = arena\.take<Real>\()width\)/$1B - 1)/' 'bounds: .* between arrays'
   fault short-allocation host/lanes/engine/run_lanes.hpp 's/memory_\(backend\.allocate\(bytes_\)\)/memory_(backend.allocate(bytes_ - 1024))/' 'memory of no array|bounds: |fault: '

@@ -26,8 +26,7 @@ constexpr int threads_of() {
     return kBlockMembers;
 }
 
-// Blocks of a multiprocessor that there are registers for. Those of fewer threads are for solves, three of them: what
-// their shared memory allows.
+// Blocks of a multiprocessor that there are registers for. A joint solve says none, and has what three leave each other.
 template <class Body>
 constexpr int resident_of() {
   if constexpr (requires { Body::kResident; })

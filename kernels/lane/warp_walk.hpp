@@ -42,6 +42,7 @@
 
 #include "kernels/base/members.hpp"
 #include "kernels/lane/walk.hpp"
+#include "kernels/products/square_tiles.hpp"
 #include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
@@ -206,9 +207,7 @@ class WarpWalk {
   struct alignas(16) Two {
     double of[2];
   };
-  struct alignas(16) Four {
-    Real of[4];
-  };
+  using Four = engine::Four<Real>;
   // What a walk keeps in registers.
   struct Held {
     Mine<Real> prediction[kN], square_width[kN], scale[kN];  // p_a[i], w_a[i], f
@@ -257,7 +256,7 @@ class WarpWalk {
       to[k + 1] = two.of[1];
     }
   }
-  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *reinterpret_cast<const Four*>(from); }
+  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *fours(from); }
   template <class T>
   static PANDORA_HD PANDORA_INLINE void swap_if(bool swaps, T& x, T& y) {
     const T first = swaps ? y : x, second = swaps ? x : y;
@@ -335,7 +334,7 @@ class WarpWalk {
       const Real *C = g.column, *const rows = g.gram;
       all_.each([&](int i) {
         for (int r = 0; r < last && r <= i && i < range_.B; r += 4)  // also what fours have behind a column's end
-          *reinterpret_cast<Four*>(own + WalkMemory::column_at(i) + r) = Four{};
+          *fours(own + WalkMemory::column_at(i) + r) = Four{};
       });
       PANDORA_ROLLED
       for (unsigned left = (updated & below(first)) | (upto(last) & ~below(first)); left != 0;) {
@@ -599,7 +598,7 @@ class WarpWalk {
         const Four rank = four(ranks(a) + k);
         PANDORA_UNROLL
         for (int u = 0; u < 4; ++u) N.of[u] = fused(row[1][i], rank.of[u], N.of[u]);
-        *reinterpret_cast<Four*>(coupling(a, i) + k) = N;
+        *fours(coupling(a, i) + k) = N;
       }
     });
   }

@@ -134,8 +134,13 @@ class TiledProducts {
     });
     copy_rows(flushed ? g.u : g.image, flushed || columns == 0 ? columns : B, memory().updates());
     for (int j = lane(); j < B; j += lanes())
-      for (int q = warp_; q < needed; q += warps())
-        team_.copy(memory().columns() + j * memory().column_row() + q, g.column + q * shape_.width + j);
+      for (int q = warp_; q < padded; q += warps()) {
+        Real* const to = memory().columns() + j * memory().column_row() + q;
+        if (q < needed)
+          team_.copy(to, g.column + q * shape_.width + j);
+        else
+          *to = Real(0);  // beyond the last
+      }
     PANDORA_ROLLED
     for (int k = rank(); k < padded || k < updates; k += team_.size()) {
       if (k >= needed && k < padded) {  // beyond the last

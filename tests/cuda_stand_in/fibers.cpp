@@ -249,6 +249,10 @@ bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* w
   return true;
 }
 
+bool stand_in_looks() {
+  return check_range != nullptr;
+}
+
 double stand_in_wavefronts(double least, double* worst) {
   const std::lock_guard guard(watch.mutex);
   std::map<const void*, BankTraffic::Sum> all;

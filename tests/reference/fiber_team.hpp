@@ -22,7 +22,7 @@ struct Fibers {
   static void arrived();
 };
 
-/// How a block of fibers runs: the order of its members, and what its shared memory holds at first.
+/// In which order the members of a block run.
 struct FiberOrder {
   unsigned seed = 1;
 };

@@ -96,6 +96,7 @@ void* stand_in_shared_memory();
 // false where there was none or accesses are not looked at (fibers.cpp).
 void stand_in_watch(const char* part);
 bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
+bool stand_in_looks();  ///< whether this build looks at accesses
 // Of all launches that were watched: the ratio of wavefronts of shared memory to what they would be without conflicts,
 // and the worst of the places of the code that take at least `least` of all; 0 where nothing was seen. Places above 1.5
 // are printed.

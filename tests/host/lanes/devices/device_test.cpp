@@ -13,6 +13,7 @@
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "pandora/policy.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/require_gpu.hpp"
 #include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
@@ -56,6 +57,11 @@ std::vector<Case> every_policy() {
   for (const Regime regime : {Regime::A, Regime::B})
     cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
                             {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
+  // Five boxes are too many for cohorts: these lanes go stage by stage.
+  cases.push_back(case_of(test::small_replication(test::small_dimensions(5, 5, 2), Regime::B, 12, kReplayedPeriods, 11),
+                          {12}, {options_of("geometric:1.5"), options_of("tracking")}));
+  cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
+                        test::linucb_lane(12)};
   return cases;
 }
 

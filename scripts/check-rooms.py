@@ -44,7 +44,7 @@ tests/host/lanes/engine/cohorts_test.cpp INSTANTIATE_TEST_SUITE_P
 LONG_FILES = {
     "kernels/lane/walk.hpp": 363,
     "kernels/lane/warp_walk.hpp": 908,
-    "kernels/products/tiled_products.hpp": 476,
+    "kernels/products/tiled_products.hpp": 479,
     "kernels/solve/tiled_newton.hpp": 498,
     "tests/kernels/lane/warp_walk_test.cpp": 389,
 }

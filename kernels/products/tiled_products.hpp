@@ -257,8 +257,11 @@ class TiledProducts {
   // The contexts and rho.
   PANDORA_HD PANDORA_INLINE void stage(const BlockStart<Real>& start) const {
     copy_rows(start.block.psi, start.block.B, memory().contexts());
-    for (int k = rank(); k < pieces_of_row() && start.rho != nullptr; k += team_.size())
-      team_.copy(fours(memory().rho()) + k, fours(start.rho) + k);
+    for (int k = rank(); k < pieces_of_row(); k += team_.size())
+      if (start.rho != nullptr)
+        team_.copy(fours(memory().rho()) + k, fours(start.rho) + k);
+      else
+        fours(memory().rho())[k] = {};
   }
 
   // Eight features and four periods each, which are a quarter of the block apart: neighbours read neighbouring rows. A

@@ -1,0 +1,73 @@
+"""Candidates of a fit: at its price, or at prices around the one at which a bound is just kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .choose import SINGLE, Chooser
+from .crossfit import Source, crossfit
+from .kinds import Aim, AimKind, Candidate, price_grid, rounded
+from .policies import KINDS
+from .progress import Progress
+
+#: Parts of a bound on latency to which thresholds are fitted: on other prompts calls take longer by chance.
+IN_TIME = (1.0, 0.97, 0.9)
+#: Prices that are tried at a time, as those after the first failure are not needed.
+AT_ONCE = 4
+
+
+def candidates_of(source: Source, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
+    """Of each kind, and of each model alone."""
+    if aim.is_bound:
+        return _around_the_bound(source, aim, kinds, progress)
+    out = [Candidate(SINGLE, aim.value, model) for model in range(len(source.models))]
+    out += [Candidate(kind, aim.value) for kind in kinds]
+    if aim.max_latency is not None and "thresholds" in kinds:
+        out += [Candidate("thresholds", aim.value, 0, part * aim.max_latency) for part in IN_TIME]
+    return out
+
+
+def _around_the_bound(source: Source, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
+    coarse = price_grid(source.usd)
+    coarse = coarse[::-1] if aim.on_usd else [0.0, *coarse]  # from the one that keeps the bound most easily
+    out: list[Candidate] = []
+    for by in ("thresholds", "router"):
+        tried = [kind for kind in kinds if KINDS[kind].priced_by == by]
+        if not tried:
+            continue
+        kept = coarse[_last_kept(source, aim, by, coarse, progress)]
+        out = out or [Candidate(SINGLE, kept, model) for model in range(len(source.models))]
+        out += [Candidate(kind, price) for kind in tried for price in _prices_around(kept, coarse, aim)]
+    return out
+
+
+def _prices_around(kept: float, coarse: list[float], aim: Aim) -> list[float]:
+    """From the easy side to the price at which the bound was not kept any more."""
+    around, prices = kept or 0.5 * coarse[1], [coarse[0]]
+    for factor in (8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5):
+        price = rounded(around * factor if aim.on_usd else around / factor, 3)
+        if price < prices[-1] if aim.on_usd else price > prices[-1]:
+            prices.append(price)
+    return prices
+
+
+def _last_kept(source: Source, aim: Aim, kind: str, prices: list[float], progress: Progress) -> int:
+    """The last price at which the kind keeps the bound; the first where none does."""
+    plain = replace(aim, max_latency=None)
+    for first in range(0, len(prices), AT_ONCE):
+        some = prices[first : first + AT_ONCE]
+        candidates = [Candidate(SINGLE, 0.0, 0), *(Candidate(kind, price) for price in some)]
+        fits = crossfit(source, candidates, False, progress)
+        honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
+        picked = Chooser(candidates, honest, fits.groups, plain).choose().picked[kind]
+        if not picked.met:
+            return max(first - 1, 0)
+        if picked.number < len(some):
+            return first + picked.number - 1
+    return len(prices) - 1
+
+
+__all__ = ["AimKind", "candidates_of"]

@@ -1,0 +1,217 @@
+"""The choice between candidates, by what each does on prompts that it was not fitted on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Optional
+
+import numpy as np
+
+from .crossfit import CrossFit
+from .estimate import CROSS_FITTED, Estimate
+from .groups import FOLDS, Floats, Groups
+from .kinds import Aim, AimKind, Candidate
+from .outcomes import QUALITY, USD
+from .policies import KINDS
+from .policies.base import is_simpler
+
+SINGLE = "best single"
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The best candidate of a kind. `met`: it keeps the bound; `in_time`: that on latency.
+
+    `bound`: what dollars per prompt do not exceed, or quality does not fall below, with 95% confidence.
+    """
+
+    number: int
+    met: bool = True
+    in_time: bool = True
+    bound: float = 0.0
+
+    @property
+    def keeps(self) -> tuple[bool, bool]:
+        """What does not keep a bound on latency is deployed in no case."""
+        return self.in_time, self.met
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`picked`: by kind. `cascade`: which kind but the single model. `kind`: what is deployed.
+
+    `gain`: in worth, of `cascade` over the single model. `rival`: what it was held against, and `difference` of the
+    later one of the two less the earlier one in the order of KINDS.
+    """
+
+    picked: dict[str, Picked]
+    cascade: str
+    gain: Estimate
+    rival: Optional[str] = None
+    difference: Optional[Estimate] = None
+    pays: bool = False
+    kind: str = SINGLE
+
+    @property
+    def single(self) -> Picked:
+        """The best single model."""
+        return self.picked[SINGLE]
+
+    @property
+    def chosen(self) -> Picked:
+        """What is deployed."""
+        return self.picked[self.kind]
+
+
+def difference(a: Floats, b: Floats, aim: Aim, price: float, groups: Groups) -> Estimate:
+    """By how much `a` is worth more than `b`, both 3 x rows. Where hardly any qualities differ, no surer than that."""
+    quality = Estimate.mean(a[QUALITY] - b[QUALITY], groups, (-1.0, 1.0))
+    usd = Estimate.mean(a[USD] - b[USD], groups)
+    if aim.kind is AimKind.PRICE:
+        return quality - price * usd
+    return quality if aim.on_usd else -1000.0 * usd
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Chooses by numbers, candidates x 3 x rows. `widening`: of intervals of what was fitted."""
+
+    candidates: Sequence[Candidate]
+    numbers: Floats
+    groups: Groups
+    aim: Aim
+    latency: Optional[Floats] = None
+    widening: float = CROSS_FITTED
+
+    def choose(self) -> Choice:
+        """The best kind, or the best of those that are simpler where it does not lead by more than a standard error."""
+        tried_kinds = {candidate.kind for candidate in self.candidates}
+        picked = {kind: self._pick(kind) for kind in KINDS if kind in tried_kinds}
+        tried = [kind for kind in picked if kind != SINGLE]
+
+        def rank(kind: str) -> tuple[tuple[bool, bool], float]:
+            return picked[kind].keeps, self._mean(picked[kind])
+
+        best = max(tried, key=rank)
+        as_good = [
+            kind
+            for kind in tried
+            if is_simpler(KINDS[kind], KINDS[best])
+            and picked[kind].keeps == picked[best].keeps
+            and _is_no_lead(self._difference(picked[best], picked[kind]))
+        ]
+        cascade = max(as_good, key=rank) if as_good else best
+        others = [kind for kind in tried if kind != cascade]
+        rival = None if not others else best if cascade != best else max(others, key=rank)
+        held = None
+        if rival is not None:
+            later, earlier = sorted((cascade, rival), key=list(KINDS).index, reverse=True)
+            held = self._difference(picked[later], picked[earlier])
+        gain = self._difference(picked[cascade], picked[SINGLE])
+        return decide(Choice(picked, cascade, gain, rival, held), self.aim)
+
+    def _mean(self, picked: Picked) -> float:
+        price = self.candidates[picked.number].price
+        return float(np.mean(self.aim.worth(self.numbers[picked.number], price)))
+
+    def _difference(self, a: Picked, b: Picked) -> Estimate:
+        price = self.candidates[a.number].price  # under a price, at the same price
+        found = difference(self.numbers[a.number], self.numbers[b.number], self.aim, price, self.groups)
+        return found.widened(self.widening)
+
+    def _pick(self, kind: str) -> Picked:
+        """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does not;
+        the last that did is picked: a fixed sequence of tests. Those that are not in time are passed over.
+        """
+        best: Optional[Picked] = None
+        for number, candidate in enumerate(self.candidates):
+            if candidate.kind != kind:
+                continue
+            now = self._judged(number)
+            if best is None:
+                best = now
+            elif kind == SINGLE or not self.aim.is_bound:
+                best = now if self._is_better(now, best) else best
+            elif now.in_time and (now.met or not best.in_time):
+                best = now
+            if kind != SINGLE and not now.met:
+                break
+        assert best is not None
+        return best
+
+    def _is_better(self, a: Picked, b: Picked) -> bool:
+        """The one of more worth that keeps the bounds, else the one that comes nearer to them."""
+        if a.keeps != b.keeps:
+            return a.keeps > b.keeps
+        if a.met:
+            return self._mean(a) > self._mean(b)
+        return a.bound < b.bound if self.aim.on_usd else a.bound > b.bound
+
+    def _judged(self, number: int) -> Picked:
+        in_time = self.latency is None or bool(self.latency[number] <= (self.aim.max_latency or math.inf))
+        if not self.aim.is_bound:
+            return Picked(number, True, in_time)
+        if self.aim.on_usd:
+            estimate = Estimate.mean(self.numbers[number, USD], self.groups)
+        else:
+            estimate = Estimate.mean(self.numbers[number, QUALITY], self.groups, (0.0, 1.0))
+        if self.candidates[number].kind != SINGLE:  # nothing is fitted where a model is named
+            estimate = estimate.widened(self.widening)
+        bound = estimate.bound(upper=self.aim.on_usd)
+        met = bound <= self.aim.value if self.aim.on_usd else bound >= self.aim.value
+        return Picked(number, met, in_time, bound)
+
+
+def decide(choice: Choice, aim: Aim) -> Choice:
+    """By the gain where both keep the bound; else the one that does, or comes nearer to it, is deployed."""
+    single, cascade = choice.single, choice.picked[choice.cascade]
+    alone = single.met
+    if single.met and cascade.met:
+        alone = not choice.gain.interval().low > 0.0
+    elif not single.met and not cascade.met:
+        alone = single.bound <= cascade.bound if aim.on_usd else single.bound >= cascade.bound
+    if single.in_time != cascade.in_time:
+        alone = single.in_time
+    return replace(choice, pays=not alone, kind=SINGLE if alone else choice.cascade)
+
+
+@dataclass(frozen=True)
+class NestedChoice:
+    """A choice, and what is chosen without each fold: FOLDS x 3 x rows, as the same procedure does on other prompts.
+
+    `kept`: what is deployed. That is `cascade` also where it does not pay without the fold, if it was asked for by
+    name, as the fit on all rows deploys it; and if it is read out of fold, since a single model in some folds would say
+    nothing of it.
+    """
+
+    choice: Choice
+    kept: Floats
+    cascade: Floats
+    single: Floats
+
+
+def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
+    """The choice by all folds, and those without each."""
+    groups, folds, candidates = fits.groups, fits.groups.folds, fits.candidates
+    honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
+    choice = Chooser(candidates, honest, groups, aim, fits.latency).choose()
+    kept, cascade, single = (np.empty((FOLDS, *honest.shape[1:])) for _ in range(3))
+    for fold in range(FOLDS):
+        rows = np.flatnonzero(folds != fold)
+        some = groups.take(rows)
+        narrower = math.sqrt(some.count / groups.count)  # to be chosen as of the whole table
+        latency = None if fits.latency_without is None else fits.latency_without[fold]
+        without = Chooser(
+            candidates, fits.without[fold][:, :, rows], some, aim, latency, CROSS_FITTED * narrower
+        ).choose()
+        cascade[fold] = fits.by_fold[fold, without.picked[choice.cascade].number]
+        single[fold] = fits.by_fold[fold, without.single.number]
+        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
+        kept[fold] = single[fold] if alone else cascade[fold]
+    return NestedChoice(choice, kept, cascade, single)
+
+
+def _is_no_lead(lead: Estimate) -> bool:
+    return lead.value <= lead.error

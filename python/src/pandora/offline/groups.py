@@ -1,0 +1,55 @@
+"""Which rows belong together: rows of one prompt (or session) are one observation, and lie in one fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Parts of a cross-validation.
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The group of each row, from 0 to `count` - 1. Numbers are in the order of a hash, so folds are drawn at random."""
+
+    of_row: Ints
+    count: int
+
+    @staticmethod
+    def of_table(table: _core.TraceTable) -> Groups:
+        """By the prompts' texts; by the row's name where there is no text, by its number where there is no name."""
+        of_row, count = _core.group_prompts(table)
+        return Groups(of_row, count)
+
+    @cached_property
+    def folds(self) -> Ints:
+        """The fold of each row, 0 to FOLDS - 1; all have about equally many groups."""
+        return self.of_row % FOLDS
+
+    @cached_property
+    def folds_by_appearance(self) -> Ints:
+        """Another division, by where a group first appears: for what is fitted within one step, such as forecasts."""
+        _, first, inverse = np.unique(self.of_row, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+        return rank[inverse] % FOLDS
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Groups:
+        """Of these rows, numbered anew by first appearance."""
+        _, first, inverse = np.unique(self.of_row[rows], return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+        return Groups(rank[inverse], len(first))
+
+    def sums(self, by_row: Floats) -> Floats:
+        """The sum over the rows of each group."""
+        return np.bincount(self.of_row, by_row, minlength=self.count)

@@ -1,0 +1,95 @@
+"""What a cascade is fitted for, and what can be deployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional
+
+import numpy as np
+
+from .groups import Floats
+from .outcomes import QUALITY, USD, utility
+
+
+class AimKind(Enum):
+    """A price of dollars, or a bound on dollars per prompt or on the mean quality."""
+
+    PRICE = "price"
+    MAX_USD = "max_usd"
+    MIN_QUALITY = "min_quality"
+
+
+@dataclass(frozen=True)
+class Aim:
+    """`value`: utility per dollar; dollars per prompt; or a quality in [0, 1].
+
+    `max_latency`: seconds that 95% of the prompts' calls, one after the other, may take.
+    """
+
+    kind: AimKind
+    value: float
+    max_latency: Optional[float] = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether a price must be found that keeps a bound."""
+        return self.kind is not AimKind.PRICE
+
+    @property
+    def on_usd(self) -> bool:
+        """Whether the bound is on dollars."""
+        return self.kind is AimKind.MAX_USD
+
+    def worth(self, numbers: Floats, price: float) -> Floats:
+        """By row what is to be large: utility at a price, quality under a bound on dollars, else saved dollars.
+
+        `numbers`: ... x 3 x rows. Dollars are per 1,000 prompts.
+        """
+        if self.kind is AimKind.PRICE:
+            return utility(numbers, price)
+        return numbers[..., QUALITY, :] if self.on_usd else -1000.0 * numbers[..., USD, :]
+
+    def __str__(self) -> str:
+        if self.kind is AimKind.PRICE:
+            return f"price {self.value:g}"
+        if self.on_usd:
+            return f"at most {self.value:g} dollars per prompt"
+        return f"quality of at least {self.value:g}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kind of cascade (a name of policies.KINDS) at a price.
+
+    `model`: of a single model, which column. `seconds`: of thresholds that are fitted to a bound on latency, within how
+    many; None where there is no hurry.
+    """
+
+    kind: str
+    price: float
+    model: int = 0
+    seconds: Optional[float] = None
+
+
+def rounded(x: float, digits: int) -> float:
+    """A positive number with so many digits that count."""
+    return float(f"{x:.{digits - 1}e}")
+
+
+def price_grid(usd: Floats) -> list[float]:
+    """Prices, each twice the one before, from where the dearest model's dollars hardly count to where the cheapest is
+    not worth a call; with two digits, as people read them. `usd`: rows x models. [1] where nothing costs.
+    """
+    means = usd.mean(axis=0)
+    means = means[means > 0.0]
+    if not len(means):
+        return [1.0]
+    price, out = 0.002 / float(means.max()), []
+    most = 1.0 / float(np.min(means))
+    while len(out) < 64:
+        out.append(rounded(price, 2))
+        if price >= most:
+            break
+        price *= 2.0
+    return out

@@ -1,0 +1,88 @@
+"""What a policy meets on rows of a table, and what becomes of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Union
+
+import numpy as np
+
+from .groups import Floats, Ints
+
+#: What is read of a policy, a number for each row: numbers[QUALITY], numbers[USD], numbers[CALLS].
+QUALITY, USD, CALLS = range(3)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Rows x models. `seen`: what the policy knows of an answer, by which it accepts and deploys.
+
+    `psi`: rows x m, 1 and the features of the prompt, for policies that go by them. `judge_usd` is added to the dollars
+    of every call of a policy that looks at answers. `latency`: seconds, where somebody asks for them.
+    """
+
+    seen: Floats
+    quality: Floats
+    usd: Floats
+    psi: Optional[np.ndarray] = None
+    judge_usd: float = 0.0
+    latency: Optional[Floats] = None
+
+    @property
+    def models(self) -> int:
+        """How many there are."""
+        return int(self.quality.shape[1])
+
+    def take(self, rows: Union[Ints, slice]) -> Outcomes:
+        """These rows, in this order."""
+
+        def cut(of: Optional[np.ndarray]) -> Optional[np.ndarray]:
+            return None if of is None else of[rows]
+
+        return Outcomes(
+            self.seen[rows], self.quality[rows], self.usd[rows], cut(self.psi), self.judge_usd, cut(self.latency)
+        )
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What became of each row. `called`: rows x positions, the models in the order of the calls, -1 where none was.
+
+    `numbers`: 3 x rows, the deployed answer's quality, dollars and calls. `seconds`: of the calls one after the other.
+    """
+
+    called: Ints
+    deployed: Ints
+    numbers: Floats
+    judged: bool  #: whether answers were looked at
+    seconds: Optional[Floats] = None
+
+    @staticmethod
+    def empty(rows: int, positions: int, timed: bool) -> Walk:
+        """Room for rows that are put in their places."""
+        return Walk(
+            np.full((rows, positions), -1, np.int64),
+            np.zeros(rows, np.int64),
+            np.zeros((3, rows)),
+            False,
+            np.zeros(rows) if timed else None,
+        )
+
+    def put(self, rows: Ints, of: Walk) -> None:
+        """What became of these rows."""
+        self.called[rows, : of.called.shape[1]] = of.called
+        self.deployed[rows] = of.deployed
+        self.numbers[:, rows] = of.numbers
+        if self.seconds is not None and of.seconds is not None:
+            self.seconds[rows] = of.seconds
+
+
+def utility(numbers: Floats, price: float) -> Floats:
+    """By row: quality - price x dollars, of an array whose next to last axis is quality, dollars, calls."""
+    return numbers[..., QUALITY, :] - price * numbers[..., USD, :]
+
+
+def nearest_rank(values: Floats, share: float) -> float:
+    """The value of the nearest rank to that share of those that are known; NaN where none is."""
+    known = np.sort(values[~np.isnan(values)])
+    return float(known[max(int(np.ceil(share * len(known))), 1) - 1]) if len(known) else float("nan")

@@ -1,0 +1,149 @@
+"""Models in an order with thresholds: what single models, cascades of thresholds and a router's plans are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+
+from ... import _core
+from ..groups import Floats
+from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk, nearest_rank, utility
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a search may take: prompts, and prompts times combinations of an order and thresholds."""
+
+    prompts: int = 6000
+    steps: int = 50_000_000
+
+
+@dataclass(frozen=True)
+class Order:
+    """An answer is accepted where what is seen of it reaches its model's threshold; the last model has none.
+
+    The best answer so far is deployed, the first of equal ones. `order`: columns of the table.
+    """
+
+    order: tuple[int, ...]
+    thresholds: tuple[float, ...] = ()
+
+    def walk(self, outcomes: Outcomes) -> Walk:
+        """What becomes of each row."""
+        rows, judged = len(outcomes.quality), len(self.order) > 1
+        best = np.full(rows, -np.inf)
+        out = Walk.empty(rows, len(self.order), outcomes.latency is not None)
+        out.deployed[:] = self.order[0]
+        goes_on = np.ones(rows, bool)
+        for position, model in enumerate(self.order):
+            seen = outcomes.seen[:, model]
+            out.numbers[USD] += np.where(goes_on, outcomes.usd[:, model] + outcomes.judge_usd * judged, 0.0)
+            out.numbers[CALLS] += goes_on
+            out.called[goes_on, position] = model
+            if outcomes.latency is not None and out.seconds is not None:
+                out.seconds += np.where(goes_on, outcomes.latency[:, model], 0.0)
+            better = goes_on & (seen > best)
+            out.deployed[better] = model
+            best[better] = seen[better]
+            if position < len(self.thresholds):
+                goes_on &= ~(seen >= self.thresholds[position])
+        out.numbers[QUALITY] = outcomes.quality[np.arange(rows), out.deployed]
+        return Walk(out.called, out.deployed, out.numbers, judged, out.seconds)
+
+    def text(self, models: list[str]) -> str:
+        """ "a (accepted from 0.9), b"."""
+        parts = [models[model] for model in self.order]
+        for position, threshold in enumerate(self.thresholds):
+            parts[position] += f" (accepted from {threshold:.4g})"
+        return ", ".join(parts)
+
+
+def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional[int] = None) -> Order:
+    """The order with the greatest mean utility. `first`: of those of two models and more that begin with this one."""
+    order, thresholds = _core.fit_thresholds(
+        outcomes.seen,
+        outcomes.quality,
+        outcomes.usd + outcomes.judge_usd,
+        price,
+        effort.prompts,
+        effort.steps,
+        first,
+    )
+    return Order(tuple(order.tolist()), tuple(thresholds.tolist()))
+
+
+def readable(order: Order, outcomes: Outcomes, price: float) -> Order:
+    """Each threshold in turn goes to the better multiple of 0.05 beside it, or else of 0.01, where that loses no more
+    than half the standard error of the difference: on other prompts such a threshold does as well.
+    """
+    fitted = utility(order.walk(outcomes).numbers, price)
+    for position, exact in enumerate(order.thresholds):
+        best = exact
+        for parts in (20.0, 100.0):
+            most = -math.inf
+            for near in (math.floor(exact * parts) / parts, math.ceil(exact * parts) / parts):
+                more = utility(_with_threshold(order, position, near).walk(outcomes).numbers, price) - fitted
+                mean, error = _mean_and_error(more)
+                if mean >= -0.5 * error and mean > most:
+                    most, best = mean, near
+            if math.isfinite(most):
+                break
+        order = _with_threshold(order, position, best)
+    return order
+
+
+def best_in_time(outcomes: Outcomes, price: float, seconds: float) -> Order:
+    """Of the orders whose calls in series take at most `seconds` for 95% of the rows the one that is worth most, as far
+    as it is found: from each single model on, models join one at a time, wherever and with whichever multiple of 0.05
+    as threshold is best. Where no model is in time, the fastest one.
+    """
+    models, steps, most_work = outcomes.models, 20, 100e6
+    room = max(500.0, most_work / (steps * 2.0 * models**3))
+    some = outcomes.take(slice(None, None, math.ceil(len(outcomes.quality) / room)))
+
+    def rated(order: Order) -> tuple[float, float]:
+        walk = order.walk(some)
+        assert walk.seconds is not None
+        late = max(0.0, nearest_rank(walk.seconds, 0.95) - seconds)
+        return -late, float(np.mean(utility(walk.numbers, price)))
+
+    best, best_rate = Order((0,)), (-math.inf, -math.inf)
+    for first in range(models):
+        now, rate = Order((first,)), rated(Order((first,)))
+        grows = rate[0] == 0.0
+        while grows:
+            grows, start = False, now
+            for longer in _with_one_more(start, models, steps):
+                if (next_rate := rated(longer)) > rate and next_rate[1] > rate[1]:
+                    now, rate, grows = longer, next_rate, True
+        if rate > best_rate:
+            best, best_rate = now, rate
+    return best
+
+
+def _with_one_more(order: Order, models: int, steps: int) -> list[Order]:
+    out = []
+    for model in range(models):
+        for at in range(len(order.order) + 1 if model not in order.order else 0):
+            position = min(at, len(order.thresholds))
+            for k in range(1, steps + 1):
+                thresholds = (*order.thresholds[:position], k / steps, *order.thresholds[position:])
+                out.append(Order((*order.order[:at], model, *order.order[at:]), thresholds))
+    return out
+
+
+def best_alone(quality: Floats, usd: Floats, price: float) -> Order:
+    """The single model with the greatest mean utility, the first of equal ones. quality, usd: rows x models."""
+    return Order((int(np.argmax(np.sum(quality - price * usd, axis=0))),))
+
+
+def _with_threshold(order: Order, position: int, value: float) -> Order:
+    return Order(order.order, (*order.thresholds[:position], value, *order.thresholds[position + 1 :]))
+
+
+def _mean_and_error(values: Floats) -> tuple[float, float]:
+    mean = float(np.mean(values))
+    return mean, math.sqrt(max(0.0, float(np.mean(values**2)) - mean**2) / len(values))

@@ -1,0 +1,65 @@
+"""One model for each prompt, by its features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+
+from ..groups import Ints
+from ..kinds import Candidate
+from ..learners.predictors import Predictor
+from ..outcomes import Outcomes, Walk
+from .base import Policy, Prepared, psi_of
+from .order import Order
+
+
+@dataclass(frozen=True)
+class Plans:
+    """For each prompt one of some plans: that of the greatest predicted utility, the first of equal ones."""
+
+    plans: tuple[Order, ...]
+    predictor: Predictor
+    price: float
+
+    def choose(self, outcomes: Outcomes) -> Ints:
+        """By row the number of a plan."""
+        quality, usd = self.predictor.predict(psi_of(outcomes))
+        return np.argmax(quality - self.price * usd, axis=1)
+
+    def walk(self, outcomes: Outcomes) -> Walk:
+        """What becomes of each row."""
+        chosen = self.choose(outcomes)
+        positions = max(len(plan.order) for plan in self.plans)
+        out, judged = Walk.empty(len(chosen), positions, outcomes.latency is not None), False
+        for number, plan in enumerate(self.plans):
+            rows = np.flatnonzero(chosen == number)
+            out.put(rows, plan.walk(outcomes.take(rows)))
+            judged = judged or (len(plan.order) > 1 and len(rows) > 0)
+        return Walk(out.called, out.deployed, out.numbers, judged, out.seconds)
+
+    def text(self, models: list[str]) -> str:
+        """The plans, with "|" between."""
+        return " | ".join(plan.text(models) for plan in self.plans)
+
+
+def chosen_of(prepared: Prepared, plans: Sequence[Order], price: float) -> Plans:
+    """With the learner whose choices are worth most where each prompt is left out, and the plans that it chooses."""
+    predictor, numbers = prepared.predictors(plans).best(price)
+    return Plans(tuple(plans[number] for number in numbers), predictor, price)
+
+
+class Router:
+    """The kind `router`."""
+
+    name = "router"
+    needs = frozenset({"context"})
+    out_of_fold = True
+    priced_by = "router"
+
+    def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
+        """Of the models alone."""
+        alone = [Order((model,)) for model in range(prepared.outcomes.models)]
+        return chosen_of(prepared, alone, candidate.price)

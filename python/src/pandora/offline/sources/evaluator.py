@@ -1,0 +1,47 @@
+"""What is seen of an answer when its model was called, as users name it."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ... import _core
+from ..errors import Refusal
+from ..groups import Floats
+
+TRUTH = "quality"
+#: Of who calls one model for a prompt, and judges no answer.
+NONE = "none"
+
+
+def judge_named(evaluator: str) -> Optional[str]:
+    """The judge's name in "score" or "score:NAME"; None of other evaluators."""
+    if evaluator == "score":
+        return "score"
+    return evaluator[len("score:") :] if evaluator.startswith("score:") else None
+
+
+def judges_of(table: _core.TraceTable) -> list[str]:
+    """The evaluators of a table's judges: "score", "score:NAME"."""
+    out = []
+    for name in table.scores:
+        bare = name[len("score_") :] if name.startswith(("score_", "score:")) else name
+        out.append(name if name == "score" else f"score:{bare}")
+    return out
+
+
+def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
+    """rows x models, in [0, 1]: what a judge shows of every answer. Refuses an evaluator that a table does not have."""
+    if not evaluator:
+        judges = judges_of(table)
+        raise Refusal(
+            "evaluator",
+            None,
+            f"say what is seen of an answer when its model was called: {table.source} has "
+            + (", ".join(judges) if judges else "no judge's score"),
+            "give " + (judges[0] if judges else '"quality" if the truth is known then'),
+        )
+    name = judge_named(evaluator)
+    if name is None:
+        raise Refusal("evaluator", evaluator, "unknown", "use quality (the truth), score, or score:NAME for a judge")
+    found: Floats = table.score(name)
+    return found

@@ -1,0 +1,122 @@
+"""Tables of which some qualities alone are known: estimates of all of them.
+
+For an answer with the judge's score s, whose quality q becomes known (L = 1) with probability p:
+
+    g(s) + L (q - g(s)) / p,   g = E[q | s], nondecreasing, of each model its own, fitted on other folds
+
+This is augmented inverse propensity weighting (Robins, Rotnitzky and Zhao 1994). Its mean over the answers that any
+policy deploys is unbiased for the mean of their qualities, if whether a quality became known depends on nothing that
+bears on it beyond the model and what p says, or if g is right. Single numbers are no qualities and may leave [0, 1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import _core
+from ...errors import DataError
+from ..errors import Refusal
+from ..groups import FOLDS, Floats, Groups, Ints
+from ..learners.isotonic import IsotonicMap
+from .evaluator import TRUTH, judge_named
+
+#: Known qualities that a map of scores to qualities is fitted on; a model with fewer has that of all models.
+LEAST_LABELS = 10
+
+
+@dataclass(frozen=True)
+class QualityEstimates:
+    """Of a table. `folds`: by row, of what g is fitted on; a row whose fold is FOLDS is held out."""
+
+    quality: Floats  #: rows x models, NaN where it is not known
+    score: Floats
+    probability: Floats
+    folds: Ints
+
+    @staticmethod
+    def of_table(table: _core.TraceTable, evaluator: str, groups: Groups) -> QualityEstimates:
+        """Refuses the evaluator "quality", which nobody can look at, and a table with fewer than ten known qualities."""
+        quality: Floats = table.quality()
+        known = int(np.count_nonzero(~np.isnan(quality)))
+        if evaluator == TRUTH:
+            raise Refusal(
+                "evaluator",
+                TRUTH,
+                f"{quality.size - known} of {quality.size} qualities are not known, and nobody can look at them",
+                "use a judge's score, or leave such prompts out ({missing} drop)",
+                ("missing",),
+            )
+        if known < LEAST_LABELS:
+            raise DataError(
+                f"{table.source}: knows the quality of {known} answers; give at least {LEAST_LABELS}, better hundreds"
+            )
+        return QualityEstimates(quality, judge_of(table, evaluator), label_probabilities(table), groups.folds_by_appearance)
+
+    def without(self, held_out: np.ndarray) -> Floats:
+        """rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
+        folds = np.where(held_out, FOLDS, self.folds)
+        guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)
+        return guess + np.nan_to_num((self.quality - guess) / self.probability)
+
+
+def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
+    """The score that an evaluator names, else the table's first; zeros, which tell nothing, where there is none."""
+    name = judge_named(evaluator) or next(iter(table.scores), None)
+    if name is None:
+        return np.zeros((table.rows, len(table.models)))
+    found: Floats = table.score(name)
+    return found
+
+
+def label_probabilities(table: _core.TraceTable) -> Floats:
+    """rows x models: what the table says, else the share of its model's answers whose quality is known."""
+    told = table.label_propensity()
+    if told is not None:
+        return np.asarray(told)
+    called = ~np.isnan(table.cost())
+    known = (called & ~np.isnan(table.quality())).sum(axis=0)
+    share = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
+    return np.broadcast_to(share, called.shape).copy()
+
+
+def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, folds: Ints) -> Floats:
+    """rows x models: g(score), fitted on the labelled cells of other folds by the weights 1 / probability.
+
+    Nothing is fitted on rows of the fold FOLDS. NaN where the score is.
+    """
+    labelled, out = ~np.isnan(quality + score), np.full(score.shape, np.nan)
+    for fold in range(FOLDS + 1):
+        own = np.flatnonzero(folds == fold)
+        if not len(own):
+            continue
+        training = labelled & ((folds != fold) & (folds != FOLDS))[:, None]
+        pooled = _fitted(quality, score, probability, training)
+        for model in range(score.shape[1]):
+            of_model = np.zeros_like(training)
+            of_model[:, model] = training[:, model]
+            enough = np.count_nonzero(of_model) >= LEAST_LABELS
+            fitted = _fitted(quality, score, probability, of_model) if enough else pooled
+            out[own, model] = np.where(np.isnan(score[own, model]), np.nan, fitted(np.nan_to_num(score[own, model])))
+    return out
+
+
+def _fitted(quality: Floats, score: Floats, probability: Floats, cells: np.ndarray) -> IsotonicMap:
+    if not cells.any():
+        return IsotonicMap(np.zeros(1), np.full(1, 0.5))
+    return IsotonicMap.fit(score[cells], quality[cells], 1.0 / probability[cells])
+
+
+def label_note(table: _core.TraceTable) -> str:
+    """What a fit or a test notes."""
+    known = int(np.count_nonzero(~np.isnan(table.quality())))
+    presumed = (
+        "those of a model whose quality is known had been drawn at random"
+        if table.label_propensity() is None
+        else "whether it is known depended on nothing that bears on it beyond label_propensity"
+    )
+    return (
+        f"quality is known of {known} of {table.rows * len(table.models)} answers; it is estimated by augmented inverse "
+        f"propensity weighting, as if {presumed}"
+    )

@@ -1,0 +1,113 @@
+"""What a policy is worth on some prompts, beside one model alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .choose import difference
+from .estimate import UNKNOWN, Estimate, Interval
+from .groups import Floats, Groups
+from .kinds import Aim, AimKind
+from .outcomes import CALLS, QUALITY, USD
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Means over rows with 95% intervals over prompts. `gain` and `saving` are over the model alone, paired by prompt."""
+
+    quality: Interval
+    usd_per_1000: Interval
+    calls: Interval
+    utility: Interval
+    gain: Interval
+    saving: Interval  #: the share of the model's dollars; NaN where it costs nothing
+
+    @staticmethod
+    def of(numbers: Floats, single: Floats, price: float, groups: Groups, widening: float) -> Worth:
+        """numbers, single: 3 x rows. `widening`: 1 for policies that were fitted on other prompts."""
+
+        def interval(estimate: Estimate) -> Interval:
+            return estimate.widened(widening).interval()
+
+        quality = Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0))
+        usd = Estimate.mean(numbers[USD], groups)
+        gain = difference(numbers, single, Aim(AimKind.PRICE, price), price, groups)
+        if numbers is single:
+            gain = Estimate.mean(np.zeros(numbers.shape[1]), groups)
+        return Worth(
+            interval(quality),
+            interval(1000.0 * usd),
+            interval(Estimate.mean(numbers[CALLS], groups)),
+            interval(quality - price * usd),
+            interval(gain),
+            interval(Estimate.saving(numbers[USD], single[USD], groups)),
+        )
+
+    @staticmethod
+    def unknown() -> Worth:
+        """Where nothing can be said."""
+        return Worth(*(UNKNOWN for _ in range(6)))
+
+    def json(self) -> dict[str, Any]:
+        """By name {value, low, high}; null for what is not known."""
+        return {name: interval_json(getattr(self, name)) for name in _NAMES}
+
+    @staticmethod
+    def of_json(found: dict[str, Any]) -> Worth:
+        """NaN for what is not there: anybody may have written a record."""
+        return Worth(*(interval_of_json(found.get(name)) for name in _NAMES))
+
+
+_NAMES = ("quality", "usd_per_1000", "calls", "utility", "gain", "saving")
+
+
+def interval_json(interval: Interval) -> dict[str, Any]:
+    """As records have it."""
+    return {end: x if math.isfinite(x) else None for end, x in zip(("value", "low", "high"), interval)}
+
+
+def interval_of_json(found: Any) -> Interval:
+    """NaN for what is not there."""
+    if not isinstance(found, dict):
+        return UNKNOWN
+    ends = [found.get(end) for end in ("value", "low", "high")]
+    return Interval(*(float(x) if isinstance(x, (int, float)) else math.nan for x in ends))
+
+
+@dataclass(frozen=True)
+class DollarTail:
+    """How unevenly dollars are spread over prompts. `dearest`: one in a hundred, at least one, which carry `share`."""
+
+    skewness: float
+    prompts: int
+    dearest: int
+    share: float
+    mean: float  #: dollars of a row
+
+    @staticmethod
+    def of(usd: Floats, groups: Groups) -> DollarTail:
+        """usd: by row."""
+        sums = np.sort(groups.sums(usd))[::-1]
+        dearest, total = max(1, len(sums) // 100), float(sums.sum())
+        estimate = Estimate.mean(usd, groups)
+        return DollarTail(
+            estimate.skewness,
+            len(sums),
+            dearest,
+            float(sums[:dearest].sum()) / total if total > 0.0 else 0.0,
+            total / len(usd),
+        )
+
+    @property
+    def least_prompts(self) -> float:
+        """Of which a mean so skewed could be bounded (Cochran 1977: 25 skewness^2)."""
+        return 25.0 * self.skewness**2
+
+    @property
+    def heavy(self) -> bool:
+        """Whether no bound on these dollars can be trusted."""
+        return self.prompts < self.least_prompts

@@ -14,6 +14,7 @@ Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
 _BLOCK = 128  # of asked prompts, whose distances to all others are in memory at once
+_MEANS = 1024  # the same, where means are taken
 _TENS = np.array([float(f"1e{k}") for k in range(15)])
 
 
@@ -21,13 +22,14 @@ def five_digits(numbers: Array) -> Array:
     """Numbers of any shape as five significant digits say them, so that a file holds them exactly and is short."""
     size = np.abs(numbers)
     whole = (size < 1e5) & (size == np.floor(size))
+    small = np.where(size < 1e4, size, 0.0)
     places = np.zeros(numbers.shape, np.intp)  # behind the point, of the fifth digit
     for ten in _TENS[:14]:
-        places += size * ten < 1e4
-    scaled = size * _TENS[places]
+        places += small * ten < 1e4
+    scaled = small * _TENS[places]
     rounded = np.rint(scaled)
     # Where a product cannot tell how the sixth digit rounds, text does.
-    plain = (size >= 1e-9) & (size < 1e4) & (np.abs(np.abs(scaled - rounded) - 0.5) > 1e-6) & (scaled > 10000.000001)
+    plain = (small >= 1e-9) & (np.abs(np.abs(scaled - rounded) - 0.5) > 1e-6) & (scaled > 10000.000001)
     out: Array = np.where(whole, numbers, np.copysign(rounded / _TENS[places], numbers))
     rest = ~(whole | plain)
     out[rest] = [float(f"{x:.5g}") for x in numbers[rest].tolist()]
@@ -39,12 +41,16 @@ def means_of_first(values: Array, near: Rows, counts: Sequence[int]) -> list[Arr
 
     `near`: (n, k). They are added in the order of `near`, plan by plan alike, so that equal plans stay equal.
     """
-    sums = np.zeros((len(near), values.shape[1]))
-    means = []
-    for k in range(counts[-1]):
-        sums += values[near[:, k]]
-        if k + 1 in counts:
-            means.append(sums / (k + 1))
+    means = [np.empty((len(near), values.shape[1])) for _ in counts]
+    for start in range(0, len(near), _MEANS):
+        block = slice(start, start + _MEANS)
+        sums = np.zeros((len(near[block]), values.shape[1]))
+        one = np.empty_like(sums)
+        for k, prompts in enumerate(np.ascontiguousarray(near[block, : counts[-1]].T), 1):
+            np.take(values, prompts, axis=0, out=one, mode="clip")  # faster than with checks
+            sums += one
+            if k in counts:
+                means[counts.index(k)][block] = sums / k
     return means
 
 
@@ -99,6 +105,7 @@ class _Search:
         self._factors = np.vstack([-2.0 * centred.T, squares]).astype(dtype)
         # d + 1 products, whose sizes add up to at most twice the squares, and the roundings of their factors
         self._error = (prompts.shape[1] + 9) * 2.0 * float(np.finfo(dtype).eps)
+        self._least = 1e8 * float(np.finfo(dtype).tiny)
         self._room = np.empty((2, _BLOCK, len(prompts)), dtype)
 
     @overload
@@ -115,7 +122,7 @@ class _Search:
         np.matmul(np.column_stack([own, np.ones(len(own))]).astype(dtype), self._factors, out=away)
         np.copyto(sorted_away, away)
         sorted_away.partition(self._count - 1, axis=1)
-        last, error = sorted_away[:, self._count - 1], 2.0 * self._error * (self._most + squares)
+        last, error = sorted_away[:, self._count - 1], 2.0 * self._error * (self._most + squares) + self._least
         taken = away < (last - error).astype(dtype)[:, None]
         unsure = np.flatnonzero(taken != (away <= (last + error).astype(dtype)[:, None]))
         if most_unsure is not None and len(unsure) > most_unsure * len(asked):

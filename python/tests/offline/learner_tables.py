@@ -44,7 +44,7 @@ def outcomes(
     """
     x = np.round(4.0 * (uniform(seed, rows, features) - 0.5), 3)
     if levels:
-        x = np.floor(uniform(seed, rows, features) * levels)
+        x = np.asarray(np.floor(uniform(seed, rows, features) * levels), np.float64)
     slopes = strength * (uniform(seed + 1, features, plans) - 0.5)
     score = np.zeros((rows, plans))
     for column, slope in zip(x.T, slopes):  # no product of matrices, whose roundings differ
@@ -53,7 +53,7 @@ def outcomes(
     if kind == "0/1":
         quality = (score + 3.0 * (noise - 0.5) > 0.0).astype(np.float64)
     elif kind == "share":
-        quality = np.round(np.clip(0.5 + 0.2 * score + 0.3 * (noise - 0.5), 0.0, 1.0), 3)
+        quality = np.asarray(np.round(np.clip(0.5 + 0.2 * score + 0.3 * (noise - 0.5), 0.0, 1.0), 3), np.float64)
     else:
         quality = np.round(score + noise, 3)
     usd = 0.001 * (1.0 + np.arange(plans)) * (0.5 + uniform(seed + 3, rows, plans))
@@ -62,7 +62,7 @@ def outcomes(
     return Outcomes(x.astype(np.float32), quality, usd)
 
 
-#: what golden.json is of: arguments of outcomes()
+#: what golden_learners.json is of: arguments of outcomes()
 CASES: dict[str, dict[str, Any]] = {
     "three models, 0/1": dict(seed=11, rows=150, features=3, plans=3),
     "two models, shares": dict(seed=21, rows=60, features=2, plans=2, kind="share"),

@@ -48,8 +48,7 @@ inline constexpr double kUtilityTie = 1e-9;
 /// come by length, then models, then thresholds ascending; the first of the best wins. Model 0 alone where no utility
 /// is finite. There is at least one model and one prompt. `first`: as fit_fixed_cascade() has it.
 FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest,
-                             std::optional<std::size_t> first = {},
-                             const std::atomic<bool>* interrupted = nullptr);
+                             std::optional<std::size_t> first = {}, const std::atomic<bool>* interrupted = nullptr);
 
 /// Throws Error (interrupted) where there is such a flag and it is set.
 void end_if_interrupted(const std::atomic<bool>* interrupted);

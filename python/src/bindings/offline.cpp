@@ -117,7 +117,7 @@ void bind_tables(nb::module_& module) {
           kAsItIs)
       .def_prop_ro(
           "place", [](const TableArrays& t) { return t.logged(&CallLog::place); },
-          "Of a log: 1, 2, ..., which call of its decision it was; NaN where the model was not called. None of a table.",
+          "Of a log: 1, 2, ..., which call of its decision it was; NaN where the model was not called. None of tables.",
           kAsItIs)
       .def_prop_ro(
           "by_rules", [](const TableArrays& t) { return t.logged(&CallLog::by_rules); },
@@ -141,10 +141,9 @@ void bind_tables(nb::module_& module) {
             return t.view(find_score(t.table(), name).values, t.table().models.size());
           },
           nb::arg("name"), "A judge's, in [0, 1]; DataError where it is not there.")
-      .def(
-          "numbers", &TableArrays::numbers, nb::arg("name"),
-          "A column of numbers, f64[n], or of lists of k numbers, f64[n,k]; NaN where a cell is missing. DataError where "
-          "it is not there or holds texts.");
+      .def("numbers", &TableArrays::numbers, nb::arg("name"),
+           "A column of numbers, f64[n], or of lists of k numbers, f64[n,k]; NaN where a cell is missing. DataError "
+           "where it is not there or holds texts.");
   module.def(
       "group_prompts",
       [](const TraceTable& table) {
@@ -155,8 +154,8 @@ void bind_tables(nb::module_& module) {
         return std::pair(numbers_of(groups.of_row), groups.count);
       },
       nb::arg("table"),
-      "Which prompt each row has, i64[n], from 0 to count - 1 in the order of a hash, and count. Rows with the same text "
-      "(without one the same name) are one prompt; fold f of F are those with of_row % F == f.");
+      "Which prompt each row has, i64[n], from 0 to count - 1 in the order of a hash, and count. Rows with the same "
+      "text (without one the same name) are one prompt; fold f of F are those with of_row % F == f.");
 }
 
 void bind_searches(nb::module_& module) {
@@ -392,9 +391,9 @@ void bind_policies_of_rows(nb::module_& module) {
   module.def(
       "cascade_of", [](const std::string& options) { return std::make_shared<Cascade>(cascade_options(options)); },
       nb::arg("options"),
-      "A cascade of a JSON object as its file has it, without version, removed, state and digest. Needed are kind, models, "
-      "price, evaluator; of `thresholds` order and thresholds; of `router` and `routed` plans and router; of `indices` "
-      "rules. UsageError for what is unknown or cannot be.");
+      "A cascade of a JSON object as its file has it, without version, removed, state and digest. Needed are kind, "
+      "models, price, evaluator; of `thresholds` order and thresholds; of `router` and `routed` plans and router; of "
+      "`indices` rules. UsageError for what is unknown or cannot be.");
   module.def(
       "learn_rows",
       [](Cascade& cascade, const std::optional<PsiRows>& psi, const Cells& usd, const Cells& shown,
@@ -407,8 +406,8 @@ void bind_policies_of_rows(nb::module_& module) {
         });
       },
       nb::arg("cascade"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"), nb::arg("quality"), nb::arg("rows"),
-      "Has a new cascade of the kind indices learn from all models' answers to these rows, i64[k], in their order. Arrays "
-      "as run_cascade has them, and quality f64[n,A].");
+      "Has a new cascade of the kind indices learn from all models' answers to these rows, i64[k], in their order. "
+      "Arrays as run_cascade has them, and quality f64[n,A].");
   module.def(
       "run_cascade",
       [](const Cascade& cascade, const std::optional<PsiRows>& psi, const Cells& usd, const Cells& shown) {
@@ -419,20 +418,19 @@ void bind_policies_of_rows(nb::module_& module) {
         }));
       },
       nb::arg("cascade"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"),
-      "What it does with n prompts as it is, by its own rules; it is left as it was. psi: f32[n,m], 1 and the features (at "
-      "least one, 0), None where m is 1; usd and shown: f64[n,A] of its models in its order. Returns called i8[n,A], the "
-      "models that were called, in order, and -1 behind them; deployed i32[n]; judged bool[n], whether answers had to be "
-      "judged, which is not so where one model alone could be called.");
+      "What it does with n prompts as it is, by its own rules; it is left as it was. psi: f32[n,m], 1 and the "
+      "features (at least one, 0), None where m is 1; usd and shown: f64[n,A] of its models in its order. Returns "
+      "called i8[n,A], the models that were called, in order, and -1 behind them; deployed i32[n]; judged bool[n], "
+      "whether answers had to be judged, which is not so where one model alone could be called.");
   nb::class_<Indices>(module, "Indices", "Indices that are learned from rows of a table, and what they do.")
-      .def(
-          nb::init<const std::string&, std::optional<PsiRows>, Cells, Cells, Cells, const RowNumbers&,
-                   const Indices*>(),
-          nb::arg("options"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"), nb::arg("quality"),
-          nb::arg("calibration"), nb::arg("near").none() = nb::none(),
-          "options: as cascade_of() takes them, of the kind indices, with index_features m and no features. psi "
-          "f32[n,m], None where m is 1; usd, shown, quality f64[n,A]: kept. Learned from all models' answers to the rows "
-          "`calibration`, i64[k]; near: learned from nearly the same rows at the same price, from whose estimates solves "
-          "set out.")
+      .def(nb::init<const std::string&, std::optional<PsiRows>, Cells, Cells, Cells, const RowNumbers&,
+                    const Indices*>(),
+           nb::arg("options"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"), nb::arg("quality"),
+           nb::arg("calibration"), nb::arg("near").none() = nb::none(),
+           "options: as cascade_of() takes them, of the kind indices, with index_features m and no features. psi "
+           "f32[n,m], None where m is 1; usd, shown, quality f64[n,A]: kept. Learned from all models' answers to the "
+           "rows `calibration`, i64[k]; near: learned from nearly the same rows at the same price, from whose "
+           "estimates solves set out.")
       .def("run", &Indices::run, nb::arg("rows").none() = nb::none(),
            "Of these rows, i64[k], or all: called, deployed and judged, as run_cascade().");
   module.def(
@@ -441,8 +439,8 @@ void bind_policies_of_rows(nb::module_& module) {
         return rules_json(shrunk_rules(learns_reward, width, first_periods, reward_width)).dump();
       },
       nb::arg("learns_reward"), nb::arg("width"), nb::arg("first_periods"), nb::arg("reward_width") = 0.0,
-      "JSON: the rules of indices. learns_reward: quality is learned, where the evaluator is a judge; width of the bonus, 0 "
-      "for none; first_periods: rows that are learned from before.");
+      "JSON: the rules of indices. learns_reward: quality is learned, where the evaluator is a judge; width of the "
+      "bonus, 0 for none; first_periods: rows that are learned from before.");
   module.def(
       "live_estimation", [] { return estimation_json(live_estimation()).dump(); },
       "JSON: how a cascade estimates unless it is told.");

@@ -48,7 +48,7 @@ def table() -> _core.TraceTable:
 
 
 def log_table(path: Path) -> _core.TraceTable:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"decision": "d0", "model": "a", "quality": 0.5, "cost": 0.1, "score": 0.4, "propensity": 1.0},
         {"decision": "d0", "model": "b", "quality": 0.75, "cost": 0.2, "score": 0.8, "propensity": 0.5},
         {"decision": "d1", "model": "a", "quality": None, "cost": 0.3, "score": 0.2, "propensity": 1.0},
@@ -375,7 +375,7 @@ def test_indices_are_those_of_a_fit(table: _core.TraceTable, evaluator: str, con
     fitted = fit(table, "indices", evaluator, context)
     options, arrays, rows = made_again(fitted), _core.TableArrays(table), np.arange(table.rows)
     shown = arrays.quality if evaluator == "quality" else arrays.score("score")
-    psi = None
+    psi: Any = None
     if context:
         numbers = _core.features_apply(_core.features_fit(table, context, rows), table)
         psi = np.column_stack([np.ones(table.rows, np.float32), numbers])

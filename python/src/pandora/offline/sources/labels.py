@@ -45,8 +45,7 @@ class QualityEstimates:
                 "evaluator",
                 TRUTH,
                 f"{quality.size - known} of {quality.size} qualities are not known, and nobody can look at them",
-                "use a judge's score, or leave such prompts out ({missing} drop)",
-                ("missing",),
+                "use a judge's score, or leave such prompts out ({missing:drop})",
             )
         if known < LEAST_LABELS:
             raise DataError(

@@ -26,9 +26,8 @@ struct WholeIndices {
         routed(candidates.size()) {
     in_parallel(settings.threads, candidates.size(), [&](std::size_t c) {
       if (candidates[c].kind != CascadeKind::indices) return;
-      fits[c] = std::make_unique<FittedIndices>(trained.options_of_indices(candidates[c].price, false), trained.input(),
-                                                trained.calibration_rows());
-      routed[c] = fits[c]->route(all_rows(table.rows()));
+      fits[c] = std::make_unique<FittedIndices>(trained.fit_indices(candidates[c].price));
+      routed[c] = trained.route(*fits[c], all_rows(table.rows()));
     });
   }
 };
@@ -57,9 +56,8 @@ struct FoldTask {
           routed.push_back(whole->routed[c]);
           continue;
         }
-        FittedIndices indices(trained.options_of_indices(candidate.price, false), trained.input(),
-                              trained.calibration_rows(), whole->fits[c].get());
-        routed.push_back(indices.route(rows));
+        FittedIndices indices = trained.fit_indices(candidate.price, whole->fits[c].get());
+        routed.push_back(trained.route(indices, rows));
       } else {
         order = trained.fit_order(candidate);
         routed.push_back(trained.route(order, rows));

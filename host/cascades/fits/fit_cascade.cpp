@@ -196,8 +196,8 @@ void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& 
   const std::vector<std::size_t> all = all_rows(table.rows());
   ModelCounts counts;
   if (options.rules) {
-    FittedIndices indices(trained.options_of_indices(fit.price, false), trained.input(), trained.calibration_rows());
-    (void)indices.route(all, &counts);
+    FittedIndices indices = trained.fit_indices(fit.price);
+    (void)trained.route(indices, all, &counts);
   } else {
     Cascade cascade = trained.cascade_of(options);
     (void)run_prompts(cascade, cascade_input(options, table, fit.settings.judge()), all, &counts);

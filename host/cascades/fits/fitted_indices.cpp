@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "host/outcomes/tables/features.hpp"
 #include "kernels/rules/period.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -13,9 +15,9 @@ int reward_features_of(const CascadeOptions& options) {
 
 }  // namespace
 
-FittedIndices::FittedIndices(const CascadeOptions& options, const CascadeInput& input,
+FittedIndices::FittedIndices(const CascadeOptions& options, const CascadeRows& table,
                              std::span<const std::size_t> calibration, const FittedIndices* near)
-    : input_(input),
+    : table_(table),
       rules_(*options.rules),
       price_(options.price),
       range_(options.psi_range),
@@ -28,14 +30,14 @@ FittedIndices::FittedIndices(const CascadeOptions& options, const CascadeInput& 
   for (const std::size_t row : calibration) {
     const Request request{++period, context_of(row), {}};
     for (std::size_t a = 0; a < models; ++a)
-      estimator_.calibrate(request, output_of(row, a), input_.table->quality[row * models + a]);
+      estimator_.calibrate(request, output_of(row, a), table_.quality[row * models + a]);
   }
   if (near != nullptr) estimator_.start_at(near->estimator_);
 }
 
 // As Cascade::begin() takes it.
 std::span<const float> FittedIndices::context_of(std::size_t row) {
-  const std::span<const float> psi = input_.psi_of_row(row);
+  const std::span<const float> psi = table_.psi_of(row);
   if (range_.empty()) return psi;
   context_.resize(psi.size());
   for (std::size_t j = 0; j < psi.size(); ++j) context_[j] = std::clamp(psi[j], range_[j].first, range_[j].second);
@@ -44,41 +46,31 @@ std::span<const float> FittedIndices::context_of(std::size_t row) {
 
 // As Cascade::observe() makes it of a call.
 Output FittedIndices::output_of(std::size_t row, std::size_t model) {
-  const std::size_t at = row * input_.table->models.size() + model;
+  const std::size_t at = row * table_.models + model;
   if (!phi_.empty()) {
     std::fill(phi_.begin(), phi_.end(), 0.0f);
     phi_[2 * model] = 1.0f;
-    phi_[2 * model + 1] = static_cast<float>(logit_of_score(input_.shown[at]));
+    phi_[2 * model + 1] = static_cast<float>(logit_of_score(table_.shown[at]));
   }
-  return {static_cast<int>(model), phi_, price_ * usd(at), input_.shown[at]};
+  return {static_cast<int>(model), phi_, price_ * table_.usd[at], table_.shown[at]};
 }
 
-Routed FittedIndices::route(std::span<const std::size_t> rows, ModelCounts* counts) {
-  const std::size_t models = input_.table->models.size();
-  if (counts != nullptr) counts->called = counts->deployed = std::vector<std::uint64_t>(models);
-  Routed out;
+RowCalls FittedIndices::run(std::span<const std::size_t> rows, const std::atomic<bool>* interrupted) {
+  const std::size_t models = table_.models;
+  RowCalls out{models, {}, {}, {}};
   std::vector<double> score(models);
+  std::vector<std::size_t> order;
   int period = 0;
   for (const std::size_t row : rows) {
+    if (interrupted != nullptr && *interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was fitted");
     estimator_.begin({++period, context_of(row), {}});
     for (std::size_t a = 0; a < models; ++a) score[a] = estimator_.index(static_cast<int>(a));
-    double dollars = 0.0, seconds = 0.0;
+    order.clear();
     const PeriodOutcome walk = walk_period(rules_, static_cast<int>(models), score.data(), nullptr, [&](int a) {
-      const auto model = static_cast<std::size_t>(a);
-      dollars += usd(row * models + model);
-      if (input_.latency) seconds += input_.table->latency[row * models + model];
-      if (counts != nullptr) {
-        ++counts->called[model];
-        ++counts->judged;
-      }
-      return estimator_.reward(output_of(row, model));
+      order.push_back(static_cast<std::size_t>(a));
+      return estimator_.reward(output_of(row, order.back()));
     });
-    const auto deployed = static_cast<std::size_t>(walk.deployed);
-    if (counts != nullptr) ++counts->deployed[deployed];
-    out.quality.push_back(input_.table->quality[row * models + deployed]);
-    out.dollars.push_back(dollars);
-    out.calls.push_back(static_cast<double>(walk.queried));
-    if (input_.latency) out.latency.push_back(seconds);
+    out.add(order, static_cast<std::size_t>(walk.deployed), true);
   }
   return out;
 }

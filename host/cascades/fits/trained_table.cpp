@@ -253,6 +253,40 @@ Routed TrainedTable::route(const FittedRouter& fitted, double price, std::span<c
   return out;
 }
 
+CascadeRows TrainedTable::index_rows() const {
+  return {table_.models.size(), input_.context->index_features,
+          input_.context->psi,  outcomes(true).dollars,
+          input_.shown,         table_.quality};
+}
+
+Routed TrainedTable::route(FittedIndices& indices, std::span<const std::size_t> rows, ModelCounts* counts) const {
+  const std::size_t models = table_.models.size();
+  const CascadeRows table = index_rows();
+  const RowCalls calls = indices.run(rows);
+  if (counts != nullptr) counts->called = counts->deployed = std::vector<std::uint64_t>(models);
+  Routed out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double dollars = 0.0, seconds = 0.0, called = 0.0;
+    for (std::size_t k = 0; k < models && calls.called[i * models + k] >= 0; ++k) {
+      const auto model = static_cast<std::size_t>(calls.called[i * models + k]);
+      dollars += table.usd[rows[i] * models + model];
+      if (input_.latency) seconds += table_.latency[rows[i] * models + model];
+      ++called;
+      if (counts != nullptr) {
+        ++counts->called[model];
+        ++counts->judged;
+      }
+    }
+    const auto deployed = static_cast<std::size_t>(calls.deployed[i]);
+    if (counts != nullptr) ++counts->deployed[deployed];
+    out.quality.push_back(table_.quality[rows[i] * models + deployed]);
+    out.dollars.push_back(dollars);
+    out.calls.push_back(called);
+    if (input_.latency) out.latency.push_back(seconds);
+  }
+  return out;
+}
+
 CascadeOptions TrainedTable::fit_options(const CascadeCandidate& candidate) const {
   if (candidate.kind == CascadeKind::indices) return options_of_indices(candidate.price, true);
   return routes(candidate.kind) ? options_of(fit_router(candidate), candidate.price)

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "host/cascades/fits/fitted_indices.hpp"
 #include "host/cascades/fits/prepared_rows.hpp"
 #include "host/outcomes/routing/router.hpp"
 #include "pandora/cascade.hpp"
@@ -80,6 +81,12 @@ class TrainedTable {
   FittedRouter fit_router(const CascadeCandidate& candidate) const;
   /// That indices are learned from, of all models' answers: of many rows some, spread over them.
   std::vector<std::size_t> calibration_rows() const;
+  /// Of options_of_indices() without features; `near`: as FittedIndices has it.
+  FittedIndices fit_indices(double price, const FittedIndices* near = nullptr) const {
+    return {options_of_indices(price, false), index_rows(), calibration_rows(), near};
+  }
+  /// For FittedIndices; views of this.
+  CascadeRows index_rows() const;
   /// Indices are learned from all models' answers to these.
   Cascade cascade_of(const CascadeOptions& options) const;
 
@@ -87,6 +94,8 @@ class TrainedTable {
     return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
   }
   Routed route(const FittedRouter& fitted, double price, std::span<const std::size_t> rows) const;
+  /// As run_prompts().
+  Routed route(FittedIndices& indices, std::span<const std::size_t> rows, ModelCounts* counts = nullptr) const;
 
   /// Of which a cascade consists: those that it calls or, where it is to explore, all.
   std::vector<std::size_t> models_of(const std::vector<FixedCascade>& plans) const;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "host/cascades/live/cascade_state.hpp"
+#include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/request_json.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/input_file.hpp"
@@ -105,6 +106,34 @@ CascadeOptions options_of(const Json& json) {
 }
 
 }  // namespace
+
+CascadeOptions cascade_options(const std::string& json) {
+  const CascadeOptions usual;
+  Json all = {{"calibration", Json()},
+              {"features", Json()},
+              {"index_features", usual.index_features},
+              {"reward_features", usual.reward_features},
+              {"estimation", estimation_json(usual.estimation)},
+              {"exploration", stream_json(usual.exploration)},
+              {"random_order", stream_json(usual.random_order)},
+              {"most_requests", usual.most_requests},
+              {"about", Json()}};
+  const std::set<std::string> others = {
+      "kind",  "models",    "price",   "evaluator",           "order",       "thresholds",      "plans", "router",
+      "rules", "psi_range", "explore", "failures_until_rest", "trial_calls", "requests_of_rest"};
+  try {
+    const Json given = Json::parse(json);
+    require(given.is_object(), "is no object");
+    for (const auto& [name, value] : given.items())
+      require(all.contains(name) || others.contains(name), fmt::format("has an unknown \"{}\"", name));
+    all.update(given);
+    return options_of(all);
+  } catch (const Json::exception&) {
+    throw refusal("what it is made of is not JSON");
+  } catch (const Damaged& damage) {
+    throw refusal("what it is made of {}", damage.what());
+  }
+}
 
 Json Cascade::State::written() const {
   Json out = {{"version", options.plans.empty() ? kVersion : kVersionOfPlans},

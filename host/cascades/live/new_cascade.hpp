@@ -28,4 +28,9 @@ struct NewCascade {
 /// else.
 CascadeOptions new_cascade(const NewCascade& settings);
 
+/// Of an object as the file of a cascade has it (docs/serving.md), without what no option says: version, removed, state and
+/// digest. Beside kind, models, price and evaluator what is left out is as CascadeOptions has it. Throws Error (usage)
+/// for a member that is unknown or of another form; Cascade's constructor checks all else.
+CascadeOptions cascade_options(const std::string& json);
+
 }  // namespace pandora

@@ -89,7 +89,7 @@ class CascadeFit {
       for (const std::size_t quantiles : {16, 8})
         if (steps(longest, quantiles) <= static_cast<double>(effort_.most_steps)) {
           for (std::size_t m = 0; m < models_.size(); ++m) models_[m].thresholds = quantiles_of(m, quantiles);
-          return refined(search_cascades(models_, longest, first_));
+          return refined(search_cascades(models_, longest, first_, effort_.interrupted));
         }
     return refined(beam());
   }
@@ -168,6 +168,7 @@ class CascadeFit {
   std::optional<RatedCascade> with_best_threshold(FixedCascade cascade, std::size_t position) const {
     const RankedModel& ranked = ranked_[cascade.order[position]];
     if (ranked.values.size() < 2) return {};
+    end_if_interrupted(effort_.interrupted);
     // By rank at the position: what going on is worth more than accepting.
     std::vector<double> gain(ranked.values.size(), 0.0);
     const Prefix& before = prefix_of(cascade, position);

@@ -1,6 +1,7 @@
 // The best fixed cascade: fitted to the outcomes of a table, and among all whose thresholds come from given lists.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -14,6 +15,8 @@ struct CascadeEffort {
   std::size_t most_prompts = 20000;
   /// Steps (an answer that is opened for a candidate) of a search of all cascades up to a length.
   std::uint64_t most_steps = 400'000'000;
+  /// Once it is true, the fit ends and throws Error (interrupted).
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
 /// The cascade with the greatest mean utility on these rows: what is seen accepts an answer and decides which one is
@@ -45,6 +48,9 @@ inline constexpr double kUtilityTie = 1e-9;
 /// come by length, then models, then thresholds ascending; the first of the best wins. Model 0 alone where no utility
 /// is finite. There is at least one model and one prompt. `first`: as fit_fixed_cascade() has it.
 FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest,
-                             std::optional<std::size_t> first = {});
+                             std::optional<std::size_t> first = {}, const std::atomic<bool>* interrupted = nullptr);
+
+/// Throws Error (interrupted) where there is such a flag and it is set.
+void end_if_interrupted(const std::atomic<bool>* interrupted);
 
 }  // namespace pandora

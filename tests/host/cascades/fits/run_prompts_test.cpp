@@ -119,17 +119,17 @@ TEST(RunPrompts, FittedIndicesAreACascadeInEveryDigit) {
       const TrainedTable trained(table, settings, some);
       const CascadeOptions options = trained.options_of_indices(10.0, false);
       Cascade cascade = trained.cascade_of(options);
-      FittedIndices indices(options, trained.input(), trained.calibration_rows());
+      FittedIndices indices = trained.fit_indices(10.0);
       ModelCounts by_cascade, by_indices;
-      expect_equal(indices.route(all, &by_indices), run_prompts(cascade, trained.input(), all, &by_cascade));
+      expect_equal(trained.route(indices, all, &by_indices), run_prompts(cascade, trained.input(), all, &by_cascade));
       EXPECT_EQ(by_indices.called, by_cascade.called) << evaluator << context;
       EXPECT_EQ(by_indices.deployed, by_cascade.deployed) << evaluator << context;
       // As a fold's are, from those of all rows.
       const TrainedTable whole(table, settings, all);
-      FittedIndices first(whole.options_of_indices(10.0, false), whole.input(), whole.calibration_rows());
-      (void)first.route(all);
-      FittedIndices near(options, trained.input(), trained.calibration_rows(), &first);
-      expect_equal(near.route(all), indices.route(all));
+      FittedIndices first = whole.fit_indices(10.0);
+      (void)whole.route(first, all);
+      FittedIndices near = trained.fit_indices(10.0, &first);
+      expect_equal(trained.route(near, all), trained.route(indices, all));
     }
 }
 

@@ -1,0 +1,221 @@
+"""Any object with fit and predict as a router's learner, such as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from ...arguments import refused
+from ...errors import UsageError
+from .linear import LinearFits
+from .predictors import MOST_ASKED, Predictor, features_of, spread
+
+__all__ = ["EstimatorPredictor", "EstimatorPredictors", "require_estimator"]
+
+Array = npt.NDArray[np.float64]
+
+
+def require_estimator(what: str, estimator: Any) -> None:
+    """Raises UsageError that begins with `what` where it is nothing that EstimatorPredictors can use."""
+    wanted = "an object with fit(features, targets) and predict(features), such as a regressor of scikit-learn"
+    if isinstance(estimator, type):
+        raise refused(what, estimator, f"one of it, {estimator.__name__}(...)")
+    if not callable(getattr(estimator, "fit", None)) or not callable(getattr(estimator, "predict", None)):
+        raise refused(what, estimator, wanted)
+    if _is_classifier(estimator) and not _tells_chances(estimator):
+        raise UsageError(f"{what} {_name_of(estimator)}: a classifier without predict_proba; give one that has it")
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A number of each prompt: `shift` + `scale` x what the estimator says, or `shift` alone without one."""
+
+    shift: float
+    scale: float = 1.0
+    estimator: Optional[Any] = None
+    output: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorPredictor(Predictor):
+    """Predicts by fitted estimators; it cannot be saved. `learner` is the name of their class."""
+
+    learner: str
+    quality: Sequence[_Column]
+    usd: Sequence[_Column]
+
+    def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
+        """Quality and dollars, both (n, plans). Raises UsageError where an estimator does not say a number for each."""
+        numbers, said = features_of(features), {}
+        columns = []
+        for column in [*self.quality, *self.usd]:
+            if column.estimator is None or not len(numbers):
+                columns.append(np.full(len(numbers), column.shift))
+                continue
+            key = id(column.estimator)
+            if key not in said:
+                said[key] = _said(column.estimator, numbers)
+            columns.append(column.shift + column.scale * said[key][:, column.output])
+        all_columns = np.column_stack(columns)
+        return all_columns[:, : len(self.quality)], all_columns[:, len(self.quality) :]
+
+    def of_plans(self, plans: Sequence[int]) -> EstimatorPredictor:
+        """Of these plans alone, in this order."""
+        return EstimatorPredictor(self.learner, [self.quality[p] for p in plans], [self.usd[p] for p in plans])
+
+    def to_json(self) -> dict[str, Any]:
+        """Raises UsageError: running cascades do not know such estimators."""
+        raise UsageError(
+            f"a cascade whose router is {_a(self.learner)} can be fitted, tested and reported, but not saved until "
+            "such routers can be served; leave router out for one that can be saved"
+        )
+
+
+class EstimatorPredictors:
+    """What an estimator predicts of plans, with the interface of PlanPredictors.
+
+    `estimator` is cloned where it has get_params (sklearn.base.clone), else copied, and left as it is. The copies are
+    fitted to the quality and to the dollars of every plan: all qualities and all dollars at once where its tags say
+    that it takes several targets, else each alone. Dollars come to it in units of their standard deviation, less
+    their mean. What is the same for all prompts is not fitted but known.
+
+    A classifier, that is one with predict_proba, is fitted to qualities of 0 and 1, of which it gives the chance of 1;
+    the dollars are then predicted by ridge regression. Raises UsageError for a classifier and other qualities.
+
+    `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans).
+    """
+
+    def __init__(self, estimator: Any, features: npt.NDArray[np.floating], quality: Array, usd: Array) -> None:
+        require_estimator("router", estimator)
+        self._estimator, self._features = estimator, features_of(features)
+        #: the prompts by which best() tells which plans are chosen
+        self.asked = spread(len(self._features), MOST_ASKED)
+        self._fit(quality, usd, [], [])
+
+    def more(self, quality: Array, usd: Array) -> EstimatorPredictors:
+        """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
+        out = copy.copy(self)
+        out._fit(quality, usd, self.predictors[0].quality, self.predictors[0].usd)
+        return out
+
+    def learner(self, price: float) -> int:
+        """0: there is one learner, whatever the price."""
+        return 0
+
+    def best(self, price: float) -> tuple[EstimatorPredictor, list[int]]:
+        """The predictor, of those plans alone that it chooses for some of the prompts `asked`, which it was fitted to;
+        and which plans these are, ascending.
+        """
+        quality, usd = self._of_asked
+        plans = np.unique(np.argmax(quality - price * usd, axis=1)).tolist()
+        return self.predictors[0].of_plans(plans), plans
+
+    def _fit(self, quality: Array, usd: Array, first: Sequence[_Column], first_usd: Sequence[_Column]) -> None:
+        new, new_usd = quality[:, len(first) :], usd[:, len(first) :]
+        if _tells_chances(self._estimator):
+            if not np.isin(new, (0.0, 1.0)).all():
+                raise UsageError(
+                    f"router {_name_of(self._estimator)}: a classifier, which takes qualities of 0 and 1 alone, and "
+                    "there are others; give a regressor"
+                )
+            columns = _fitted(self._features, new.astype(np.int64), lambda: _copy_of(self._estimator), False)
+            usd_columns = _fitted(self._features, new_usd, _Ridge, True)
+        else:
+            together = _takes_several(self._estimator)
+            columns = _fitted(self._features, new, lambda: _copy_of(self._estimator), together)
+            usd_columns = _fitted(self._features, new_usd, lambda: _copy_of(self._estimator), together, scaled=True)
+        name = _name_of(self._estimator)
+        self.predictors = [EstimatorPredictor(name, [*first, *columns], [*first_usd, *usd_columns])]
+        self._of_asked = self.predictors[0].predict(self._features[self.asked])
+
+
+def _fitted(
+    features: Array, targets: npt.NDArray[Any], make: Callable[[], Any], together: bool, scaled: bool = False
+) -> list[_Column]:
+    """A column for each of `targets` (n, t). `scaled`: fitted less their mean, by their standard deviation."""
+    count = targets.shape[1]
+    fixed = [t for t in range(count) if features.shape[1] == 0 or np.all(targets[:, t] == targets[0, t])]
+    columns = {t: _Column(float(targets[:, t].mean())) for t in fixed}
+    shifts, scales = np.zeros(count), np.ones(count)
+    if scaled:
+        shifts, scales = targets.mean(axis=0), targets.std(axis=0)
+    open_targets = [t for t in range(count) if t not in columns]
+    for group in [open_targets] if together and len(open_targets) > 1 else [[t] for t in open_targets]:
+        wanted = (targets[:, group] - shifts[group]) / scales[group] if scaled else targets[:, group]
+        estimator = make()
+        estimator.fit(features, wanted if len(group) > 1 else wanted[:, 0])
+        columns.update({t: _Column(shifts[t], scales[t], estimator, k) for k, t in enumerate(group)})
+    return [columns[t] for t in range(count)]
+
+
+class _Ridge:
+    """Dollars beside a classifier."""
+
+    def fit(self, features: Array, targets: Array) -> None:
+        self._weights = LinearFits(features).ridge(targets.reshape(len(features), -1)).weights
+
+    def predict(self, features: Array) -> Array:
+        out: Array = self._weights[0] + features @ self._weights[1:]
+        return out
+
+
+def _said(estimator: Any, features: Array) -> Array:
+    """(n, outputs): what a fitted estimator predicts; of a classifier the chances of 1."""
+    if _tells_chances(estimator):
+        chances = np.asarray(estimator.predict_proba(features), np.float64)
+        if chances.ndim == 2:
+            classes = list(getattr(estimator, "classes_", range(chances.shape[1])))
+            chances = chances[:, classes.index(1)]
+        found = chances
+    else:
+        found = np.asarray(estimator.predict(features), np.float64)
+    if found.ndim not in (1, 2) or len(found) != len(features):
+        raise UsageError(f"router {_name_of(estimator)}: of {len(features)} prompts it predicts an array {found.shape}")
+    if not np.isfinite(found).all():
+        raise UsageError(f"router {_name_of(estimator)}: it predicts numbers that are not finite")
+    return found.reshape(len(found), -1)
+
+
+def _copy_of(estimator: Any) -> Any:
+    if hasattr(estimator, "get_params"):
+        try:
+            return importlib.import_module("sklearn.base").clone(estimator)
+        except ImportError:  # another library's, with the same methods
+            pass
+    return copy.deepcopy(estimator)
+
+
+def _tells_chances(estimator: Any) -> bool:
+    return callable(getattr(estimator, "predict_proba", None))
+
+
+def _tags_of(estimator: Any) -> Any:
+    """As scikit-learn has them since 1.6; None of others."""
+    return estimator.__sklearn_tags__() if hasattr(estimator, "__sklearn_tags__") else None
+
+
+def _is_classifier(estimator: Any) -> bool:
+    tags = _tags_of(estimator)
+    kind = getattr(estimator, "_estimator_type", None) if tags is None else tags.estimator_type
+    return bool(kind == "classifier")
+
+
+def _takes_several(estimator: Any) -> bool:
+    tags = _tags_of(estimator)
+    if tags is not None:
+        return bool(tags.target_tags.multi_output)
+    return hasattr(estimator, "_get_tags") and bool(estimator._get_tags().get("multioutput", False))
+
+
+def _name_of(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"

@@ -1,0 +1,136 @@
+"""The prompts nearest to another one by Euclidean distance, and means of what plans brought for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["five_digits", "means_of_first", "nearest", "nearest_others"]
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+_BLOCK = 128  # of asked prompts, whose distances to all others are in memory at once
+_TENS = np.array([float(f"1e{k}") for k in range(15)])
+
+
+def five_digits(numbers: Array) -> Array:
+    """Numbers of any shape as five significant digits say them, so that a file holds them exactly and is short."""
+    size = np.abs(numbers)
+    whole = (size < 1e5) & (size == np.floor(size))
+    places = np.zeros(numbers.shape, np.intp)  # behind the point, of the fifth digit
+    for ten in _TENS[:14]:
+        places += size * ten < 1e4
+    scaled = size * _TENS[places]
+    rounded = np.rint(scaled)
+    # Where a product cannot tell how the sixth digit rounds, text does.
+    plain = (size >= 1e-9) & (size < 1e4) & (np.abs(np.abs(scaled - rounded) - 0.5) > 1e-6) & (scaled > 10000.000001)
+    out: Array = np.where(whole, numbers, np.copysign(rounded / _TENS[places], numbers))
+    rest = ~(whole | plain)
+    out[rest] = [float(f"{x:.5g}") for x in numbers[rest].tolist()]
+    return out
+
+
+def means_of_first(values: Array, near: Rows, counts: Sequence[int]) -> list[Array]:
+    """For each of `counts`, ascending: (n, plans), the means of `values` (prompts, plans) over near's first so many.
+
+    `near`: (n, k). They are added in the order of `near`, plan by plan alike, so that equal plans stay equal.
+    """
+    sums = np.zeros((len(near), values.shape[1]))
+    means = []
+    for k in range(counts[-1]):
+        sums += values[near[:, k]]
+        if k + 1 in counts:
+            means.append(sums / (k + 1))
+    return means
+
+
+def nearest(prompts: Array, asked: Array, count: int) -> Rows:
+    """(n, count): which of `prompts` (R, d) are nearest to each of `asked` (n, d), in the order of the prompts.
+
+    Of equally near ones the first. `count` is at least 1 and at most R. The distance is the sum of the squared
+    differences, feature after feature, in double precision.
+    """
+    if count == len(prompts) or prompts.shape[1] == 0:  # without features all are as near
+        return np.broadcast_to(np.arange(count), (len(asked), count))
+    out = np.empty((len(asked), count), np.intp)
+    fast, exact = _Search(prompts, count, np.float32), _Search(prompts, count, np.float64)
+    for start in range(0, len(asked), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found = fast.find(asked[block], most_unsure=16)
+        if found is None:  # features with few values, or of which floats say little
+            different, which = np.unique(asked[block], axis=0, return_inverse=True)
+            found = exact.find(different)[which.reshape(-1)]
+        out[block] = found
+    return out
+
+
+def nearest_others(prompts: Array, asked: Rows, count: int) -> Rows:
+    """(n, count): to each of the prompts with the numbers `asked` (n) the nearest others, the nearest first.
+
+    `count` is at least 1 and less than the number of prompts; of equally near ones the first comes first.
+    """
+    near = nearest(prompts, prompts[asked], count + 1)
+    away = np.zeros(near.shape)
+    for feature in prompts.T:
+        away += (feature[near] - feature[asked, None]) ** 2
+    near = np.take_along_axis(near, np.argsort(away, axis=1, kind="stable"), axis=1)
+    itself = near == asked[:, None]
+    place = np.where(itself.any(axis=1), np.argmax(itself, axis=1), count)  # count: too many are as near
+    return np.where(np.arange(count) < place[:, None], near[:, :-1], near[:, 1:])
+
+
+class _Search:
+    """Products of matrices, whose errors are bounded, tell which prompts are surely among the nearest and which are
+    surely not; the few between them are compared one by one.
+    """
+
+    def __init__(self, prompts: Array, count: int, dtype: Any) -> None:
+        self._prompts, self._count = prompts, count
+        self._centre = prompts.mean(axis=0)  # distances are the same without it, and errors less
+        centred = prompts - self._centre
+        squares = np.einsum("ij,ij->i", centred, centred)
+        self._most = float(squares.max())
+        if self._most > 1e30:  # more than floats hold
+            dtype = np.float64
+        self._factors = np.vstack([-2.0 * centred.T, squares]).astype(dtype)
+        # d + 1 products, whose sizes add up to at most twice the squares, and the roundings of their factors
+        self._error = (prompts.shape[1] + 9) * 2.0 * float(np.finfo(dtype).eps)
+        self._room = np.empty((2, _BLOCK, len(prompts)), dtype)
+
+    @overload
+    def find(self, asked: Array) -> Rows: ...
+    @overload
+    def find(self, asked: Array, most_unsure: int) -> Optional[Rows]: ...
+    def find(self, asked: Array, most_unsure: Optional[int] = None) -> Optional[Rows]:
+        """As nearest(), of at most _BLOCK asked prompts; None where more than so many are to be compared for each."""
+        own, dtype = asked - self._centre, self._factors.dtype
+        squares = np.einsum("ij,ij->i", own, own)
+        if dtype == np.float32 and squares.max() > 1e30:
+            return None
+        away, sorted_away = self._room[:, : len(asked)]
+        np.matmul(np.column_stack([own, np.ones(len(own))]).astype(dtype), self._factors, out=away)
+        np.copyto(sorted_away, away)
+        sorted_away.partition(self._count - 1, axis=1)
+        last, error = sorted_away[:, self._count - 1], 2.0 * self._error * (self._most + squares)
+        taken = away < (last - error).astype(dtype)[:, None]
+        unsure = np.flatnonzero(taken != (away <= (last + error).astype(dtype)[:, None]))
+        if most_unsure is not None and len(unsure) > most_unsure * len(asked):
+            return None
+        self._take(taken, unsure, asked)
+        found: Rows = np.flatnonzero(taken).reshape(-1, self._count)
+        return found - len(self._prompts) * np.arange(len(asked))[:, None]
+
+    def _take(self, taken: npt.NDArray[np.bool_], unsure: Rows, asked: Array) -> None:
+        """Completes `taken` (asked, prompts) by the nearest of the unsure cells, the first of equally near ones."""
+        row, prompt = np.divmod(unsure, len(self._prompts))
+        away = np.zeros(len(unsure))
+        for own, feature in zip(asked.T, self._prompts.T):
+            away += (feature[prompt] - own[row]) ** 2
+        order = np.lexsort((prompt, away, row))
+        rank = np.arange(len(row)) - np.searchsorted(row, row)  # among those of the same asked prompt
+        wanted = rank < (self._count - np.count_nonzero(taken, axis=1))[row]
+        taken.reshape(-1)[unsure[order[wanted]]] = True

@@ -1,0 +1,284 @@
+"""What each of some plans brings for a prompt, predicted from the prompt's features before any call.
+
+A plan is a model alone, or models in order with thresholds. A router takes the plan of the greatest predicted utility,
+quality - price x dollars.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError
+from .linear import LinearFit, LinearFits, shares_of
+from .neighbours import five_digits, means_of_first, nearest, nearest_others
+
+__all__ = [
+    "MOST_ASKED",
+    "MOST_LOGISTIC",
+    "MOST_REMEMBERED",
+    "NEAREST",
+    "LinearPredictor",
+    "NeighboursPredictor",
+    "PlanPredictors",
+    "Predictor",
+    "spread",
+]
+
+Array = npt.NDArray[np.float64]
+
+#: numbers of prompts that neighbours take the mean of
+NEAREST = (10, 30, 100, 300)
+#: prompts that neighbours remember, and by which a learner is chosen
+MOST_REMEMBERED, MOST_ASKED = 3000, 1000
+#: features, the constant included, of logistic regressions
+MOST_LOGISTIC = 64
+
+_TIE = 1e-9  # of mean utilities
+
+
+def spread(rows: int, most: int) -> npt.NDArray[np.intp]:
+    """(min(rows, most)): numbers below `rows`, evenly spread, ascending."""
+    count = min(rows, most)
+    return np.arange(count, dtype=np.intp) * rows // max(count, 1)
+
+
+def features_of(features: npt.ArrayLike) -> Array:
+    """(n, d), rounded to the floats that a running cascade sees, as doubles."""
+    return np.asarray(features, np.float32).astype(np.float64)
+
+
+class Predictor(abc.ABC):
+    """Predicts what each of some plans brings."""
+
+    @abc.abstractmethod
+    def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
+        """Quality and dollars, both (n, plans), of prompts with `features` (n, d)."""
+
+    @abc.abstractmethod
+    def of_plans(self, plans: Sequence[int]) -> Predictor:
+        """Of these plans alone, in this order."""
+
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """As a saved cascade has it under "router". Raises UsageError where it has no such form."""
+
+    @staticmethod
+    def from_json(json: Mapping[str, Any], plans: int, features: int) -> Predictor:
+        """Of what to_json() gave for so many plans and features. Raises DataError where it is no such router."""
+        learner = json.get("learner")
+        if learner not in ("ridge", "logistic", "neighbours"):
+            raise DataError(f"a router that learns in an unknown way: {learner!r}")
+        prompts, count = np.empty((1 + features, 0)), 0
+        if learner == "neighbours":
+            prompts, count = _numbers_in(json, "prompts", 1 + features), json.get("nearest", 0)
+            if not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= len(prompts):
+                raise DataError(f"a router with {len(prompts)} prompts that is to ask {count!r}")
+        quality, usd = _numbers_in(json, "quality", plans), _numbers_in(json, "dollars", plans)
+        if not len(quality) == len(usd) == len(prompts):
+            raise DataError(f"a router with {len(quality)} and {len(usd)} rows of numbers, not {len(prompts)}")
+        if learner == "neighbours":
+            return NeighboursPredictor(prompts[:, 1:], quality, usd, count)
+        return LinearPredictor(learner, quality, usd)
+
+
+def _numbers_in(json: Mapping[str, Any], name: str, width: int) -> Array:
+    """(rows, width)."""
+    found = json.get(name)
+    if not isinstance(found, list) or len(found) % width != 0:
+        raise DataError(f"a router whose {name} are no list of rows of {width} numbers")
+    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and np.isfinite(x) for x in found):
+        raise DataError(f"a router with something among its {name} that is no number")
+    return np.array(found, np.float64).reshape(-1, width)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor(Predictor):
+    """Linear functions of the features: `quality` and `usd` are weights, (1 + d, plans), the constant first.
+
+    The learner "logistic" predicts quality as 1 / (1 + exp(-its linear function)), "ridge" as that function itself.
+    """
+
+    learner: str
+    quality: Array
+    usd: Array
+
+    def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
+        """Quality and dollars, both (n, plans)."""
+        numbers = features_of(features)
+        quality, usd = _linear(self.quality, numbers), _linear(self.usd, numbers)
+        return (shares_of(quality) if self.learner == "logistic" else quality), usd
+
+    def of_plans(self, plans: Sequence[int]) -> LinearPredictor:
+        """Of these plans alone, in this order."""
+        return LinearPredictor(self.learner, self.quality[:, plans], self.usd[:, plans])
+
+    def to_json(self) -> dict[str, Any]:
+        """As a saved cascade has it under "router"."""
+        return {"learner": self.learner, "quality": self.quality.ravel().tolist(), "dollars": self.usd.ravel().tolist()}
+
+
+def _linear(weights: Array, features: Array) -> Array:
+    """Added up feature after feature, as a running cascade does: equal plans stay equal, where a product of matrices
+    may round them differently.
+    """
+    out = np.repeat(weights[:1], len(features), axis=0)
+    for feature, weight in zip(features.T, weights[1:]):
+        out += feature[:, None] * weight
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class NeighboursPredictor(Predictor):
+    """Means over the `nearest` nearest of some remembered prompts.
+
+    `prompts`: (remembered, d), their features; `quality` and `usd`: (remembered, plans), what the plans brought there.
+    """
+
+    prompts: Array
+    quality: Array
+    usd: Array
+    nearest: int
+
+    learner = "neighbours"
+
+    def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
+        """Quality and dollars, both (n, plans)."""
+        near = nearest(self.prompts, features_of(features), self.nearest)
+        (mean,) = means_of_first(np.hstack([self.quality, self.usd]), near, [self.nearest])
+        return mean[:, : self.quality.shape[1]], mean[:, self.quality.shape[1] :]
+
+    def of_plans(self, plans: Sequence[int]) -> NeighboursPredictor:
+        """Of these plans alone, in this order."""
+        return NeighboursPredictor(self.prompts, self.quality[:, plans], self.usd[:, plans], self.nearest)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a saved cascade has it under "router"."""
+        prompts = np.column_stack([np.ones(len(self.prompts)), self.prompts])
+        return {
+            "learner": self.learner,
+            "quality": self.quality.ravel().tolist(),
+            "dollars": self.usd.ravel().tolist(),
+            "nearest": self.nearest,
+            "prompts": prompts.ravel().tolist(),
+        }
+
+
+class LeftOut(NamedTuple):
+    """What a predictor says of the asked prompts where each is left out: both (asked, plans)."""
+
+    quality: Array
+    usd: Array
+
+
+class _Prompts:
+    """What is learned of the prompts alone, whatever the plans."""
+
+    def __init__(self, features: npt.NDArray[np.floating]) -> None:
+        numbers = features_of(features)
+        self.features = numbers.shape[1]
+        self.remembered = spread(len(numbers), MOST_REMEMBERED)
+        places = spread(len(self.remembered), MOST_ASKED)  # of the asked ones, among the remembered
+        self.asked = self.remembered[places]
+        self.linear = LinearFits(numbers)
+        self.known = five_digits(numbers[self.remembered])
+        self.counts = [count for count in NEAREST if count < len(self.remembered)]
+        self.near = nearest_others(self.known, places, self.counts[-1]) if self.counts else None
+
+
+class PlanPredictors:
+    """What can be predicted of plans, by every learner: fitted once, and a router for any price.
+
+    - "ridge": quality and dollars by ridge regression, each plan with its own ridge (LinearFits.ridge)
+    - "logistic": quality by logistic regression (LinearFits.logistic), dollars as above; where no quality is outside
+      [0, 1], and for fewer than 64 features
+    - "neighbours": means over the 10, 30, 100 or 300 nearest of at most 3,000 remembered prompts
+
+    `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans), what the plans brought for these prompts.
+    n and plans are at least 1. `predictors` has one of every learner for all plans, of neighbours one for each number
+    that is asked; `left_out` what each says of the prompts `asked`, at most 1,000, where each is left out.
+    """
+
+    def __init__(self, features: npt.NDArray[np.floating], quality: Array, usd: Array) -> None:
+        self._fit(_Prompts(features), quality, usd, None)
+
+    def more(self, quality: Array, usd: Array) -> PlanPredictors:
+        """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
+        out = PlanPredictors.__new__(PlanPredictors)
+        out._fit(self._prompts, quality, usd, self)
+        return out
+
+    def learner(self, price: float) -> int:
+        """Which of `predictors` chooses best at the price, by the asked prompts where each is left out; the first of
+        equal ones, to 1e-9 in mean utility.
+        """
+        best, most = 0, -np.inf
+        rows = np.arange(len(self.asked))
+        utility = self._quality - price * self._usd
+        for k in range(len(self.predictors)):
+            worth = float(utility[rows, self._choices(k, price)].sum())
+            if worth > most + _TIE * len(rows):
+                best, most = k, worth
+        return best
+
+    def best(self, price: float) -> tuple[Predictor, list[int]]:
+        """The predictor of learner(price), of those plans alone that it chooses for some of the asked prompts; and
+        which plans these are, ascending.
+        """
+        learner = self.learner(price)
+        plans = np.unique(self._choices(learner, price)).tolist()
+        return self.predictors[learner].of_plans(plans), plans
+
+    def _choices(self, learner: int, price: float) -> npt.NDArray[np.intp]:
+        left_out = self.left_out[learner]
+        choices: npt.NDArray[np.intp] = np.argmax(left_out.quality - price * left_out.usd, axis=1)
+        return choices
+
+    def _fit(self, prompts: _Prompts, quality: Array, usd: Array, some: Optional[PlanPredictors]) -> None:
+        self._prompts: _Prompts = prompts
+        self.asked = prompts.asked
+        self._quality, self._usd = quality[self.asked], usd[self.asked]
+        self.predictors: list[Predictor] = []
+        self.left_out: list[LeftOut] = []
+        first = 0 if some is None else some._ridge[0].weights.shape[1]
+        new, linear = quality[:, first:], prompts.linear
+        shares = new.size == 0 or (new.min() >= 0.0 and new.max() <= 1.0)
+        self._ridge: list[LinearFit] = [self._of_asked(linear.ridge(y)) for y in (new, usd[:, first:])]
+        self._logistic: Optional[LinearFit] = None
+        if prompts.features + 1 <= MOST_LOGISTIC and shares and (some is None or some._logistic is not None):
+            self._logistic = self._of_asked(linear.logistic(new))
+        if some is not None:
+            self._ridge = [_beside(*fits) for fits in zip(some._ridge, self._ridge)]
+            if self._logistic is not None and some._logistic is not None:
+                self._logistic = _beside(some._logistic, self._logistic)
+        self._add_linear("ridge", self._ridge[0])
+        if self._logistic is not None:
+            self._add_linear("logistic", self._logistic)
+        self._add_neighbours(quality, usd)
+
+    def _of_asked(self, fit: LinearFit) -> LinearFit:
+        return LinearFit(fit.weights, fit.left_out[self.asked])
+
+    def _add_linear(self, learner: str, quality: LinearFit) -> None:
+        usd = self._ridge[1]
+        self.predictors.append(LinearPredictor(learner, quality.weights, usd.weights))
+        self.left_out.append(LeftOut(quality.left_out, usd.left_out))
+
+    def _add_neighbours(self, quality: Array, usd: Array) -> None:
+        prompts, plans = self._prompts, quality.shape[1]
+        if prompts.near is None:
+            return
+        known = five_digits(np.hstack([quality[prompts.remembered], usd[prompts.remembered]]))
+        means = means_of_first(known, prompts.near, prompts.counts)
+        for count, mean in zip(prompts.counts, means):
+            self.predictors.append(NeighboursPredictor(prompts.known, known[:, :plans], known[:, plans:], count))
+            self.left_out.append(LeftOut(mean[:, :plans], mean[:, plans:]))
+
+
+def _beside(some: LinearFit, others: LinearFit) -> LinearFit:
+    return LinearFit(np.hstack([some.weights, others.weights]), np.hstack([some.left_out, others.left_out]))

@@ -109,11 +109,7 @@ def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:
     table = source.table
     told = Told(found, settings, use, notes_of(found, source, settings, prepared), table.source, table.digest())
     record = told.record(file)
-    cascade: Union[_core.Cascade, RoutedByEstimator]
-    if own is None:
-        cascade = running(file, record, prepared)
-    else:
-        cascade = RoutedByEstimator.of(own, file, record, prepared)
+    cascade = running(file, record, prepared) if own is None else RoutedByEstimator.of(own, file, record, prepared)
     sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
     return cascade, [sheet.table() for sheet in sheets], record
 
@@ -125,7 +121,9 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
         out += [*table.notes, label_note(table)]
         arrays = _core.TableArrays(table)
         shown = judge_of(table, settings.evaluator) if table.scores else None
-        shares = label_shares_note(source.models, arrays.quality, shown, arrays.label_propensity is not None, source.groups)
+        shares = label_shares_note(
+            source.models, arrays.quality, shown, arrays.label_propensity is not None, source.groups
+        )
         out += [shares] if shares else []
     elif table.dropped > 0:
         out.append(table.notes[-1])
@@ -136,7 +134,8 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
         )
     if choice.kind == SINGLE and settings.kind in ("auto", "indices") and not settings.estimated:
         out.append(
-            "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from nothing"
+            "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from "
+            "nothing"
         )
     if settings.context:
         if choice.kind in (SINGLE, "thresholds"):

@@ -22,7 +22,9 @@ def spelt(name: str, value: Optional[str] = None) -> str:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
-        near = nearest_text(nearest(unknown[1], [o for a in self._actions for o in a.option_strings])) if unknown else ""
+        near = (
+            nearest_text(nearest(unknown[1], [o for a in self._actions for o in a.option_strings])) if unknown else ""
+        )
         raise UsageError(f"{message}{near}; see `{self.prog} --help`")
 
 
@@ -155,5 +157,3 @@ def _number(option: Option, word: str) -> float:
         said = f'{spelt(option.name)} "{word}"' if not word.strip() else spelt(option.name, word)
         raise UsageError(f"{said}: is no number; give {option.wanted or 'one'}")
     return found
-
-

@@ -221,9 +221,7 @@ def _fit(given: dict[str, Any]) -> None:
         return _print_json(record)
     _print_sheets(cascade_tables(json.loads(cascade.text()), cascade.counts(), out), given["format"])
     if given["format"] in ("text", "markdown"):
-        _print(
-            f"{out} stays as it is; for what comes nearest name another file\n" if stays else f"cascade in {out}\n"
-        )
+        _print(f"{out} stays as it is; for what comes nearest name another file\n" if stays else f"cascade in {out}\n")
 
 
 def _show(given: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Refusals as data: which argument, its value, what is wrong and what to do. Sentences are made where people read them."""
+"""Refusals as data: argument, value, what is wrong, what to do. Sentences are made where people read them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Refusal(UsageError):
     Python spell them otherwise; of no `argument` they are the whole sentence.
     """
 
-    def __init__(self, argument: str, value: Optional[Any], problem: str, remedy: str, options: Iterable[str] = ()) -> None:
+    def __init__(
+        self, argument: str, value: Optional[Any], problem: str, remedy: str, options: Iterable[str] = ()
+    ) -> None:
         self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
         super().__init__(self.told(as_argument))
 

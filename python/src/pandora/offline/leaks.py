@@ -14,7 +14,9 @@ from .groups import FOLDS, Floats, Ints
 NEARLY_ALWAYS, MISSES = 0.95, 0.25
 
 
-def suspected_leaks(table: _core.TraceTable, context: Sequence[str], quality: Floats, usd: Floats, price: float) -> list[str]:
+def suspected_leaks(
+    table: _core.TraceTable, context: Sequence[str], quality: Floats, usd: Floats, price: float
+) -> list[str]:
     """A sentence for each column of the context from whose value alone a prompt's best model can nearly always be told,
     by quality or by utility at the price. quality, usd: rows x models.
     """
@@ -35,8 +37,8 @@ def suspected_leaks(table: _core.TraceTable, context: Sequence[str], quality: Fl
                 continue
             out.append(
                 f"context {name} tells the best model of {100.0 * told:.1f}% of the prompts (one model for all: "
-                f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes promises "
-                "that nothing keeps"
+                f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
+                "promises that nothing keeps"
             )
             break
     return out

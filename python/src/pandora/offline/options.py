@@ -65,7 +65,9 @@ ESTIMATORS = ("plugin", "ips", "snips", "dr")
 FORMATS = ("text", "json", "markdown", "csv")
 
 _ALL = (
-    Option("table", "a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.", "file", place=True),
+    Option(
+        "table", "a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.", "file", place=True
+    ),
     Option("cascade", "the cascade's file, as a fit or a service wrote it.", "file", place=True),
     Option(
         "price",
@@ -82,7 +84,9 @@ _ALL = (
         open_below=True,
         wanted="dollars per prompt, a finite number above 0, such as 0.001",
     ),
-    Option("min_quality", "the mean quality that is reached.", least=0.0, most=1.0, wanted="a mean quality from 0 to 1"),
+    Option(
+        "min_quality", "the mean quality that is reached.", least=0.0, most=1.0, wanted="a mean quality from 0 to 1"
+    ),
     Option(
         "max_latency",
         "seconds that the calls of a prompt, one after the other, take at the most for 95% of the prompts.",
@@ -93,8 +97,8 @@ _ALL = (
     ),
     Option(
         "evaluator",
-        "what is seen of an answer when its model was called: a judge's score or score:NAME, quality (the truth), or none "
-        "where a router calls one model; it must be given.",
+        "what is seen of an answer when its model was called: a judge's score or score:NAME, quality (the truth), or "
+        "none where a router calls one model; it must be given.",
         "text",
     ),
     Option(
@@ -105,31 +109,33 @@ _ALL = (
     ),
     Option(
         "kind",
-        "the kind of cascade: router (a model for each prompt by its context), thresholds (one order of models), indices "
-        "(an order for each prompt), routed (a model or an order with thresholds for each prompt) or auto.",
+        "the kind of cascade: router (a model for each prompt by its context), thresholds (one order of models), "
+        "indices (an order for each prompt), routed (a model or an order with thresholds for each prompt) or auto.",
         "text",
         "auto",
         words=KIND_WORDS,
     ),
     Option(
         "judge_usd",
-        "dollars of judging an answer, for each call of a cascade of several models; if nobody says, judging is taken to be "
-        "free, and the verdict says so.",
+        "dollars of judging an answer, for each call of a cascade of several models; if nobody says, judging is taken "
+        "to be free, and the verdict says so.",
         least=0.0,
         most=MOST_CALL_USD,
         wanted="dollars of judging an answer, a number from 0 to 1e6",
     ),
     Option(
         "openings",
-        "of a log, which of its calls stands for a call of the cascade: in_order (the call at the same place), independent "
-        "(any, where each model was called by a toss of its own) or apart (models' answers are taken to be independent).",
+        "of a log, which of its calls stands for a call of the cascade: in_order (the call at the same place), "
+        "independent (any, where each model was called by a toss of its own) or apart (models' answers are taken to be "
+        "independent).",
         "text",
         "in_order",
         words=OPENINGS,
     ),
     Option(
         "forget",
-        "of indices: the half-life, in requests, of what is learned, the fit's samples included; 0 where nothing fades.",
+        "of indices: the half-life, in requests, of what is learned, the fit's samples included; 0 where nothing "
+        "fades.",
         default=0.0,
         least=0.0,
         most=MOST_NUMBER,
@@ -145,8 +151,8 @@ _ALL = (
     ),
     Option(
         "explore",
-        "while it runs: with this probability a drawn model is called next, or its answer deployed, so that a log tells what "
-        "other cascades would bring; all models of the table are then in the cascade.",
+        "while it runs: with this probability a drawn model is called next, or its answer deployed, so that a log "
+        "tells what other cascades would bring; all models of the table are then in the cascade.",
         default=0.0,
         least=0.0,
         most=1.0,
@@ -172,17 +178,24 @@ _ALL = (
     ),
     # How tables are read.
     Option("models", "these models alone; a list.", "texts", ()),
-    Option("missing", "what is done with prompts that lack cells: refuse the table, or drop them.", "text", "refuse", words=("refuse", "drop")),
+    Option(
+        "missing",
+        "what is done with prompts that lack cells: refuse the table, or drop them.",
+        "text",
+        "refuse",
+        words=("refuse", "drop"),
+    ),
     Option(
         "scale",
-        "the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10; may be "
-        "given several times.",
+        "the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10; may "
+        "be given several times.",
         "texts",
         (),
     ),
     Option(
         "prices_file",
-        "a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts alone.",
+        "a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts "
+        "alone.",
         "file",
         "",
     ),
@@ -203,7 +216,12 @@ _ALL = (
     # What a command writes.
     Option("out", "the file that is written.", "file", "cascade.json"),
     Option("force", "what is there already is replaced.", "flag", False),
-    Option("rows", "rows.csv is written too: what becomes of each prompt by each cascade and each model alone.", "flag", False),
+    Option(
+        "rows",
+        "rows.csv is written too: what becomes of each prompt by each cascade and each model alone.",
+        "flag",
+        False,
+    ),
     Option("figures", "the formats of figures: png, svg, pdf or none; a list.", "texts", ("png", "svg")),
     Option("format", "how results are printed: text, json, markdown or csv.", "text", "text", words=FORMATS),
 )
@@ -240,22 +258,41 @@ COMMANDS: tuple[Command, ...] = (
         ("cascade", "test"),
         "what a cascade does on another table, beside one model alone, with intervals",
         _options(
-            "cascade", "table", "against", "evaluator", "judge_usd", "estimator", "openings", *_READING, "format", evaluator=""
+            "cascade",
+            "table",
+            "against",
+            "evaluator",
+            "judge_usd",
+            "estimator",
+            "openings",
+            *_READING,
+            "format",
+            evaluator="",
         ),
     ),
     Command(
         ("cascade", "frontier"),
         "quality against dollars: cascades over a range of prices, models alone, mixtures of models",
         _options("table", "test", "prices", *_FIT, "models", *_READING, kind="thresholds")
-        + (replace(OPTIONS["out"], type="folder", default=None, needed=True, help="the folder of frontier.csv and a page with the figure."),)
+        + (
+            replace(
+                OPTIONS["out"],
+                type="folder",
+                default=None,
+                needed=True,
+                help="the folder of frontier.csv and a page with the figure.",
+            ),
+        )
         + _options("figures", "rows", "force", "format"),
     ),
     Command(("cascade", "show"), "a cascade's file in words", _options("cascade", "format")),
     Command(
         ("trace", "check"),
-        "what a table holds, and what routing between its models can pay: best single model, index policy, fixed cascade, "
-        "bound",
-        _options("table", "prices", "evaluator", "models", *_READING, "format", prices=(5.0, 50.0), evaluator="quality"),
+        "what a table holds, and what routing between its models can pay: best single model, index policy, fixed "
+        "cascade, bound",
+        _options(
+            "table", "prices", "evaluator", "models", *_READING, "format", prices=(5.0, 50.0), evaluator="quality"
+        ),
     ),
 )
 
@@ -293,7 +330,7 @@ class FitSettings:
 
     def tries(self, kind: str) -> bool:
         """Whether the kind can be had and is asked for."""
-        if kind not in KIND_WORDS or not (self.kind in ("auto", kind)):
+        if kind not in KIND_WORDS or self.kind not in ("auto", kind):
             return False
         if "judge" in KINDS[kind].needs and self.evaluator == NONE:
             return False
@@ -383,8 +420,8 @@ def require_latency(aim: Aim, source: str, models: Sequence[str], latency: Optio
         raise Refusal("max_latency", None, "not of a log", "give a table with every model's answers and latencies")
     if latency is None or np.isnan(latency).all():
         raise Lacking(
-            f"{source}: has no latencies; give a column `latency` (wide: `{models[0]}|latency`) in seconds, or leave out "
-            "{max_latency}"
+            f"{source}: has no latencies; give a column `latency` (wide: `{models[0]}|latency`) in seconds, or leave "
+            "out {max_latency}"
         )
 
 
@@ -397,7 +434,9 @@ def require_log_for(openings: str, is_log: bool, estimator: str = "") -> None:
         raise Refusal("openings", "apart", "has an estimate of its own, the models' laws", "leave out {estimator}")
 
 
-def require_few_models(source: str, models: Sequence[str], quality: Floats, usd: Floats, price: float, done: str) -> None:
+def require_few_models(
+    source: str, models: Sequence[str], quality: Floats, usd: Floats, price: float, done: str
+) -> None:
     """Raises DataError that names those that are most useful at the price. quality, usd: rows x models."""
     if len(models) <= MOST_MODELS:
         return

@@ -148,7 +148,9 @@ class Sheet:
     def _mended(self) -> Sheet:
         """Titles, headings and cells hold names from files: none of them steers a terminal."""
         rows = [
-            printable(row) if isinstance(row, str) else [Cell(printable(c.text), printable(c.exact), c.bold) for c in row]
+            printable(row)
+            if isinstance(row, str)
+            else [Cell(printable(c.text), printable(c.exact), c.bold) for c in row]
             for row in self.rows
         ]
         columns, notes = [printable(c) for c in self.columns], [printable(n) for n in self.notes]
@@ -184,7 +186,9 @@ def csv_cell(text: str) -> str:
     A text that a spreadsheet would run as a formula, as it begins with = + - or @ and is no number or interval, has an
     apostrophe before it, by which spreadsheets know a text.
     """
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not re.fullmatch(f"{_NUMBER}%?( \\[{_NUMBER}%?, {_NUMBER}%?\\])?", text):
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not re.fullmatch(
+        f"{_NUMBER}%?( \\[{_NUMBER}%?, {_NUMBER}%?\\])?", text
+    ):
         text = "'" + text
     if not re.search('[,"\n\r]', text):
         return text

@@ -79,8 +79,8 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
         out.notes.append("No calibration: what is seen of an answer is taken for its quality.")
     if kind == "indices":
         out.notes.append(
-            "For each prompt the models get indices from its features; they are called in the order of their indices, until "
-            "the best answer so far is worth as much as the next index. The best answer is deployed."
+            "For each prompt the models get indices from its features; they are called in the order of their indices, "
+            "until the best answer so far is worth as much as the next index. The best answer is deployed."
         )
         if features is None and index_features > 1:
             out.notes.append(f"Of a prompt {index_features} numbers are given.")
@@ -88,8 +88,8 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
             out.notes.append(f"After {half_life:g} requests a sample counts half.")
     elif not plans and len(file["order"]) > 1:
         out.notes.append(
-            "Models are called from the first row on. Where the estimated quality of an answer reaches the number, nothing "
-            "more is called. The best answer so far is deployed, an earlier one too."
+            "Models are called from the first row on. Where the estimated quality of an answer reaches the number, "
+            "nothing more is called. The best answer so far is deployed, an earlier one too."
         )
     return out
 
@@ -118,11 +118,11 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sh
     if (unsolved := counts.get("unsolved_refits", 0)) > 0:
         out.notes.append(f"{unsolved:.0f} fit of the indices ended at {MOST_STEPS} steps, before its tolerance")
     out.notes.append(
-        "promise: what is deployed, on other prompts; each fifth of these prompts was judged by a fit to the other four, "
-        "calibrated, fitted and chosen in the same way"
+        "promise: what is deployed, on other prompts; each fifth of these prompts was judged by a fit to the other "
+        "four, calibrated, fitted and chosen in the same way"
         if record.get("out_of_fold") is True
-        else "promise: what is deployed, on other prompts; its value on these prompts is reduced by what calibration, fit and "
-        "choice gain on prompts that they saw"
+        else "promise: what is deployed, on other prompts; its value on these prompts is reduced by what calibration, "
+        "fit and choice gain on prompts that they saw"
     )
     tail = _object(record.get("dollar_tail"))
     if tail.get("heavy") is True:
@@ -168,7 +168,7 @@ def _add_worth(sheet: Sheet, name: str, found: Mapping[str, Any], rule: bool = F
 
 
 def _choice_note(record: Mapping[str, Any]) -> str:
-    """ "choice: thresholds; runner-up: indices; indices less thresholds is 0.0021 ..."."""
+    """Such as "choice: thresholds; runner-up: indices; indices less thresholds is 0.0021 ..."."""
     out = f"choice: {_text(record.get('choice'))}; runner-up: {_text(record.get('runner_up'))}"
     held = _object(record.get("difference"))
     difference, error = interval_of_json(held).value, _number(held.get("error"))

@@ -13,7 +13,7 @@ UNKNOWN = "---"
 
 
 def number_text(x: float, decimals: int) -> str:
-    """ "---" for what is unknown; no minus before a zero."""
+    """With so many decimals; "---" for what is unknown, no minus before a zero."""
     if not math.isfinite(x):
         return UNKNOWN
     text = f"{x:.{decimals}f}"
@@ -21,7 +21,7 @@ def number_text(x: float, decimals: int) -> str:
 
 
 def interval_text(x: Interval, decimals: int) -> str:
-    """ "0.9450 [0.9410, 0.9490]"; without ends of a single prompt."""
+    """Such as "0.9450 [0.9410, 0.9490]"; without ends of a single prompt."""
     if not math.isfinite(x.value):
         return UNKNOWN
     if not math.isfinite(x.low):
@@ -37,7 +37,7 @@ def usd_text(x: Interval) -> str:
 
 
 def share_text(x: Interval) -> str:
-    """ "12.0% [10.0%, 14.0%]"."""
+    """Such as "12.0% [10.0%, 14.0%]"."""
     if not math.isfinite(x.value):
         return UNKNOWN
     if not math.isfinite(x.low):

@@ -23,12 +23,12 @@ MOST_ERRORS = 3.5
 
 
 def aim_text(aim: Aim) -> str:
-    """ "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95"."""
+    """Such as "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95"."""
     return str(aim)
 
 
 def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
-    """ "evaluator score at $0.0002 a call"; without dollars "evaluator score, judging taken to be free"."""
+    """Such as "evaluator score at $0.0002 a call"; without dollars "evaluator score, judging taken to be free"."""
     if evaluator == NONE:
         return "no answer judged"
     if judge_usd is not None:
@@ -68,11 +68,11 @@ def is_sure(aim: Aim, tail: DollarTail) -> bool:
 
 
 def bound_text(aim: Aim, met: bool, bound: float, tail: DollarTail) -> str:
-    """ "at most 0.001 dollars per prompt is kept: with 95% confidence it is at most $0.00094"."""
+    """Such as "at most 0.001 dollars per prompt is kept: with 95% confidence it is at most $0.00094"."""
     if not is_sure(aim, tail):
         return (
-            f"whether {aim} is kept cannot be said with any confidence, for {tail_text(tail)}; on these prompts it costs "
-            f"${tail.mean:.3g}"
+            f"whether {aim} is kept cannot be said with any confidence, for {tail_text(tail)}; on these prompts it "
+            f"costs ${tail.mean:.3g}"
         )
 
     def number(x: float) -> str:
@@ -137,12 +137,12 @@ def plans_text(file: Mapping[str, Any]) -> str:
     end = (
         "."
         if calls_one_model(file)
-        else "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and the "
-        "best answer so far is deployed."
+        else "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and "
+        "the best answer so far is deployed."
     )
     return (
-        f"For each prompt the plan is taken that promises most by its context ({by}): {order_text(file)}. A model alone "
-        f"needs no judge{end}"
+        f"For each prompt the plan is taken that promises most by its context ({by}): {order_text(file)}. A model "
+        f"alone needs no judge{end}"
     )
 
 
@@ -161,8 +161,8 @@ def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
         if aim.max_latency is not None and not cascade.in_time:
             return f"{bound}use {single} alone: {choice.cascade} gain {gains} at price {fit.price:g}, but take too long"
         return (
-            f"{bound}use {single} alone: no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: "
-            f"{choice.cascade} {'save' if aim.kind is AimKind.MIN_QUALITY else 'gain'} {gains}"
+            f"{bound}use {single} alone: no cascade is better with this evaluator ({evaluator}) at price "
+            f"{fit.price:g}: {choice.cascade} {'save' if aim.kind is AimKind.MIN_QUALITY else 'gain'} {gains}"
         )
     what = what_is_used(file)
     if not choice.pays:  # it was asked for all the same
@@ -179,7 +179,8 @@ def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
             f"{bound}use {what}: against the best single model, {single}, it saves {gains}, "
             f"{share_text(fit.promise.saving)} of its dollars"
         )
-    return f"{bound}use {what}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
+    saving = saving_text(fit.promise.saving)
+    return f"{bound}use {what}: it gains {gains} over the best single model, {single}, and {saving}"
 
 
 def what_is_used(file: Mapping[str, Any]) -> str:
@@ -206,8 +207,8 @@ def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
     _, counts = np.unique(np.round(estimate.influence * groups.count, 9), return_counts=True)
     differ = groups.count - int(counts.max())
     return (
-        f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise counts what "
-        f"so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
+        f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
+        f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
     )
 
 
@@ -237,7 +238,8 @@ def label_shares_note(
         return None
     return (
         "which answers have a quality depends on their scores, whose means with and without one differ: "
-        f"{', '.join(found)}; estimates are right only where label_propensity says with what probability each became known"
+        f"{', '.join(found)}; estimates are right only where label_propensity says with what probability each became "
+        "known"
     )
 
 

@@ -84,7 +84,7 @@ def _plan(plan: Order, names: Sequence[str]) -> dict[str, Any]:
 
 def running(file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
     """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
-    cascade = _core.cascade_of(json.dumps({**file, "about": about}))
+    cascade: _core.Cascade = _core.cascade_of(json.dumps({**file, "about": about}))
     if file["kind"] == "indices":
         outcomes = prepared.outcomes
         rows = calibration_rows(prepared.rows, outcomes.models)

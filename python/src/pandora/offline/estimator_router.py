@@ -45,7 +45,7 @@ class RoutedByEstimator:
             "price": price,
             "evaluator": settings.evaluator,
             "plans": plans,
-            "router": {"learner": policy.predictor.learner},
+            "router": {"learner": getattr(policy.predictor, "learner", "")},
         }
         if prepared.calibration and not alone:
             file["calibration"] = [prepared.calibration[model].to_json() for model in used]

@@ -440,7 +440,8 @@ def require_few_models(
     """Raises DataError that names those that are most useful at the price. quality, usd: rows x models."""
     if len(models) <= MOST_MODELS:
         return
-    utility, best, chosen = quality - price * usd, np.full(len(quality), -np.inf), []
+    utility, best = quality - price * usd, np.full(len(quality), -np.inf)
+    chosen: list[int] = []
     while len(chosen) < MOST_MODELS:
         sums = np.maximum(best[:, None], utility).sum(axis=0)
         sums[chosen] = -np.inf

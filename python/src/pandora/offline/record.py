@@ -113,7 +113,8 @@ class Told:
             }
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
-        return known(out)
+        told: dict[str, Any] = known(out)
+        return told
 
 
 def known(value: Any) -> Any:

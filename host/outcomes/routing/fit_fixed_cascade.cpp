@@ -168,7 +168,7 @@ class CascadeFit {
   std::optional<RatedCascade> with_best_threshold(FixedCascade cascade, std::size_t position) const {
     const RankedModel& ranked = ranked_[cascade.order[position]];
     if (ranked.values.size() < 2) return {};
-    end_if_interrupted(effort_.interrupted);
+    end_fit_if(effort_.interrupted);
     // By rank at the position: what going on is worth more than accepting.
     std::vector<double> gain(ranked.values.size(), 0.0);
     const Prefix& before = prefix_of(cascade, position);

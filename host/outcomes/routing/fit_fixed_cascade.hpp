@@ -51,6 +51,6 @@ FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size
                              std::optional<std::size_t> first = {}, const std::atomic<bool>* interrupted = nullptr);
 
 /// Throws Error (interrupted) where there is such a flag and it is set.
-void end_if_interrupted(const std::atomic<bool>* interrupted);
+void end_fit_if(const std::atomic<bool>* interrupted);
 
 }  // namespace pandora

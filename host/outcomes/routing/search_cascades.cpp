@@ -80,7 +80,7 @@ class Search {
       const Level& here = levels_[position];
       const std::size_t count = models_[m].thresholds.size();
       if (position + 1 < length && count == 0) continue;
-      end_if_interrupted(interrupted_);
+      end_fit_if(interrupted_);
       order_.push_back(m);
       if (position + 1 == length) {
         for (const std::uint32_t prompt : here.sums.go_on()) {
@@ -174,7 +174,7 @@ class Search {
 
 }  // namespace
 
-void end_if_interrupted(const std::atomic<bool>* interrupted) {
+void end_fit_if(const std::atomic<bool>* interrupted) {
   if (interrupted != nullptr && *interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was fitted");
 }
 

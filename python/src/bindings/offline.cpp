@@ -25,10 +25,10 @@ namespace pandora::python {
 namespace {
 
 using Cells = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Contexts = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using PsiRows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using View = nb::ndarray<nb::numpy, const T>;
+using TableView = nb::ndarray<nb::numpy, const T>;
 
 template <class Array>
 auto span_of(const Array& array) {
@@ -45,7 +45,7 @@ void require_shape(const char* name, const Cells& cells, std::size_t rows, std::
         fmt::format("{} is {} x {} where {} x {} belong", name, cells.shape(0), cells.shape(1), rows, columns));
 }
 
-std::vector<std::size_t> rows_of(const Rows& rows, std::size_t count) {
+std::vector<std::size_t> rows_of(const RowNumbers& rows, std::size_t count) {
   std::vector<std::size_t> out;
   out.reserve(rows.size());
   for (const std::int64_t row : span_of(rows)) {
@@ -66,22 +66,23 @@ class TableArrays {
   explicit TableArrays(nb::object table) : kept_(std::move(table)), table_(nb::cast<const TraceTable&>(kept_)) {}
 
   const TraceTable& table() const { return table_; }
-  View<double> view(const std::vector<double>& values, std::size_t columns) const {
-    return View<double>(values.data(), {table_.rows(), columns}, kept_);
+  TableView<double> view(const std::vector<double>& values, std::size_t columns) const {
+    return TableView<double>(values.data(), {table_.rows(), columns}, kept_);
   }
-  std::optional<View<double>> cells(const std::vector<double>& values) const {
+  std::optional<TableView<double>> cells(const std::vector<double>& values) const {
     if (values.empty()) return {};
     return view(values, table_.models.size());
   }
-  std::optional<View<double>> logged(std::vector<double> CallLog::*values) const {
+  std::optional<TableView<double>> logged(std::vector<double> CallLog::*values) const {
     return table_.log ? cells((*table_.log).*values) : std::nullopt;
   }
-  View<double> numbers(const std::string& name) const {
+  TableView<double> numbers(const std::string& name) const {
     const PromptColumn* const column = find_column(table_, name);
     if (column == nullptr) table_.refuse("has no column {}", in_quotes(name));
     if (column->kind == PromptColumn::Kind::text) table_.refuse("column {} holds texts", in_quotes(name));
-    return column->kind == PromptColumn::Kind::vector ? view(column->numbers, column->length)
-                                                      : View<double>(column->numbers.data(), {table_.rows()}, kept_);
+    return column->kind == PromptColumn::Kind::vector
+               ? view(column->numbers, column->length)
+               : TableView<double>(column->numbers.data(), {table_.rows()}, kept_);
   }
 
  private:
@@ -90,6 +91,7 @@ class TableArrays {
 };
 
 void bind_tables(nb::module_& module) {
+  constexpr auto kAsItIs = nb::rv_policy::automatic;  // views know who owns them
   nb::class_<TableArrays>(
       module, "TableArrays",
       "What a table holds, without a copy: arrays that cannot be written to, and that keep the table. "
@@ -97,28 +99,31 @@ void bind_tables(nb::module_& module) {
       .def(nb::init<nb::typed<nb::object, TraceTable>>(), nb::arg("table"))
       .def_prop_ro(
           "quality", [](const TableArrays& t) { return t.view(t.table().quality, t.table().models.size()); },
-          "In [0, 1]; NaN where not known.")
+          "In [0, 1]; NaN where not known.", kAsItIs)
       .def_prop_ro(
           "usd", [](const TableArrays& t) { return t.view(t.table().cost, t.table().models.size()); },
-          "Dollars of each call, not negative; NaN in a log where the model was not called.")
+          "Dollars of each call, not negative; NaN in a log where the model was not called.", kAsItIs)
       .def_prop_ro(
           "latency", [](const TableArrays& t) { return t.cells(t.table().latency); },
-          "Seconds of each call, NaN where not known; None where none has them.")
+          "Seconds of each call, NaN where not known; None where none has them.", kAsItIs)
       .def_prop_ro(
           "label_propensity", [](const TableArrays& t) { return t.cells(t.table().label_propensity); },
-          "That a quality became known, in (0, 1]; None where nothing says so.")
+          "That a quality became known, in (0, 1]; None where nothing says so.", kAsItIs)
       .def_prop_ro("is_log", [](const TableArrays& t) { return t.table().log.has_value(); })
       .def_prop_ro(
           "propensity", [](const TableArrays& t) { return t.logged(&CallLog::propensity); },
           "Of a log: that the model was called there, given all that was seen before, in (0, 1]; NaN where it was not "
-          "called. None of a table.")
+          "called. None of a table.",
+          kAsItIs)
       .def_prop_ro(
           "place", [](const TableArrays& t) { return t.logged(&CallLog::place); },
-          "Of a log: 1, 2, ..., which call of its decision it was; NaN where the model was not called. None of a table.")
+          "Of a log: 1, 2, ..., which call of its decision it was; NaN where the model was not called. None of tables.",
+          kAsItIs)
       .def_prop_ro(
           "by_rules", [](const TableArrays& t) { return t.logged(&CallLog::by_rules); },
           "Of the answer that a log's client had: with what probability the decision went by the rules in all of its "
-          "steps; NaN of others. None where nothing says so.")
+          "steps; NaN of others. None where nothing says so.",
+          kAsItIs)
       .def_prop_ro(
           "known_digest", [](const TableArrays& t) { return t.table().known_digest; },
           "Where qualities are estimates: of the table with what is known; else empty.")
@@ -136,10 +141,9 @@ void bind_tables(nb::module_& module) {
             return t.view(find_score(t.table(), name).values, t.table().models.size());
           },
           nb::arg("name"), "A judge's, in [0, 1]; DataError where it is not there.")
-      .def(
-          "numbers", &TableArrays::numbers, nb::arg("name"),
-          "A column of numbers, f64[n], or of lists of k numbers, f64[n,k]; NaN where a cell is missing. DataError where "
-          "it is not there or holds texts.");
+      .def("numbers", &TableArrays::numbers, nb::arg("name"),
+           "A column of numbers, f64[n], or of lists of k numbers, f64[n,k]; NaN where a cell is missing. DataError "
+           "where it is not there or holds texts.");
   module.def(
       "group_prompts",
       [](const TraceTable& table) {
@@ -150,8 +154,8 @@ void bind_tables(nb::module_& module) {
         return std::pair(numbers_of(groups.of_row), groups.count);
       },
       nb::arg("table"),
-      "Which prompt each row has, i64[n], from 0 to count - 1 in the order of a hash, and count. Rows with the same text "
-      "(without one the same name) are one prompt; fold f of F are those with of_row % F == f.");
+      "Which prompt each row has, i64[n], from 0 to count - 1 in the order of a hash, and count. Rows with the same "
+      "text (without one the same name) are one prompt; fold f of F are those with of_row % F == f.");
 }
 
 void bind_searches(nb::module_& module) {
@@ -198,7 +202,7 @@ CountedRows counted_rows(const CountedTexts* counts, const TraceTable& table, st
   return {&counts->counts, rows};
 }
 
-FeatureMap fit_map(const TraceTable& table, const std::vector<std::string>& specs, const Rows& rows,
+FeatureMap fit_map(const TraceTable& table, const std::vector<std::string>& specs, const RowNumbers& rows,
                    const CountedTexts* counts, const FeatureMap* near) {
   const std::vector<std::size_t> fitted = rows_of(rows, table.rows());
   if (fitted.empty()) throw misuse("features are fitted on a row at least");
@@ -295,12 +299,12 @@ Array<double> sums_of(const nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_c
 
 // Arrays that a cascade meets, and their shapes.
 struct GivenRows {
-  std::optional<Contexts> psi;
+  std::optional<PsiRows> psi;
   Cells usd, shown;
   std::optional<Cells> quality;
   CascadeRows view;
 
-  GivenRows(std::optional<Contexts> of_psi, Cells of_usd, Cells of_shown, std::optional<Cells> of_quality,
+  GivenRows(std::optional<PsiRows> of_psi, Cells of_usd, Cells of_shown, std::optional<Cells> of_quality,
             std::size_t models, std::size_t index_features)
       : psi(std::move(of_psi)),
         usd(std::move(of_usd)),
@@ -329,7 +333,7 @@ std::size_t index_features_of(const Cascade& cascade) {
   return 1 + std::max<std::size_t>(1, parse_map(options.features).size());
 }
 
-GivenRows rows_for(const Cascade& cascade, const std::optional<Contexts>& psi, const Cells& usd, const Cells& shown,
+GivenRows rows_for(const Cascade& cascade, const std::optional<PsiRows>& psi, const Cells& usd, const Cells& shown,
                    const std::optional<Cells>& quality) {
   return {psi, usd, shown, quality, cascade.options().models.size(), index_features_of(cascade)};
 }
@@ -348,14 +352,14 @@ Called called_of(RowCalls calls) {
 // Indices with the arrays that they were learned from.
 class Indices {
  public:
-  Indices(const std::string& options, std::optional<Contexts> psi, Cells usd, Cells shown, Cells quality,
-          const Rows& calibration, const Indices* near)
+  Indices(const std::string& options, std::optional<PsiRows> psi, Cells usd, Cells shown, Cells quality,
+          const RowNumbers& calibration, const Indices* near)
       : options_(sound(options)),
         rows_(std::move(psi), std::move(usd), std::move(shown), std::move(quality), options_.models.size(),
               static_cast<std::size_t>(options_.index_features)),
         indices_(learned(rows_of(calibration, rows_.size()), near == nullptr ? nullptr : near->indices_.get())) {}
 
-  Called run(const std::optional<Rows>& rows) {
+  Called run(const std::optional<RowNumbers>& rows) {
     const std::vector<std::size_t> which = rows ? rows_of(*rows, rows_.size()) : all_rows(rows_.size());
     return called_of(beside([&](Beside& work) { return indices_->run(which, &work.interrupted); }));
   }
@@ -387,13 +391,13 @@ void bind_policies_of_rows(nb::module_& module) {
   module.def(
       "cascade_of", [](const std::string& options) { return std::make_shared<Cascade>(cascade_options(options)); },
       nb::arg("options"),
-      "A cascade of a JSON object as its file has it, without version, removed, state and digest. Needed are kind, models, "
-      "price, evaluator; of `thresholds` order and thresholds; of `router` and `routed` plans and router; of `indices` "
-      "rules. UsageError for what is unknown or cannot be.");
+      "A cascade of a JSON object as its file has it, without version, removed, state and digest. Needed are kind, "
+      "models, price, evaluator; of `thresholds` order and thresholds; of `router` and `routed` plans and router; of "
+      "`indices` rules. UsageError for what is unknown or cannot be.");
   module.def(
       "learn_rows",
-      [](Cascade& cascade, const std::optional<Contexts>& psi, const Cells& usd, const Cells& shown,
-         const Cells& quality, const Rows& rows) {
+      [](Cascade& cascade, const std::optional<PsiRows>& psi, const Cells& usd, const Cells& shown,
+         const Cells& quality, const RowNumbers& rows) {
         const GivenRows given = rows_for(cascade, psi, usd, shown, quality);
         const std::vector<std::size_t> which = rows_of(rows, given.size());
         (void)beside([&](Beside& work) {
@@ -402,11 +406,11 @@ void bind_policies_of_rows(nb::module_& module) {
         });
       },
       nb::arg("cascade"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"), nb::arg("quality"), nb::arg("rows"),
-      "Has a new cascade of the kind indices learn from all models' answers to these rows, i64[k], in their order. Arrays "
-      "as run_cascade has them, and quality f64[n,A].");
+      "Has a new cascade of the kind indices learn from all models' answers to these rows, i64[k], in their order. "
+      "Arrays as run_cascade has them, and quality f64[n,A].");
   module.def(
       "run_cascade",
-      [](const Cascade& cascade, const std::optional<Contexts>& psi, const Cells& usd, const Cells& shown) {
+      [](const Cascade& cascade, const std::optional<PsiRows>& psi, const Cells& usd, const Cells& shown) {
         const GivenRows given = rows_for(cascade, psi, usd, shown, std::nullopt);
         return called_of(beside([&](Beside& work) {
           Cascade copy = Cascade::parse(cascade.text(), "cascade");
@@ -414,19 +418,19 @@ void bind_policies_of_rows(nb::module_& module) {
         }));
       },
       nb::arg("cascade"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"),
-      "What it does with n prompts as it is, by its own rules; it is left as it was. psi: f32[n,m], 1 and the features (at "
-      "least one, 0), None where m is 1; usd and shown: f64[n,A] of its models in its order. Returns called i8[n,A], the "
-      "models that were called, in order, and -1 behind them; deployed i32[n]; judged bool[n], whether answers had to be "
-      "judged, which is not so where one model alone could be called.");
+      "What it does with n prompts as it is, by its own rules; it is left as it was. psi: f32[n,m], 1 and the "
+      "features (at least one, 0), None where m is 1; usd and shown: f64[n,A] of its models in its order. Returns "
+      "called i8[n,A], the models that were called, in order, and -1 behind them; deployed i32[n]; judged bool[n], "
+      "whether answers had to be judged, which is not so where one model alone could be called.");
   nb::class_<Indices>(module, "Indices", "Indices that are learned from rows of a table, and what they do.")
-      .def(
-          nb::init<const std::string&, std::optional<Contexts>, Cells, Cells, Cells, const Rows&, const Indices*>(),
-          nb::arg("options"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"), nb::arg("quality"),
-          nb::arg("calibration"), nb::arg("near").none() = nb::none(),
-          "options: as cascade_of() takes them, of the kind indices, with index_features m and no features. psi "
-          "f32[n,m], None where m is 1; usd, shown, quality f64[n,A]: kept. Learned from all models' answers to the rows "
-          "`calibration`, i64[k]; near: learned from nearly the same rows at the same price, from whose estimates solves "
-          "set out.")
+      .def(nb::init<const std::string&, std::optional<PsiRows>, Cells, Cells, Cells, const RowNumbers&,
+                    const Indices*>(),
+           nb::arg("options"), nb::arg("psi").none(), nb::arg("usd"), nb::arg("shown"), nb::arg("quality"),
+           nb::arg("calibration"), nb::arg("near").none() = nb::none(),
+           "options: as cascade_of() takes them, of the kind indices, with index_features m and no features. psi "
+           "f32[n,m], None where m is 1; usd, shown, quality f64[n,A]: kept. Learned from all models' answers to the "
+           "rows `calibration`, i64[k]; near: learned from nearly the same rows at the same price, from whose "
+           "estimates solves set out.")
       .def("run", &Indices::run, nb::arg("rows").none() = nb::none(),
            "Of these rows, i64[k], or all: called, deployed and judged, as run_cascade().");
   module.def(
@@ -435,8 +439,8 @@ void bind_policies_of_rows(nb::module_& module) {
         return rules_json(shrunk_rules(learns_reward, width, first_periods, reward_width)).dump();
       },
       nb::arg("learns_reward"), nb::arg("width"), nb::arg("first_periods"), nb::arg("reward_width") = 0.0,
-      "JSON: the rules of indices. learns_reward: quality is learned, where the evaluator is a judge; width of the bonus, 0 "
-      "for none; first_periods: rows that are learned from before.");
+      "JSON: the rules of indices. learns_reward: quality is learned, where the evaluator is a judge; width of the "
+      "bonus, 0 for none; first_periods: rows that are learned from before.");
   module.def(
       "live_estimation", [] { return estimation_json(live_estimation()).dump(); },
       "JSON: how a cascade estimates unless it is told.");

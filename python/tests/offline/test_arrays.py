@@ -1,0 +1,464 @@
+"""What fits need of the library over arrays: against what is plain in numpy, and what the library does itself."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import signal
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import pandora
+from pandora import _core
+from pandora.trace import table_of
+
+Numbers = npt.NDArray[np.float64]
+MODELS = ["small", "middle", "large"]
+
+
+def world(rows: int = 160, seed: int = 5) -> dict[str, Any]:
+    draw = np.random.default_rng(seed)
+    hard = draw.random(rows)
+    quality = np.clip(np.array([0.7, 0.85, 0.95]) - np.outer(hard, [0.6, 0.35, 0.1]), 0, 1)
+    quality = np.clip(quality + 0.1 * draw.standard_normal((rows, 3)), 0, 1)
+    quality = np.where(quality < 0.55, 0.5 * quality, 1.0)  # so that a cheap answer can be as good as a dear one
+    words = ["add", "sum", "poem", "sea", "proof", "prime"]
+    return {
+        "models": MODELS,
+        "quality": quality,
+        "cost": np.array([0.0005, 0.002, 0.01]) * (0.5 + draw.random((rows, 3))),
+        "scores": {"score": np.clip(quality + 0.1 * draw.standard_normal((rows, 3)), 0, 1)},
+        "prompts": [f"p{k}" for k in range(rows)],
+        "columns": {
+            "prompt": [f"{words[int(6 * h)]} {words[k % 6]} {k % 40}" for k, h in enumerate(hard)],
+            "hardness": hard,
+            "place": np.column_stack([hard, 1 - hard]).tolist(),
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def table() -> _core.TraceTable:
+    return table_of(pandora.Trace(world()))
+
+
+def log_table(path: Path) -> _core.TraceTable:
+    rows: list[dict[str, Any]] = [
+        {"decision": "d0", "model": "a", "quality": 0.5, "cost": 0.1, "score": 0.4, "propensity": 1.0},
+        {"decision": "d0", "model": "b", "quality": 0.75, "cost": 0.2, "score": 0.8, "propensity": 0.5},
+        {"decision": "d1", "model": "a", "quality": None, "cost": 0.3, "score": 0.2, "propensity": 1.0},
+    ]
+    more = [{**row, "prompt_id": row["decision"], "label_propensity": 0.5} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in more))
+    return table_of(pandora.Trace(path))
+
+
+# Tables.
+
+
+def test_tables_are_seen_without_a_copy(table: _core.TraceTable) -> None:
+    given, arrays = world(), _core.TableArrays(table)
+    np.testing.assert_array_equal(arrays.quality, given["quality"])
+    np.testing.assert_array_equal(arrays.usd, given["cost"])
+    np.testing.assert_array_equal(arrays.score("score"), given["scores"]["score"])
+    np.testing.assert_array_equal(arrays.numbers("hardness"), given["columns"]["hardness"])
+    np.testing.assert_array_equal(arrays.numbers("place"), given["columns"]["place"])
+    assert arrays.latency is None and arrays.label_propensity is None
+    assert arrays.text_column == "prompt" and arrays.known_digest == "" and not arrays.is_log
+    assert arrays.propensity is None and arrays.place is None and arrays.by_rules is None
+    for again in (arrays, _core.TableArrays(table)):
+        assert np.shares_memory(again.quality, arrays.quality)
+    for array in (arrays.quality, arrays.score("score"), arrays.numbers("place")):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 0.0
+    with pytest.raises(pandora.DataError, match="scor"):
+        arrays.score("scores")
+    with pytest.raises(pandora.DataError, match="holds texts"):
+        arrays.numbers("prompt")
+    with pytest.raises(pandora.DataError, match="has no column"):
+        arrays.numbers("nothing")
+
+
+def test_views_keep_their_table() -> None:
+    given = world()
+    views = [_core.TableArrays(table_of(pandora.Trace(given))).quality for _ in range(20)]
+    gc.collect()
+    world(2000)  # would take the memory
+    for view in views:
+        np.testing.assert_array_equal(view, given["quality"])
+
+
+def test_cells_that_are_not_known_are_nan() -> None:
+    given = world(4)
+    given["quality"][1, 2] = np.nan
+    given["latency"] = np.where(np.eye(4, 3) > 0, np.nan, 2.0)
+    arrays = _core.TableArrays(table_of(pandora.Trace(given)))
+    np.testing.assert_array_equal(arrays.quality, given["quality"])
+    assert arrays.latency is not None
+    np.testing.assert_array_equal(arrays.latency, given["latency"])
+
+
+def test_logs_say_what_was_called(tmp_path: Path) -> None:
+    arrays = _core.TableArrays(log_table(tmp_path / "log.jsonl"))
+    assert arrays.is_log and arrays.by_rules is None and arrays.latency is None
+    nan = np.nan
+    assert arrays.propensity is not None and arrays.place is not None and arrays.label_propensity is not None
+    np.testing.assert_array_equal(arrays.propensity, [[1, 0.5], [1, nan]])
+    np.testing.assert_array_equal(arrays.place, [[1, 2], [1, nan]])
+    np.testing.assert_array_equal(arrays.quality, [[0.5, 0.75], [nan, nan]])
+    np.testing.assert_array_equal(arrays.usd, [[0.1, 0.2], [0.3, nan]])
+    np.testing.assert_array_equal(arrays.score("score"), [[0.4, 0.8], [0.2, nan]])
+
+
+def mixed(x: int) -> int:
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> shift)) * factor % 2**64
+    return x ^ (x >> 31)
+
+
+def hashed(text: str) -> int:
+    state = 0xCBF29CE484222325
+    for byte in text.encode():
+        state = (state ^ byte) * 0x100000001B3 % 2**64
+    return mixed(mixed(state))
+
+
+def test_rows_of_one_prompt_are_a_group_in_the_order_of_a_hash(table: _core.TraceTable) -> None:
+    of_row, count = _core.group_prompts(table)
+    texts: Any = table.column("prompt")
+    hashes = [hashed(text) for text in texts]
+    unique, expected = np.unique(np.array(hashes, np.uint64), return_inverse=True)
+    assert count == len(unique) < table.rows
+    np.testing.assert_array_equal(of_row, expected)
+    nameless = {key: value for key, value in world(30).items() if key != "columns"}
+    of_row, count = _core.group_prompts(table_of(pandora.Trace(nameless)))
+    assert count == 30
+    np.testing.assert_array_equal(np.argsort(of_row), np.argsort([hashed(f"p{k}") for k in range(30)]))
+
+
+# Thresholds.
+
+
+def utility(seen: Numbers, quality: Numbers, usd: Numbers, price: float, order: Any, thresholds: Any) -> float:
+    total = 0.0
+    for row in range(len(seen)):
+        spent, most, worth = 0.0, -np.inf, 0.0
+        for position, model in enumerate(order):
+            spent += usd[row, model]
+            if seen[row, model] > most:
+                most, worth = seen[row, model], quality[row, model]
+            if position < len(thresholds) and seen[row, model] >= thresholds[position]:
+                break
+        total += worth - price * spent
+    return total / len(seen)
+
+
+def best_utility(seen: Numbers, quality: Numbers, usd: Numbers, price: float, first: Optional[int]) -> float:
+    best = -np.inf
+    for length in range(1 if first is None else 2, 4):
+        for order in itertools.permutations(range(3), length):
+            if first is not None and order[0] != first:
+                continue
+            for thresholds in itertools.product(*(np.unique(seen[:, m])[1:] for m in order[:-1])):
+                best = max(best, utility(seen, quality, usd, price, order, thresholds))
+    return float(best)
+
+
+@pytest.mark.parametrize("first", [None, 0, 2])
+def test_thresholds_are_the_best_of_all(first: Optional[int]) -> None:
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        seen = draw.integers(0, 5, (40, 3)) / 4.0
+        quality, usd = 0.6 * seen + 0.4 * draw.random((40, 3)), draw.random((40, 3)) * [0.02, 0.04, 0.06]
+        order, thresholds = _core.fit_thresholds(seen, quality, usd, 4.0, 6000, 50e6, first)
+        assert order.dtype == np.int64 and len(thresholds) == len(order) - 1
+        assert first is None or (order[0] == first and len(order) > 1)
+        found = utility(seen, quality, usd, 4.0, order, thresholds)
+        assert found == pytest.approx(best_utility(seen, quality, usd, 4.0, first), abs=1e-8)
+
+
+def test_thresholds_take_arrays_of_any_layout_and_no_other_shapes() -> None:
+    draw = np.random.default_rng(1)
+    seen, quality, usd = draw.random((30, 3)), draw.random((30, 3)), 0.1 * draw.random((30, 3))
+    expected = _core.fit_thresholds(seen, quality, usd, 1.0, 6000, 50e6)
+    found = _core.fit_thresholds(np.asfortranarray(seen), quality, usd, 1.0, 6000, 50e6, None)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    for wrong in ({"seen": seen[:29]}, {"usd": usd[:, :2]}, {"first": 3}, {"price": -1.0}, {"most_prompts": 0}):
+        arguments: dict[str, Any] = {"seen": seen, "quality": quality, "usd": usd, "price": 1.0}
+        arguments.update({"most_prompts": 100, "most_steps": 1e6, **wrong})
+        with pytest.raises(pandora.UsageError):
+            _core.fit_thresholds(**arguments)
+
+
+def sums_by_thresholds(reached: list[npt.NDArray[np.int64]], counts: list[int], values: Numbers) -> Numbers:
+    """The kernel's twin: values[j] by row, sums for each combination."""
+    last = len(counts)
+    total, cell, shape = np.zeros(counts), np.zeros(values.shape[1], np.int64), []
+    for position in range(last + 1):
+        if position < last:
+            shape.append(counts[position] + 1)
+            cell = cell * shape[-1] + reached[position]
+        sums = np.bincount(cell, values[position], int(np.prod(shape))).reshape(shape)
+        for axis in range(position):  # those that went on: reached <= k
+            sums = np.take(np.cumsum(sums, axis), np.arange(counts[axis]), axis)
+        if position < last:
+            accepted = np.flip(np.cumsum(np.flip(sums, position), position), position)
+            sums = np.take(accepted, np.arange(1, shape[position]), position)  # reached > k
+        total += sums.reshape(sums.shape + (1,) * (last - sums.ndim))
+    return total
+
+
+def test_sums_of_all_thresholds_are_those_of_a_twin() -> None:
+    draw = np.random.default_rng(3)
+    for length in (1, 2, 3, 4) * 10:
+        rows, kinds = int(draw.integers(1, 50)), int(draw.integers(1, 4))
+        counts = [int(c) for c in draw.integers(1, 6, length - 1)]
+        reached = [draw.integers(0, c + 1, rows) for c in counts]
+        values = draw.integers(-3, 4, (length, kinds, rows)) / 4.0  # exact: sums of any order are equal
+        stacked = np.array(reached, np.int64).reshape(length - 1, rows)
+        found = _core.threshold_sums(stacked, counts, values)
+        assert found.shape == (kinds, *counts)
+        for kind in range(kinds):
+            np.testing.assert_array_equal(found[kind], sums_by_thresholds(reached, counts, values[:, kind]))
+    with pytest.raises(pandora.UsageError, match="reaches 6 of 5"):
+        _core.threshold_sums(np.array([[6]]), [5], np.zeros((2, 1, 1)))
+    with pytest.raises(pandora.UsageError, match="combinations"):
+        _core.threshold_sums(np.zeros((4, 1), np.int64), [1000] * 4, np.zeros((5, 1, 1)))
+
+
+def grid(seen: Numbers) -> Numbers:
+    distinct = np.unique(seen)
+    return (
+        distinct[1:] if len(distinct) <= 17 else np.unique(np.sort(seen)[(np.arange(1, 17) * len(seen) + 15) // 16 - 1])
+    )
+
+
+def test_a_search_by_sums_of_a_twin_finds_the_same_thresholds() -> None:
+    """With values of few kinds, of which many tie: the first of the best wins."""
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        seen, quality = draw.integers(0, 4, (50, 3)) / 3.0, draw.integers(0, 3, (50, 3)) / 2.0
+        usd = draw.integers(0, 3, (50, 3)) / 16.0
+        best, order_of, thresholds_of = -np.inf, [0], []
+        for length in (1, 2, 3):
+            for order in itertools.permutations(range(3), length):
+                most, worth, spent, values = np.full(50, -np.inf), np.zeros(50), np.zeros(50), []
+                for model in order:
+                    better = seen[:, model] > most
+                    most, worth = np.where(better, seen[:, model], most), np.where(better, quality[:, model], worth)
+                    spent = spent + usd[:, model]
+                    values.append(worth - spent)
+                grids = [grid(seen[:, m]) for m in order[:-1]]
+                reached = [np.searchsorted(g, seen[:, m], side="right") for g, m in zip(grids, order)]
+                sums = sums_by_thresholds(reached, [len(g) for g in grids], np.array(values)) / 50
+                if sums.max() > best + 1e-9:
+                    best = float(sums.max())
+                    at = np.unravel_index(int(np.argmax(sums.ravel() > best - 1e-9)), sums.shape)
+                    order_of, thresholds_of = list(order), [g[k] for g, k in zip(grids, at)]
+        found, thresholds = _core.fit_thresholds(seen, quality, usd, 1.0, 6000, 50e6)
+        assert found.tolist() == order_of
+        assert thresholds.tolist() == thresholds_of
+
+
+# Features.
+
+
+def test_features_of_all_rows_are_those_of_trace_features(table: _core.TraceTable) -> None:
+    specs, all_rows = ["text:3", "length", "place", "raw:hardness"], np.arange(table.rows)
+    counts = _core.CountedTexts(table)
+    fitted = _core.features_fit(table, specs, all_rows, counts)
+    json_of, names, notes = _core.fit_features(table, specs)
+    assert (fitted.json, fitted.names, fitted.notes) == (json_of, names, notes)
+    assert _core.features_fit(table, specs, all_rows).json == json_of
+    assert _core.FeatureMap.parse(fitted.json).json == json_of
+    numbers = _core.features_apply(fitted, table, counts)
+    assert numbers.dtype == np.float32 and numbers.shape == (table.rows, fitted.size) == (table.rows, 7)
+    np.testing.assert_array_equal(numbers, _core.features_apply(fitted, table))
+    np.testing.assert_array_equal(numbers[:, -1], np.float32(world()["columns"]["hardness"]))
+    rules = json.loads(_core.index_rules(False, 0.0, 10))
+    cascade = _core.cascade_of(cascade_options(kind="indices", rules=rules, features=json.loads(fitted.json)))
+    columns = world()["columns"]
+    for row in (0, 7, 159):
+        psi = cascade.context_of(columns["prompt"][row], {name: columns[name][row] for name in ("hardness", "place")})
+        np.testing.assert_array_equal(psi, np.concatenate([[np.float32(1)], numbers[row]]))
+
+
+def test_features_of_some_rows_look_at_no_other(table: _core.TraceTable) -> None:
+    rows = np.arange(0, table.rows, 2)
+    counts, specs = _core.CountedTexts(table), ["text:2", "hardness"]
+    fitted = _core.features_fit(table, specs, rows, counts)
+    assert fitted.json == _core.features_fit(table.select_rows(rows.tolist()), specs, np.arange(len(rows))).json
+    whole = _core.features_fit(table, specs, np.arange(table.rows), counts)
+    near = _core.features_fit(table, specs, rows, counts, whole)  # sets out from another place, and goes as far
+    a, b = _core.features_apply(fitted, table, counts), _core.features_apply(near, table, counts)
+    np.testing.assert_array_equal(a[:, 2], b[:, 2])
+    for j in range(2):
+        assert np.corrcoef(a[:, j], b[:, j])[0, 1] > 0.95
+    with pytest.raises(pandora.UsageError, match="no row 160"):
+        _core.features_fit(table, specs, np.array([0, 160]))
+    with pytest.raises(pandora.UsageError, match="a row at least"):
+        _core.features_fit(table, specs, np.array([], np.int64))
+    with pytest.raises(pandora.UsageError, match="stands twice"):
+        _core.features_fit(table, ["hardness", "hardness"], rows)
+    with pytest.raises(pandora.DataError, match="has no column"):
+        _core.features_fit(table, ["hardnes"], rows)
+    with pytest.raises(pandora.UsageError, match="another table"):
+        _core.features_fit(table.select_rows([0, 1]), specs, np.array([0]), counts)
+    with pytest.raises(pandora.UsageError, match="not JSON"):
+        _core.FeatureMap.parse("{")
+
+
+# Cascades.
+
+
+def cascade_options(**others: Any) -> str:
+    options = {"kind": "thresholds", "models": MODELS, "price": 5.0, "evaluator": "quality"}
+    return json.dumps({**options, "order": ["small", "large"], "thresholds": [0.5], **others})
+
+
+def made_again(fitted: _core.Cascade) -> dict[str, Any]:
+    """What the cascade of a fit is made of."""
+    options = json.loads(fitted.text())
+    for name in ("version", "digest", "removed", "state"):
+        del options[name]
+    return dict(options)
+
+
+def fit(table: _core.TraceTable, kind: str, evaluator: str, context: list[str]) -> _core.Cascade:
+    return _core.fit_cascade(table, "price", 20.0, evaluator, context, kind, 0.0, "in_order", 0.0, 0.0, None, 0.0)[0]
+
+
+@pytest.mark.parametrize("kind", ["thresholds", "router", "routed"])
+@pytest.mark.parametrize("evaluator", ["quality", "score"])
+def test_what_a_fit_deploys_can_be_made_of_json(table: _core.TraceTable, kind: str, evaluator: str) -> None:
+    fitted = fit(table, kind, evaluator, [] if kind == "thresholds" else ["hardness", "text:2"])
+    again = _core.cascade_of(json.dumps(made_again(fitted)))
+    assert again.text() == fitted.text()
+    # It does what one request after the other does, and is left as it was.
+    arrays, before = _core.TableArrays(table), again.text()
+    models = [name for name, _ in again.models()]
+    columns = [MODELS.index(name) for name in models]
+    shown = arrays.quality if evaluator == "quality" else arrays.score("score")
+    usd, shown = arrays.usd[:, columns], shown[:, columns]
+    features = json.loads(before)["features"]
+    psi = None
+    if features is not None:
+        numbers = _core.features_apply(_core.FeatureMap.parse(json.dumps(features)), table)
+        psi = np.column_stack([np.ones(table.rows, np.float32), numbers])
+    called, deployed, judged = _core.run_cascade(again, psi, usd, shown)
+    assert again.text() == before
+    assert called.shape == usd.shape and called.dtype == np.int8
+    assert deployed.dtype == np.int32 and judged.dtype == np.bool_
+    for row in range(table.rows):
+        request = fitted.begin(np.ones(1, np.float32) if psi is None else psi[row])
+        assert judged[row] == fitted.needs_score(request)
+        order = []
+        while (model := fitted.next(request)) is not None:
+            order.append(models.index(model))
+            at = (row, order[-1])
+            fitted.observe(request, model, usd[at], [shown[at]] if judged[row] else [], np.nan)
+        assert called[row].tolist() == order + [-1] * (len(models) - len(order))
+        assert models[deployed[row]] == fitted.deploy(request)
+    assert kind != "thresholds" or (called[:, 1] >= 0).any()
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "context"), [("quality", []), ("score", ["hardness"]), ("score", ["raw:hardness"])]
+)
+def test_indices_are_those_of_a_fit(table: _core.TraceTable, evaluator: str, context: list[str]) -> None:
+    fitted = fit(table, "indices", evaluator, context)
+    options, arrays, rows = made_again(fitted), _core.TableArrays(table), np.arange(table.rows)
+    shown = arrays.quality if evaluator == "quality" else arrays.score("score")
+    psi: Any = None
+    if context:
+        numbers = _core.features_apply(_core.features_fit(table, context, rows), table)
+        psi = np.column_stack([np.ones(table.rows, np.float32), numbers])
+    usual = json.loads(_core.index_rules(evaluator != "quality", 0.0, table.rows))
+    assert options["rules"] == usual
+    assert {**options["estimation"], "most_samples": 100_000} == json.loads(_core.live_estimation())
+    again = _core.cascade_of(json.dumps(options))
+    _core.learn_rows(again, psi, arrays.usd, shown, arrays.quality, rows)
+    assert again.text() == fitted.text()
+    # Without what a service needs: the same calls, and those of a fold where it sets out from the whole table's.
+    options["features"], options["index_features"] = None, 1 if psi is None else psi.shape[1]
+    indices = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, rows)
+    found, expected = indices.run(), _core.run_cascade(fitted, psi, arrays.usd, shown)
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a, b)
+    assert len(np.unique(found[1])) > 1 and (found[0][:, 1] >= 0).any()
+    some, held_out = rows[rows % 5 != 0], rows[rows % 5 == 0]
+    options["rules"]["T0"] = len(some)
+    alone = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some)
+    near = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some, near=indices)
+    for a, b in zip(alone.run(held_out), near.run(held_out)):
+        assert np.shape(a)[0] == len(held_out)
+        np.testing.assert_array_equal(a, b)
+
+
+def test_indices_keep_their_arrays(table: _core.TraceTable) -> None:
+    arrays = _core.TableArrays(table)
+    options = {"kind": "indices", "models": MODELS, "price": 20.0, "evaluator": "quality"}
+    options["rules"] = json.loads(_core.index_rules(False, 0.0, 100))
+
+    def made() -> _core.Indices:
+        usd, quality = arrays.usd.copy(), np.asfortranarray(arrays.quality)
+        return _core.Indices(json.dumps(options), None, usd, quality, quality, np.arange(100))
+
+    kept = [made() for _ in range(5)]
+    gc.collect()
+    expected = made().run()
+    for one in kept:
+        for a, b in zip(one.run(), expected):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_options_that_cannot_be_are_refused(table: _core.TraceTable) -> None:
+    sound = json.loads(cascade_options())
+    _core.cascade_of(json.dumps(sound))
+    wrong: list[dict[str, Any]] = [
+        {"kind": "other"},
+        {"price": "dear"},
+        {"price": -1.0},
+        {"order": ["small", "none"]},
+        {"thresholds": []},
+        {"calibration": [{"scores": [0.5], "qualities": []}] * 3},
+        {"version": 1},
+        {"anything": 1},
+        {"kind": "indices", "rules": {}},
+        {"kind": "router", "plans": [{"order": ["small"], "thresholds": []}], "router": {}},
+        {"features": {}},
+    ]
+    for change in wrong:
+        with pytest.raises(pandora.UsageError, match="^cascade: "):
+            _core.cascade_of(json.dumps({**sound, **change}))
+    for text in ("", "[]", "{"):
+        with pytest.raises(pandora.UsageError, match="^cascade: "):
+            _core.cascade_of(text)
+    arrays, cascade = _core.TableArrays(table), _core.cascade_of(json.dumps(sound))
+    with pytest.raises(pandora.UsageError, match="shown is 160 x 2"):
+        _core.run_cascade(cascade, None, arrays.usd, arrays.quality[:, :2])
+    with pytest.raises(pandora.UsageError, match="psi is 160 x 2"):
+        _core.run_cascade(cascade, np.ones((160, 2), np.float32), arrays.usd, arrays.quality)
+    with pytest.raises(pandora.UsageError, match="score"):
+        _core.run_cascade(cascade, None, arrays.usd, arrays.quality + 1)
+    with pytest.raises(pandora.UsageError, match="rules"):
+        _core.Indices(json.dumps(sound), None, arrays.usd, arrays.quality, arrays.quality, np.arange(9))
+
+
+def test_a_long_search_can_be_interrupted() -> None:
+    draw = np.random.default_rng(2)
+    seen, quality, usd = (draw.random((3000, 6)) for _ in range(3))
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises((KeyboardInterrupt, pandora.Interrupted)):
+            _core.fit_thresholds(seen, quality, usd, 0.01, 3000, 1e18)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

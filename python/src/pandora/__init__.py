@@ -12,7 +12,13 @@ True
 
 from __future__ import annotations
 
+import os as _os
+import sys as _sys
 from importlib.metadata import version as _version
+
+if _sys.argv[:1] == ["-m"]:  # one of the package's commands: numpy is to take one thread, unless somebody says more
+    for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        _os.environ.setdefault(_name, "1")
 
 from . import level as _level
 

@@ -18,7 +18,8 @@ class Outcomes:
     """Rows x models. `seen`: what the policy knows of an answer, by which it accepts and deploys.
 
     `psi`: rows x m, 1 and the features of the prompt, for policies that go by them. `judge_usd` is added to the dollars
-    of every call of a policy that looks at answers. `latency`: seconds, where somebody asks for them.
+    of every call of a policy that looks at answers. `latency`: seconds, where somebody asks for them. `rows`: which of the
+    source these are; None where they are all.
     """
 
     seen: Floats
@@ -27,6 +28,7 @@ class Outcomes:
     psi: Optional[np.ndarray] = None
     judge_usd: float = 0.0
     latency: Optional[Floats] = None
+    rows: Optional[Ints] = None
 
     @property
     def models(self) -> int:
@@ -39,8 +41,15 @@ class Outcomes:
         def cut(of: Optional[np.ndarray]) -> Optional[np.ndarray]:
             return None if of is None else of[rows]
 
+        every = np.arange(len(self.quality)) if self.rows is None else self.rows
         return Outcomes(
-            self.seen[rows], self.quality[rows], self.usd[rows], cut(self.psi), self.judge_usd, cut(self.latency)
+            self.seen[rows],
+            self.quality[rows],
+            self.usd[rows],
+            cut(self.psi),
+            self.judge_usd,
+            cut(self.latency),
+            every[rows],
         )
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Optional, Protocol
+from typing import Any, ClassVar, Optional, Protocol, Union
 
 import numpy as np
 
 from ..groups import Floats, Ints
 from ..kinds import Candidate
+from ..learners.estimators import EstimatorPredictors
 from ..learners.predictors import PlanPredictors
 from ..outcomes import Outcomes, Walk
 from .order import Effort, Order
+
+
+Predictors = Union[PlanPredictors, EstimatorPredictors]
 
 
 class Policy(Protocol):
@@ -23,10 +27,6 @@ class Policy(Protocol):
 
     def text(self, models: list[str]) -> str:
         """In words, for people."""
-        ...
-
-    def rules(self, models: list[str]) -> dict[str, Any]:
-        """What a running cascade of it is made of, as docs/files.md lists it, beside what all kinds have."""
         ...
 
 
@@ -49,8 +49,12 @@ class Prepared(Protocol):
         """The order with thresholds that is worth most on `rows`."""
         ...
 
-    def predictors(self, plans: Sequence[Order]) -> PlanPredictors:
+    def predictors(self, plans: Sequence[Order]) -> Predictors:
         """What can be predicted of plans; those of the models alone are fitted once."""
+        ...
+
+    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
+        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates solves set out."""
         ...
 
 
@@ -77,11 +81,11 @@ def is_simpler(a: Kind, b: Kind) -> bool:
     return a.needs < b.needs
 
 
-def psi_of(outcomes: Outcomes) -> np.ndarray:
-    """rows x m: 1 alone where no feature is there."""
+def features_of(outcomes: Outcomes) -> np.ndarray:
+    """rows x d: the features of the prompts; of none where d is 0."""
     if outcomes.psi is None:
-        return np.ones((len(outcomes.quality), 1), np.float32)
-    return outcomes.psi
+        return np.empty((len(outcomes.quality), 0), np.float32)
+    return outcomes.psi[:, 1:]
 
 
-__all__ = ["Floats", "Kind", "Policy", "Prepared", "is_simpler", "psi_of"]
+__all__ = ["Floats", "Kind", "Policy", "Predictors", "Prepared", "features_of", "is_simpler"]

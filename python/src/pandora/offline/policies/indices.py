@@ -7,11 +7,10 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ... import _core
 from ..groups import Ints
 from ..kinds import Candidate
 from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk
-from .base import Policy, Prepared, psi_of
+from .base import Policy, Prepared
 
 #: Answers that indices are learned from, of prompts spread over the rows.
 MOST_ANSWERS = 40_000
@@ -21,14 +20,11 @@ MOST_ANSWERS = 40_000
 class LearnedIndices:
     """Indices as the engine's estimator has them after a calibration; nothing is learned while it walks."""
 
-    estimator: Any  #: _core.FittedIndices
-    models: int
+    estimator: Any  #: _core.Indices
 
     def walk(self, outcomes: Outcomes) -> Walk:
-        """What becomes of each row, by the engine."""
-        called, deployed = self.estimator.run(
-            psi_of(outcomes), outcomes.usd + outcomes.judge_usd, outcomes.seen, outcomes.quality
-        )
+        """What becomes of each row, by the engine, which has the rows of the source."""
+        called, deployed, _ = self.estimator.run(outcomes.rows)
         rows, made = np.arange(len(deployed)), called >= 0
         at = np.maximum(called, 0)
         usd = np.where(made, np.take_along_axis(outcomes.usd, at, axis=1) + outcomes.judge_usd, 0.0)
@@ -61,16 +57,6 @@ class Indices:
 
     def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
         """From all models' answers to the calibration rows. `near`: indices from where the estimates set out."""
-        outcomes = prepared.outcomes
-        rows = calibration_rows(prepared.rows, outcomes.models)
-        some = outcomes.take(rows)
-        estimator = _core.FittedIndices(
-            psi_of(some),
-            some.usd + some.judge_usd,
-            some.seen,
-            some.quality,
-            candidate.price,
-            prepared.sees_truth,
-            near.estimator if isinstance(near, LearnedIndices) else None,
-        )
-        return LearnedIndices(estimator, outcomes.models)
+        rows = calibration_rows(prepared.rows, prepared.outcomes.models)
+        learned_near = near.estimator if isinstance(near, LearnedIndices) else None
+        return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))

@@ -12,7 +12,7 @@ from ..groups import Ints
 from ..kinds import Candidate
 from ..learners.predictors import Predictor
 from ..outcomes import Outcomes, Walk
-from .base import Policy, Prepared, psi_of
+from .base import Policy, Prepared, features_of
 from .order import Order
 
 
@@ -26,7 +26,7 @@ class Plans:
 
     def choose(self, outcomes: Outcomes) -> Ints:
         """By row the number of a plan."""
-        quality, usd = self.predictor.predict(psi_of(outcomes))
+        quality, usd = self.predictor.predict(features_of(outcomes))
         return np.argmax(quality - self.price * usd, axis=1)
 
     def walk(self, outcomes: Outcomes) -> Walk:

@@ -38,7 +38,7 @@ def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
             None,
             f"say what is seen of an answer when its model was called: {table.source} has "
             + (", ".join(judges) if judges else "no judge's score"),
-            "give " + (judges[0] if judges else '"quality" if the truth is known then'),
+            f"give {{evaluator:{judges[0] if judges else 'quality'}}}" + ("" if judges else " if the truth is known then"),
         )
     name = judge_named(evaluator)
     if name is None:

@@ -45,8 +45,7 @@ class QualityEstimates:
                 "evaluator",
                 TRUTH,
                 f"{quality.size - known} of {quality.size} qualities are not known, and nobody can look at them",
-                "use a judge's score, or leave such prompts out ({missing} drop)",
-                ("missing",),
+                "use a judge's score, or leave such prompts out ({missing:drop})",
             )
         if known < LEAST_LABELS:
             raise DataError(
@@ -72,7 +71,7 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
 
 def label_probabilities(table: _core.TraceTable) -> Floats:
     """rows x models: what the table says, else the share of its model's answers whose quality is known."""
-    told = table.label_propensity()
+    told = _core.TableArrays(table).label_propensity
     if told is not None:
         return np.asarray(told)
     called = ~np.isnan(table.cost())
@@ -113,7 +112,7 @@ def label_note(table: _core.TraceTable) -> str:
     known = int(np.count_nonzero(~np.isnan(table.quality())))
     presumed = (
         "those of a model whose quality is known had been drawn at random"
-        if table.label_propensity() is None
+        if _core.TableArrays(table).label_propensity is None
         else "whether it is known depended on nothing that bears on it beyond label_propensity"
     )
     return (

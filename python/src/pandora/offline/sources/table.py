@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Optional
@@ -11,10 +12,11 @@ import numpy as np
 from ... import _core
 from ...errors import DataError
 from ..groups import FOLDS, Floats, Groups, Ints
-from ..learners.isotonic import IsotonicMap, calibrated
+from ..learners.estimators import EstimatorPredictors
+from ..learners.isotonic import IsotonicMap
 from ..learners.predictors import PlanPredictors
-from ..outcomes import Outcomes
-from ..policies.base import Policy
+from ..outcomes import QUALITY, USD, Outcomes
+from ..policies.base import Policy, Predictors, features_of
 from ..policies.order import Effort, Order, best_order
 from .evaluator import NONE, TRUTH, score_of
 from .labels import QualityEstimates
@@ -32,14 +34,14 @@ class PreparedTable:
             self.calibration = [
                 IsotonicMap.fit(shown[rows, model], quality[rows, model]) for model in range(quality.shape[1])
             ]
-            seen = calibrated(self.calibration, shown)
+            seen = np.column_stack([of(shown[:, model]) for model, of in enumerate(self.calibration)])
         self.features = features  #: _core.FeatureMap; None where no context is used
         self.psi_range: list[tuple[float, float]] = []
         psi = None
         if features is not None and features.size > 0:
             psi, self.psi_range = _psi(features, source, rows)
         self._outcomes = Outcomes(seen, quality, source.usd, psi, source.judge_usd, source.latency)
-        self._of_models: Optional[PlanPredictors] = None
+        self._of_models: Optional[Predictors] = None
 
     @property
     def sees_truth(self) -> bool:
@@ -60,24 +62,48 @@ class PreparedTable:
         """By the search over orders and thresholds (C++)."""
         return best_order(self.training, price, effort, first)
 
-    def predictors(self, plans: Sequence[Order]) -> PlanPredictors:
+    def predictors(self, plans: Sequence[Order]) -> Predictors:
         """Of plans that begin with the models alone."""
         models = self.training.models
         if self._of_models is None:
             self._of_models = self._fitted([Order((model,)) for model in range(models)], None)
         return self._of_models if len(plans) == models else self._fitted(plans, self._of_models)
 
-    def _fitted(self, plans: Sequence[Order], some: Optional[PlanPredictors]) -> PlanPredictors:
-        psi = self.training.psi
-        if psi is None:
-            psi = np.ones((len(self.rows), 1), np.float32)
+    def _fitted(self, plans: Sequence[Order], some: Optional[Predictors]) -> Predictors:
         numbers = [plan.walk(self.training).numbers for plan in plans]
-        quality, usd = (np.column_stack([of_plan[k] for of_plan in numbers]) for k in (0, 1))
-        return PlanPredictors(psi, quality, usd, some) if some is not None else PlanPredictors(psi, quality, usd)
+        quality, usd = (np.column_stack([of_plan[k] for of_plan in numbers]) for k in (QUALITY, USD))
+        if some is not None:
+            return some.more(quality, usd)
+        features = features_of(self.training)
+        if self.source.router is not None:
+            return EstimatorPredictors(self.source.router, features, quality, usd)
+        return PlanPredictors(features, quality, usd)
+
+    @property
+    def shown(self) -> Floats:
+        """Rows x models: what the evaluator shows, as it stands in the table."""
+        return self.source.quality if self.source.shown is None else self.source.shown
+
+    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
+        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates solves set out."""
+        outcomes, psi = self._outcomes, self._outcomes.psi
+        options = {
+            "kind": "indices",
+            "models": self.source.models,
+            "price": price,
+            "evaluator": self.source.evaluator,
+            "rules": json.loads(_core.index_rules(not self.sees_truth, 0.0, len(rows))),
+            "index_features": 1 if psi is None else psi.shape[1],
+            **({"psi_range": self.psi_range} if self.psi_range else {}),
+        }
+        usd = outcomes.usd + outcomes.judge_usd
+        return _core.Indices(json.dumps(options), psi, usd, self.shown, outcomes.quality, rows, near)
 
 
 class TableSource:
     """A table in which every quality is known or, with labels in part, estimated.
+
+    `router`: an estimator of the caller's, in place of the learners of routers.
 
     `evaluator`: what is seen of an answer, "quality", "score", "score:NAME" or "none". `context`: specs of features.
     An estimate is g(score) + L (q - g(score)) / p (augmented inverse propensity weighting); a fit on some rows sees
@@ -92,9 +118,11 @@ class TableSource:
         context: Sequence[str] = (),
         judge_usd: float = 0.0,
         timed: bool = False,
+        router: Optional[Any] = None,
     ) -> None:
         self.table, self.evaluator, self.context = table, evaluator, list(context)
         self.name, self.models, self.judge_usd = table.source, list(table.models), judge_usd
+        self.router = router
         self.groups = Groups.of_table(table)
         self.usd: Floats = table.cost()
         self.latency: Optional[Floats] = table.latency() if timed else None
@@ -103,11 +131,13 @@ class TableSource:
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
         self.quality = known if self.estimates is None else self.estimates.without(np.zeros(len(known), bool))
-        self._texts = _core.count_texts(table) if any(spec.startswith("text:") for spec in self.context) else None
-        self._whole: Optional[Any] = None  # the feature map of all rows, from where those of folds set out
+        self._texts = _core.CountedTexts(table) if any(spec.startswith("text:") for spec in self.context) else None
+        self._whole: Optional[PreparedTable] = None  # from whose features those of folds set out
 
     def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
         """Scores calibrated, features fitted on these rows."""
+        if whole and self._whole is not None:
+            return self._whole
         quality = self.quality
         if self.estimates is not None and not whole:
             held_out = np.ones(len(quality), bool)
@@ -115,10 +145,12 @@ class TableSource:
             quality = self.estimates.without(held_out)
         features = None
         if self.context:
-            features = _core.features_fit(self.table, self.context, rows, self._texts, self._whole)
-            if whole:
-                self._whole = features
-        return PreparedTable(self, rows, quality, features)
+            near = None if self._whole is None or self._texts is None else self._whole.features
+            features = _core.features_fit(self.table, self.context, rows, self._texts, near)
+        prepared = PreparedTable(self, rows, quality, features)
+        if whole:
+            self._whole = prepared
+        return prepared
 
     def psi_of(self, features: Any) -> np.ndarray:
         """rows x m of all rows: 1 and the features, float32."""

@@ -1,0 +1,124 @@
+"""From a fit to what runs: the members of a cascade's file, and how it uses its models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .fit import Fit
+from .groups import Ints
+from .options import FitSettings
+from .outcomes import Walk
+from .policies import Order, Policy
+from .policies.indices import LearnedIndices, calibration_rows
+from .policies.router import Plans
+from .sources.table import PreparedTable
+
+
+@dataclass(frozen=True)
+class ModelShare:
+    """How a model is used on the table that was fitted on: shares of the prompts."""
+
+    model: str
+    called: float
+    deployed: float
+
+
+@dataclass(frozen=True)
+class Use:
+    """How a fitted cascade uses its models."""
+
+    shares: list[ModelShare]
+    never: list[str]  #: that are never worth calling
+    judged: float  #: the share of the calls whose answers are looked at
+
+
+def plans_of(policy: Policy) -> list[Order]:
+    """The orders that a policy chooses between; none of indices."""
+    return [policy] if isinstance(policy, Order) else list(policy.plans) if isinstance(policy, Plans) else []
+
+
+def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:
+    """Columns of the table: those that are called or, where it is to explore and of indices, all."""
+    if explore > 0.0 or isinstance(policy, LearnedIndices):
+        return list(range(len(models)))
+    return sorted({model for plan in plans_of(policy) for model in plan.order})
+
+
+def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> dict[str, Any]:
+    """The members of a cascade's file, as _core.cascade_of takes them, without `about`."""
+    source = prepared.source
+    used = models_used(policy, source.models, settings.explore)
+    names, plans = source.models, plans_of(policy)
+    file: dict[str, Any] = {"models": [names[model] for model in used], "price": price, "evaluator": settings.evaluator}
+    if isinstance(policy, LearnedIndices):
+        first = len(calibration_rows(prepared.rows, len(names)))
+        estimation = json.loads(_core.live_estimation())
+        estimation["forget"] = settings.forget
+        rules = json.loads(_core.index_rules(not prepared.sees_truth, settings.c, first))
+        file.update(kind="indices", rules=rules, estimation=estimation)
+    elif isinstance(policy, Plans):
+        alone = all(len(plan.order) == 1 for plan in plans)
+        file.update(kind="router" if alone else "routed", plans=[_plan(plan, names) for plan in plans])
+        file["router"] = policy.predictor.to_json()
+    else:
+        file.update(kind="thresholds", **_plan(plans[0], names))
+    if prepared.calibration and file["kind"] in ("thresholds", "routed"):
+        file["calibration"] = [prepared.calibration[model].to_json() for model in used]
+    if file["kind"] != "thresholds":
+        if prepared.features is not None and prepared.features.size > 0:
+            file["features"] = json.loads(prepared.features.json)
+        if prepared.psi_range:
+            file["psi_range"] = [list(ends) for ends in prepared.psi_range]
+    return file
+
+
+def _plan(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+    return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
+
+
+def running(file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
+    """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
+    cascade: _core.Cascade = _core.cascade_of(json.dumps({**file, "about": about}))
+    if file["kind"] == "indices":
+        outcomes = prepared.outcomes
+        rows = calibration_rows(prepared.rows, outcomes.models)
+        usd = outcomes.usd + outcomes.judge_usd
+        _core.learn_rows(cascade, outcomes.psi, usd, prepared.shown, outcomes.quality, rows)
+    return cascade
+
+
+def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
+    """On the table that was fitted on: how much of the traffic each model gets hardly depends on the fit."""
+    outcomes, names, policy = prepared.outcomes, fit.source.models, fit.policy
+    walk = policy.walk(outcomes)
+    rows = len(walk.deployed)
+    called = np.bincount(walk.called[walk.called >= 0], minlength=len(names)) / rows
+    deployed = np.bincount(walk.deployed, minlength=len(names)) / rows
+    shares = [ModelShare(n, float(called[names.index(n)]), float(deployed[names.index(n)])) for n in file["models"]]
+    never = [names[model] for model in fit.never]
+    if isinstance(policy, LearnedIndices):
+        never += [share.model for share in shares if share.called == 0.0]
+    elif isinstance(policy, Plans):
+        never += [name for name in names if name not in file["models"]]
+    return Use(shares, never, _judged(policy, walk, outcomes))
+
+
+def _judged(policy: Policy, walk: Walk, outcomes: Any) -> float:
+    """The share of the calls for prompts of which several models may be called."""
+    calls = (walk.called >= 0).sum(axis=1)
+    if isinstance(policy, Plans):
+        several: Any = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
+    else:
+        several = np.full(len(calls), isinstance(policy, LearnedIndices) or len(plans_of(policy)[0].order) > 1)
+    return float(calls[several].sum() / calls.sum())
+
+
+def every_row(source: Any) -> Ints:
+    """Of a source that is fitted whole."""
+    return np.arange(len(source.groups.of_row))

@@ -1,0 +1,66 @@
+"""A context that says what only the outcomes can have told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .groups import FOLDS, Floats, Ints
+
+#: A column tells the best model if it does so for this share of the prompts, and misses few beside one model for all.
+NEARLY_ALWAYS, MISSES = 0.95, 0.25
+
+
+def suspected_leaks(
+    table: _core.TraceTable, context: Sequence[str], quality: Floats, usd: Floats, price: float
+) -> list[str]:
+    """A sentence for each column of the context from whose value alone a prompt's best model can nearly always be told,
+    by quality or by utility at the price. quality, usd: rows x models.
+    """
+    out = []
+    for spec in context:
+        name = spec[len("raw:") :] if spec.startswith("raw:") else spec
+        if name not in table.columns:
+            continue
+        column: Any = table.column(name)
+        if getattr(column, "ndim", 1) > 1:
+            continue
+        value = values_of(column)
+        for at in (0.0, price):
+            utility = quality - at * usd
+            best = utility == utility.max(axis=1, keepdims=True)
+            told, one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
+            if told < NEARLY_ALWAYS or 1.0 - told > MISSES * (1.0 - one) or one == 1.0:
+                continue
+            out.append(
+                f"context {name} tells the best model of {100.0 * told:.1f}% of the prompts (one model for all: "
+                f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
+                "promises that nothing keeps"
+            )
+            break
+    return out
+
+
+def values_of(column: Any) -> Ints:
+    """A number for each different value of a column of texts or numbers; what is not known is one of them."""
+    values = column if isinstance(column, np.ndarray) else np.array(["" if x is None else str(x) for x in column])
+    _, numbers = np.unique(values, return_inverse=True)
+    return numbers.astype(np.int64)
+
+
+def share_told(value: Ints, best: np.ndarray) -> float:
+    """The share of rows whose best model is the one that is best most often where the value is the same, on other rows.
+
+    `best`: rows x models, whether it is (one of) the best. A value that other rows do not have tells nothing.
+    """
+    rows, models = best.shape
+    fold, count = np.arange(rows) % FOLDS, int(value.max()) + 1
+    counts = np.zeros((count, FOLDS, models))
+    np.add.at(counts, (value, fold), best.astype(float))
+    others = counts.sum(axis=1)[value] - counts[value, fold]
+    most = np.argmax(others, axis=1)
+    every = np.arange(rows)
+    return float(np.mean((others[every, most] > 0.0) & best[every, most]))

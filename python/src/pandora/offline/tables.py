@@ -1,0 +1,234 @@
+"""A cascade's file in words, as `pandora cascade fit` and `show` print it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from .choose import SINGLE
+from .estimate import UNKNOWN, Interval
+from .kinds import Aim, AimKind
+from .policies import KINDS
+from .sheet import Sheet
+from .text import interval_text, number_text, share_text, usd_text
+from .words import calls_one_model, evaluator_text, plans_text, tail_text
+from .worth import DollarTail, Worth, interval_of_json
+
+#: Steps after which a fit of indices ends where it does not reach its tolerance.
+MOST_STEPS = 200
+
+_WORTH = ["", "utility", "gain over best single", "quality", "$ per 1,000", "calls", "saving"]
+
+
+def cascade_tables(file: Mapping[str, Any], counts: Mapping[str, float], name: str) -> list[Sheet]:
+    """Models, and what a fit compared, chose and promised. `file`: a cascade's members; `counts`: how often what has
+    happened; `name`: of the file. Anybody may have written its record: what is not there is unknown.
+    """
+    record = record_of(file)
+    models = models_of_cascade(file, record, name)
+    out, notes = [models], models.notes
+    if counts.get("requests", 0) > 0:
+        notes.append(
+            f"It has had {counts['requests']:.0f} requests with {counts['calls']:.0f} calls for "
+            f"${counts['dollars']:.4g}, and {counts['feedbacks']:.0f} feedbacks."
+        )
+    if (explore := _number(file.get("explore"))) > 0.0:
+        notes.append(f"At {explore:g} of its steps it explores.")
+    if "promise" not in record:
+        notes.append("It was not fitted by `pandora cascade fit`: nothing is promised.")
+        return out
+    if never := _texts(record.get("never")):
+        notes.append(f"never worth calling: {', '.join(never)}")
+    out.append(fit_of_cascade(record, counts))
+    return out
+
+
+def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: str) -> Sheet:
+    """What it calls, from which quality on it accepts, and how it was used."""
+    kind, plans, features = file["kind"], file.get("plans") or [], file.get("features")
+    index_features = int(file.get("index_features") or 1)
+    by_prompt = kind == "indices" or bool(plans)
+    if kind == "indices":
+        what = "indices" if features is None and index_features == 1 else "indices that depend on the prompt"
+    elif plans:
+        what = "plans, one of which is chosen for each prompt"
+    else:
+        what = "one model" if len(file["order"]) == 1 else "models in order, with thresholds"
+    if "promise" in record:
+        evaluator = evaluator_text(file["evaluator"], judge_usd_of(record))
+    else:
+        evaluator = f"evaluator {file['evaluator']}"
+    out = Sheet(
+        f"{name}: {what}, price {file['price']:g}, {evaluator}",
+        ["model", "accepted from", "called", "deployed", "calibration"],
+    )
+    thresholds = file.get("thresholds") or []
+    for place, model in enumerate(file["models"] if by_prompt else file["order"]):
+        accepted = "---" if by_prompt else f"{thresholds[place]:.4g}" if place < len(thresholds) else "always"
+        out.add(
+            model,
+            accepted,
+            _share(record, model, "called"),
+            _share(record, model, "deployed"),
+            _calibration_text(file, file["models"].index(model)),
+        )
+    if plans:
+        out.notes.append(plans_text(file))
+    if not calls_one_model(file) and not file.get("calibration") and not _learns_reward(file):
+        out.notes.append("No calibration: what is seen of an answer is taken for its quality.")
+    if kind == "indices":
+        out.notes.append(
+            "For each prompt the models get indices from its features; they are called in the order of their indices, "
+            "until the best answer so far is worth as much as the next index. The best answer is deployed."
+        )
+        if features is None and index_features > 1:
+            out.notes.append(f"Of a prompt {index_features} numbers are given.")
+        if (half_life := _number((file.get("estimation") or {}).get("forget"))) > 0.0:
+            out.notes.append(f"After {half_life:g} requests a sample counts half.")
+    elif not plans and len(file["order"]) > 1:
+        out.notes.append(
+            "Models are called from the first row on. Where the estimated quality of an answer reaches the number, "
+            "nothing more is called. The best answer so far is deployed, an earlier one too."
+        )
+    return out
+
+
+def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sheet:
+    """What was compared, and what is promised."""
+    price, single = _text(record.get("price")), _object(record.get("single"))
+    evaluator = evaluator_text(_text(record.get("evaluator")), judge_usd_of(record))
+    out = Sheet(
+        f"Fitted for {aim_of_record(record)} on {_text(record.get('prompts'))} prompts with "
+        f"{len(_texts(record.get('models')))} models ({_text(record.get('table'))}), {evaluator}: utility = quality - "
+        f"{price} x dollars; what to expect of other prompts, with 95% intervals",
+        list(_WORTH),
+    )
+    _add_worth(out, SINGLE, single)
+    kinds = _object(record.get("kinds"))
+    for kind in KINDS:
+        if kind in kinds:
+            _add_worth(out, kind, _object(kinds[kind]))
+    if "running" in record:
+        _add_worth(out, "rules of the log", _object(record["running"]))
+    _add_worth(out, "promise", _object(record.get("promise")), rule=True)
+    out.notes += [f"best single: {_text(single.get('model'))}", _choice_note(record)]
+    if "bound" in record:
+        out.notes.append(f"price found: {price}")
+    if (unsolved := counts.get("unsolved_refits", 0)) > 0:
+        out.notes.append(f"{unsolved:.0f} fit of the indices ended at {MOST_STEPS} steps, before its tolerance")
+    out.notes.append(
+        "promise: what is deployed, on other prompts; each fifth of these prompts was judged by a fit to the other "
+        "four, calibrated, fitted and chosen in the same way"
+        if record.get("out_of_fold") is True
+        else "promise: what is deployed, on other prompts; its value on these prompts is reduced by what calibration, "
+        "fit and choice gain on prompts that they saw"
+    )
+    tail = _object(record.get("dollar_tail"))
+    if tail.get("heavy") is True:
+        prompts, dearest = (_count(x) for x in (record.get("prompts"), tail.get("dearest")))
+        skewness, share = _number(tail.get("skewness")), _number(tail.get("share"))
+        told = tail_text(DollarTail(skewness, prompts, dearest, share, 0.0))
+        out.notes.append(f"intervals of dollars and savings may be too narrow: {told}")
+    out.notes += _texts(record.get("notes"))
+    out.notes.append(f"verdict: {_text(record.get('verdict'))}")
+    return out
+
+
+def aim_of_record(record: Mapping[str, Any]) -> Aim:
+    """A price where nothing else is said."""
+    aim = _object(record.get("aim"))
+    kinds = {kind.value: kind for kind in AimKind}
+    return Aim(kinds.get(str(aim.get("kind")), AimKind.PRICE), _number(aim.get("value")))
+
+
+def record_of(file: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a fit wrote beside the cascade; empty of others."""
+    return _object(file.get("about"))
+
+
+def judge_usd_of(record: Mapping[str, Any]) -> Optional[float]:
+    """Dollars of judging an answer, as the fit counted them; None where nobody said."""
+    usd = _number(record.get("judge_usd"))
+    return None if math.isnan(usd) else usd
+
+
+def _add_worth(sheet: Sheet, name: str, found: Mapping[str, Any], rule: bool = False) -> None:
+    worth = Worth.of_json(dict(found))
+    sheet.add(
+        name,
+        interval_text(worth.utility, 4),
+        interval_text(worth.gain, 4),
+        interval_text(worth.quality, 4),
+        usd_text(worth.usd_per_1000),
+        number_text(worth.calls.value, 2),
+        share_text(worth.saving),
+        rule=rule,
+    )
+
+
+def _choice_note(record: Mapping[str, Any]) -> str:
+    """Such as "choice: thresholds; runner-up: indices; indices less thresholds is 0.0021 ..."."""
+    out = f"choice: {_text(record.get('choice'))}; runner-up: {_text(record.get('runner_up'))}"
+    held = _object(record.get("difference"))
+    difference, error = interval_of_json(held).value, _number(held.get("error"))
+    if math.isnan(difference):
+        return out
+    # Files of before compare these two.
+    more, simpler = [*_texts(record.get("compared", ["indices", "thresholds"])), "", ""][:2]
+    saves = " $ saved per 1,000 prompts" if aim_of_record(record).kind is AimKind.MIN_QUALITY else ""
+    out += f"; {more} less {simpler} is {difference:.4g}{saves}, with a standard error of {error:.2g}"
+    if 0.0 < difference <= error and record.get("cascade") == simpler:
+        lead = "do" if more in ("indices", "thresholds") else "does"
+        out += f": {more} {lead} not lead by more than that, so the simpler kind is taken"
+    return out
+
+
+def _share(record: Mapping[str, Any], model: str, what: str) -> str:
+    shares = record.get("shares")
+    for share in shares if isinstance(shares, list) else []:
+        if isinstance(share, dict) and share.get("model") == model and not math.isnan(_number(share.get(what))):
+            return f"{100.0 * share[what]:.1f}%"
+    return "---"
+
+
+def _calibration_text(file: Mapping[str, Any], model: int) -> str:
+    """What a score is worth at the knots' ends."""
+    if _learns_reward(file):
+        return "learned"
+    maps = file.get("calibration") or []
+    if not maps or not maps[model]["scores"]:
+        return "none"
+    scores, qualities = maps[model]["scores"], maps[model]["qualities"]
+    return f"{scores[0]:.3g} is worth {qualities[0]:.3g}, {scores[-1]:.3g} is worth {qualities[-1]:.3g}"
+
+
+def _learns_reward(file: Mapping[str, Any]) -> bool:
+    rules = file.get("rules") or {}
+    return file["kind"] == "indices" and rules.get("reward") == 1
+
+
+def _object(found: Any) -> Mapping[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _text(found: Any) -> str:
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        return f"{found:g}"
+    return found if isinstance(found, str) else ""
+
+
+def _texts(found: Any) -> list[str]:
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _number(found: Any) -> float:
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else math.nan
+
+
+def _count(found: Any) -> int:
+    x = _number(found)
+    return int(x) if 0.0 <= x < 1e15 else 0
+
+
+__all__ = ["UNKNOWN", "Interval", "cascade_tables", "fit_of_cascade", "models_of_cascade"]

@@ -1,0 +1,247 @@
+"""A fit in sentences: what is deployed, what it gains, whether a bound is kept, and through whose eyes it sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+from scipy.special import betaincinv
+
+from .choose import SINGLE
+from .estimate import CROSS_FITTED, Estimate, Interval
+from .fit import Fit
+from .groups import Floats, Groups
+from .kinds import Aim, AimKind
+from .sources.evaluator import NONE
+from .text import interval_text, saving_text, share_text, usd_text
+from .worth import DollarTail, Worth
+
+#: Standard errors beyond which the scores of labelled answers are others than those of all.
+MOST_ERRORS = 3.5
+
+
+def aim_text(aim: Aim) -> str:
+    """Such as "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95"."""
+    return str(aim)
+
+
+def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
+    """Such as "evaluator score at $0.0002 a call"; without dollars "evaluator score, judging taken to be free"."""
+    if evaluator == NONE:
+        return "no answer judged"
+    if judge_usd is not None:
+        return f"evaluator {evaluator} at ${judge_usd:.3g} a call"
+    return f"evaluator {evaluator}, judging taken to be free"
+
+
+def eyes_text(evaluator: str, judge_usd: Optional[float], gone_at: float, claim: str = "gain") -> str:
+    """The same in a verdict. `gone_at`: dollars of a judge's call at which what it claims is gone; 0: not known."""
+    if evaluator == NONE:
+        return "no answer is judged"
+    if judge_usd is not None:
+        return evaluator_text(evaluator, judge_usd)
+    gone = f"; at ${gone_at:.2g} a call the {claim} is gone" if gone_at > 0.0 else ""
+    return f"evaluator {evaluator}: judging is taken to be free{gone}"
+
+
+def tail_text(tail: DollarTail) -> str:
+    """How unevenly dollars are spread over prompts."""
+    return (
+        f"the dearest {tail.dearest} of {tail.prompts} prompts carr{'ies' if tail.dearest == 1 else 'y'} "
+        f"{100.0 * tail.share:.0f}% of the dollars; a skewness of {tail.skewness:.2g} asks for "
+        f"{math.ceil(tail.least_prompts):.0f} prompts and more"
+    )
+
+
+def gain_text(aim: Aim, gain: Interval) -> str:
+    """In worth: dollars that are saved, quality or utility."""
+    if aim.kind is AimKind.MIN_QUALITY:
+        return f"${usd_text(gain)} per 1,000 prompts"
+    return interval_text(gain, 4) + (" in quality" if aim.is_bound else " in utility per prompt")
+
+
+def is_sure(aim: Aim, tail: DollarTail) -> bool:
+    """Of dollars with a heavy tail no bound can be trusted."""
+    return not aim.on_usd or not tail.heavy
+
+
+def bound_text(aim: Aim, met: bool, bound: float, tail: DollarTail) -> str:
+    """Such as "at most 0.001 dollars per prompt is kept: with 95% confidence it is at most $0.00094"."""
+    if not is_sure(aim, tail):
+        return (
+            f"whether {aim} is kept cannot be said with any confidence, for {tail_text(tail)}; on these prompts it "
+            f"costs ${tail.mean:.3g}"
+        )
+
+    def number(x: float) -> str:
+        return f"${x:.3g}" if aim.on_usd else f"{x:.4f}"
+
+    reached = f"at {'most' if aim.on_usd else 'least'} {number(bound)}"
+    if met:
+        return f"{aim} is kept: with 95% confidence it is {reached}"
+    return (
+        f"{aim} is missed by {number(abs(bound - aim.value))}: with 95% confidence what comes nearest has {reached}"
+        + too_few_text(aim, tail.prompts)
+    )
+
+
+def too_few_text(aim: Aim, prompts: int) -> str:
+    """Where so few prompts could not show a quality even if no answer to them failed; else nothing.
+
+    Answers without a failure are bounded by Clopper and Pearson (`estimate.Estimate`), here of what was fitted to them.
+    """
+    if aim.kind is not AimKind.MIN_QUALITY or not 0.0 < aim.value < 1.0:
+        return ""
+
+    def shows(count: float) -> bool:
+        return 1.0 - CROSS_FITTED * float(betaincinv(1.0, count, 0.975)) >= aim.value
+
+    if shows(prompts):
+        return ""
+    most = float(prompts)
+    while not shows(most):
+        most *= 1.05
+    return f" ({prompts} prompts cannot show that, even without a failure; about {_two_digits(most)} could)"
+
+
+def order_text(file: Mapping[str, Any]) -> str:
+    """The models of a cascade in order, or a router's plans with "|" between, of a file's members.
+
+    "a (accepted from 0.9), b".
+    """
+    plans = [plan for plan in file.get("plans") or [] if plan["order"]]
+    return " | ".join(_plan_text(plan["order"], plan["thresholds"]) for plan in plans) or _plan_text(
+        file.get("order") or [], file.get("thresholds") or []
+    )
+
+
+def _plan_text(order: Sequence[str], thresholds: Sequence[float]) -> str:
+    parts = list(order)
+    for position, threshold in enumerate(thresholds):
+        parts[position] += f" (accepted from {threshold:.4g})"
+    return ", ".join(parts)
+
+
+def calls_one_model(file: Mapping[str, Any]) -> bool:
+    """Whether the cascade calls one model for every prompt, so that no answer is looked at."""
+    orders = [file.get("order") or [], *(plan["order"] for plan in file.get("plans") or [])]
+    return file["kind"] != "indices" and all(len(order) <= 1 for order in orders)
+
+
+def plans_text(file: Mapping[str, Any]) -> str:
+    """How a router predicts, and its plans."""
+    router = file.get("router")
+    by = str(router.get("learner", "")) if isinstance(router, dict) else ""
+    end = (
+        "."
+        if calls_one_model(file)
+        else "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and "
+        "the best answer so far is deployed."
+    )
+    return (
+        f"For each prompt the plan is taken that promises most by its context ({by}): {order_text(file)}. A model "
+        f"alone needs no judge{end}"
+    )
+
+
+def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
+    """What to use, and why. `file`: the cascade's members."""
+    aim, choice = fit.aim, fit.choice
+    single, gain, cascade = fit.source.models[fit.single_model], choice.gain.interval(), choice.picked[choice.cascade]
+    chosen = choice.chosen
+    bound = bound_text(aim, chosen.met, chosen.bound, fit.tail) + "; " if aim.is_bound else ""
+    gains = gain_text(aim, gain)
+    if choice.kind == SINGLE:
+        if len(fit.source.models) == 1:
+            return f"{bound}use {single} alone, the only model"
+        if aim.is_bound and not cascade.met:
+            return f"{bound}use {single} alone"
+        if aim.max_latency is not None and not cascade.in_time:
+            return f"{bound}use {single} alone: {choice.cascade} gain {gains} at price {fit.price:g}, but take too long"
+        return (
+            f"{bound}use {single} alone: no cascade is better with this evaluator ({evaluator}) at price "
+            f"{fit.price:g}: {choice.cascade} {'save' if aim.kind is AimKind.MIN_QUALITY else 'gain'} {gains}"
+        )
+    what = what_is_used(file)
+    if not choice.pays:  # it was asked for all the same
+        return (
+            f"{bound}use {what}, as was asked for, although it is not sure to be better than {single} alone: "
+            f"{'saving' if aim.kind is AimKind.MIN_QUALITY else 'gain'} {gains}"
+        )
+    if aim.is_bound and not (choice.single.met and chosen.met):
+        if not is_sure(aim, fit.tail):
+            return f"{bound}use {what}: by what is seen it comes nearest"
+        return f"{bound}use {what}: {'no single model keeps the bound' if chosen.met else 'it comes nearest'}"
+    if aim.kind is AimKind.MIN_QUALITY:
+        return (
+            f"{bound}use {what}: against the best single model, {single}, it saves {gains}, "
+            f"{share_text(fit.promise.saving)} of its dollars"
+        )
+    saving = saving_text(fit.promise.saving)
+    return f"{bound}use {what}: it gains {gains} over the best single model, {single}, and {saving}"
+
+
+def what_is_used(file: Mapping[str, Any]) -> str:
+    """Of a verdict."""
+    if file["kind"] == "indices":
+        return "indices of each prompt"
+    if file.get("plans"):
+        return f"for each prompt, by its context, one of {order_text(file)}"
+    return order_text(file)
+
+
+def latency_text(latency: Optional[float]) -> str:
+    """What a verdict adds under a bound on latency."""
+    if latency is None:
+        return ""
+    return f"; calls in series take at most {latency:.4g} seconds for 95% of the prompts"
+
+
+def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
+    """Where hardly any prompt's quality differs from the others', so that nothing is sure beyond what chance allows."""
+    estimate = Estimate.mean(by_row, groups, (0.0, 1.0))
+    if estimate.unseen == (0.0, 0.0):
+        return None
+    _, counts = np.unique(np.round(estimate.influence * groups.count, 9), return_counts=True)
+    differ = groups.count - int(counts.max())
+    return (
+        f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
+        f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
+    )
+
+
+def label_shares_note(
+    models: Sequence[str], quality: Floats, score: Optional[Floats], told: bool, groups: Groups
+) -> Optional[str]:
+    """Where the share of answers whose quality is known depends on the score, although nothing says how.
+
+    quality, score: rows x models, NaN where not known. `told`: whether the table has label_propensity.
+    """
+    if told or score is None:
+        return None
+    found = []
+    for model, name in enumerate(models):
+        shown = ~np.isnan(score[:, model])
+        known = shown & ~np.isnan(quality[:, model])
+        if known.sum() < 2 or known.sum() == shown.sum():
+            continue
+        rows = np.flatnonzero(shown)
+        some, s, label = groups.take(rows), score[rows, model], known[rows].astype(float)
+        # By how much scores of labelled answers are greater than those of others.
+        less = Estimate.ratio(s * label, label, some) - Estimate.ratio(s * (1.0 - label), 1.0 - label, some)
+        if abs(less.value) > MOST_ERRORS * less.error:
+            with_label, without = float(np.mean(s[label == 1.0])), float(np.mean(s[label == 0.0]))
+            found.append(f"{name} ({with_label:.3g} and {without:.3g})")
+    if not found:
+        return None
+    return (
+        "which answers have a quality depends on their scores, whose means with and without one differ: "
+        f"{', '.join(found)}; estimates are right only where label_propensity says with what probability each became "
+        "known"
+    )
+
+
+def _two_digits(x: float) -> str:
+    return f"{float(f'{x:.1e}'):.0f}"

@@ -1,0 +1,312 @@
+"""Fits to a log of decisions: the cascade of thresholds that it speaks for, or a router of first calls.
+
+Thresholds are searched by importance weights; promised is what cascades do that were searched on other prompts. Where
+the log says what made it, that is kept unless something is surely better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Optional
+
+import numpy as np
+
+from .. import _core
+from ..errors import DataError
+from .apart import NOTE as APART_NOTE
+from .apart import fit_log_apart
+from .call_log import Openings
+from .choose import SINGLE, Choice, Picked
+from .errors import Refusal
+from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval
+from .fit import Fit, fit_source
+from .groups import FOLDS
+from .kinds import Aim, Candidate
+from .learners.isotonic import IsotonicMap
+from .paths import (
+    LEAST_EFFECTIVE,
+    Estimator,
+    LoggedWalks,
+    LogReader,
+    PolicyEstimate,
+    require_possible,
+)
+from .policies.order import Order
+from .progress import Progress
+from .sources.evaluator import NONE
+from .sources.first_calls import FirstCalls
+from .sources.log import LONGEST, LogSearch, LogSource, faults_of_first_calls
+from .worth import Worth
+
+
+@dataclass(frozen=True)
+class LogFit:
+    """What is deployed, and what is promised of it on other prompts."""
+
+    source: LogSource
+    aim: Aim
+    price: float
+    choice: Choice  #: of the best single model and thresholds
+    gain: Interval  #: in utility, of the cascade over the single model
+    policy: Order  #: what is deployed
+    calibration: list[IsotonicMap]  #: of the log's models; empty where the truth is seen
+    promise: Worth
+    single: Worth
+    single_model: int
+    kinds: dict[str, Worth]
+    running: Optional[Worth]  #: the rules that made the log; its `gain` is that of what is deployed over them
+    break_even_judge: float  #: dollars of judging an answer, more than were counted, at which the gain is gone; 0: not known
+    notes: list[str]
+
+    @property
+    def keeps_running(self) -> bool:
+        """Whether the rules that made the log are to be kept."""
+        return self.running is not None and not self.running.gain.low > 0.0
+
+
+@dataclass(frozen=True)
+class RouterFit:
+    """A router of first calls. `running`: as `LogFit` has it."""
+
+    source: FirstCalls
+    fit: Fit
+    running: Optional[Worth]
+    notes: list[str]
+
+    @property
+    def keeps_running(self) -> bool:
+        """Whether the rules that made the log are to be kept."""
+        return self.running is not None and not self.running.gain.low > 0.0
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such searches
+    bring on prompts that they did not see, and what that single model brings.
+    """
+
+    best: Order
+    alone: Order
+    calibration: list[IsotonicMap]
+    cascade: PolicyEstimate
+    single: PolicyEstimate  #: as each fold's search has it
+    named: PolicyEstimate  #: the same in all of them
+    notes: list[str]
+    tells_cascade: bool = True  #: whether the log can say what they bring
+    tells_alone: bool = True
+
+
+def require_fit_of_log(aim: Aim, kinds: Sequence[str]) -> None:
+    """Refuses what a log cannot be fitted for."""
+    if aim.is_bound or not ("thresholds" in kinds or "router" in kinds):
+        raise Refusal(
+            "kind",
+            None,
+            "a log is fitted at a price, by thresholds or a router",
+            "give {price}, and {kind} thresholds, router (with {context}) or auto",
+            ("price", "kind", "context"),
+        )
+
+
+def fit_log(source: LogSource, aim: Aim, context: Sequence[str] = (), progress: Optional[Progress] = None) -> LogFit:
+    """Thresholds, or the best single model where no gain is sure."""
+    progress = progress or Progress()
+    progress.expect(1 + FOLDS)
+    if source.log.openings is Openings.APART:
+        found = _searched_apart(source, aim.value)
+    else:
+        found = _searched(source, aim.value, progress)
+    return _fit_of(source, aim, context, found)
+
+
+def fit_router_to_log(
+    table: _core.TraceTable,
+    evaluator: str,
+    aim: Aim,
+    context: Sequence[str],
+    judge_usd: float = 0.0,
+    progress: Optional[Progress] = None,
+) -> RouterFit:
+    """A router judged by nobody, or the surest single model."""
+    source = FirstCalls.of_table(table, evaluator, context, aim.value, judge_usd)
+    candidates = [Candidate(SINGLE, aim.value, source.single), Candidate("router", aim.value)]
+    fit = fit_source(source, aim, ["router"], False, progress, candidates)
+    running = None
+    log = LogSource.of_table(table, evaluator, Openings.IN_ORDER, judge_usd)
+    if log.reader.running is not None:
+        rules = log.reader.running.estimate()
+        running = rules.worth(rules, aim.value)
+        running = replace(running, gain=_unpaired(fit.promise.utility, running.utility))
+    return RouterFit(source, fit, running, source.notes)
+
+
+def _tells(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str]) -> bool:
+    """Whether the log can say what a policy brings. Where it says what made it, that is to be kept if it cannot; else it is
+    refused.
+    """
+    fault = policy.support.fault(name, True, source.log.openings)
+    if fault and source.reader.running is None:
+        raise DataError(f"{source.name}: {fault}")
+    if fault:
+        notes.append(fault)
+    return not fault
+
+
+def _held_out(source: LogSource, price: float, progress: Progress) -> tuple[LoggedWalks, LoggedWalks]:
+    """What cascades and single models do on the folds that they were not searched on."""
+    log = source.log
+    cascade, single = LoggedWalks.unknown(log, LONGEST), LoggedWalks.unknown(log, 1)
+    for fold in range(FOLDS):
+        prepared = source.prepare(np.flatnonzero(log.folds != fold), whole=False)
+        search = prepared.search(price)
+        best, alone = search.best(), search.best_single()
+        progress.step()
+        if best is None or alone is None:
+            if source.reader.running is not None:
+                continue  # of this fold nothing is said
+            search.refuse_few()
+        own = np.flatnonzero(log.folds == fold)
+        cascade.put(own, prepared.walks(best))
+        single.put(own, LoggedWalks.alone(log, alone.order[0]))
+    return cascade, single
+
+
+def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
+    log, reader = source.log, source.reader
+    prepared = source.prepare(np.arange(log.rows), whole=True)
+    search = prepared.search(price)
+    best, alone = search.best(), search.best_single()
+    progress.step()
+    if best is None or alone is None:
+        search.refuse_few()
+    walks = (*_held_out(source, price, progress), LoggedWalks.alone(log, alone.order[0]))
+    cascade, single, named = (reader.estimate(of, chosen=True) for of in walks)
+    notes: list[str] = []
+    name = log.models[alone.order[0]]
+    tells_cascade = _tells(cascade, source, "the cascades that were searched on other prompts", notes)
+    tells_alone = _tells(
+        single, source, "the single models that were chosen on other prompts", notes
+    ) and _tells(named, source, name + " alone", notes)
+    notes += _notes_of_search(source, search, name)
+    notes.append(
+        f"fitted to a log by importance weights, of {LONGEST} models at the most; promised by doubly robust estimates of "
+        f"cascades that were searched on other prompts, from {cascade.support.effective_prompts:.0f} effective prompts"
+    )
+    return Searched(best, alone, prepared.calibration, cascade, single, named, notes, tells_cascade, tells_alone)
+
+
+def _notes_of_search(source: LogSource, search: LogSearch, alone: str) -> list[str]:
+    log, notes = source.log, []
+    effective = [search.effective_alone(model) for model in range(len(log.models))]
+    few = [f"{name} ({of:.1f})" for name, of in zip(log.models, effective) if of < LEAST_EFFECTIVE]
+    if few:
+        notes.append(f"of the models alone {alone} is the surest; too few effective decisions tell of {', '.join(few)}")
+    if log.openings is Openings.IN_ORDER:
+        faults = zip(faults_of_first_calls(log), effective)
+        notes += [fault for fault, of in faults if fault and of >= LEAST_EFFECTIVE]
+    if not log.has_second_calls:
+        notes.append(
+            "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router with "
+            "a context"
+        )
+    return notes
+
+
+def _searched_apart(source: LogSource, price: float) -> Searched:
+    found = fit_log_apart(source, price)
+    if found is None:
+        raise DataError(
+            f"{source.name}: has too few decisions: no model was called often enough in every fold; log more, or explore more "
+            "(--explore)"
+        )
+    notes = [APART_NOTE]
+    if source.log.has_second_calls:
+        notes.append(
+            "decisions made several calls, which tell how models' answers hang together: --openings in_order or independent "
+            "looks at that"
+        )
+    notes.append("fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts")
+    if found.left_out:
+        notes.append(f"called too seldom, and left out: {', '.join(source.models[model] for model in found.left_out)}")
+    return Searched(found.best, found.alone, found.calibration, found.cascade, found.single, found.named, notes)
+
+
+def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched) -> LogFit:
+    price, reader = aim.value, source.reader
+    single = Worth.unknown()
+    if found.tells_alone:
+        # What this model brings, but no more than is sure of the models that searches without a fold chose.
+        single = found.named.worth(found.named, price, CROSS_FITTED)
+        of_folds = found.single.worth(found.single, price, CROSS_FITTED)
+        single = replace(
+            single,
+            utility=single.utility._replace(low=min(single.utility.low, of_folds.utility.low)),
+            quality=single.quality._replace(low=min(single.quality.low, of_folds.quality.low)),
+        )
+    cascade, gain = Worth.unknown(), Estimate(math.nan, np.full(source.groups.count, math.nan))
+    if found.tells_cascade:
+        cascade = found.cascade.worth(found.named, price, CROSS_FITTED)
+        if found.tells_alone:
+            gain = (found.cascade.utility(price) - found.named.utility(price)).widened()
+        else:
+            cascade = replace(cascade, gain=UNKNOWN, saving=UNKNOWN)
+    running, over = None, [UNKNOWN, UNKNOWN]  # the gain over the rules that made the log: of a model, of the cascade
+    if reader.running is not None:
+        rules = reader.running.estimate()
+        running = rules.worth(rules, price)
+        if found.tells_alone:
+            over[0] = min((of.worth(rules, price, CROSS_FITTED).gain for of in (found.named, found.single)), key=lambda x: x.low)
+        if found.tells_cascade:
+            over[1] = found.cascade.worth(rules, price, CROSS_FITTED).gain
+    pays = _pays(found, cascade.gain, over)
+    if running is not None:
+        running = replace(running, gain=over[pays])
+    promised, name = (found.cascade, "the cascades that were searched") if pays else (found.named, "")
+    if pays or found.tells_alone:
+        require_possible(
+            promised.quality, source.name, name or f"{source.models[found.alone.order[0]]} alone", CROSS_FITTED
+        )
+    keeps = running is not None and not running.gain.low > 0.0
+    dearer = price * cascade.calls.value
+    notes = source.notes + found.notes
+    if context:
+        notes.append("context: not used; thresholds of a log are the same for every prompt (--kind router uses it)")
+    kind = "thresholds" if pays else SINGLE
+    return LogFit(
+        source,
+        aim,
+        price,
+        Choice({SINGLE: Picked(0), "thresholds": Picked(1)}, "thresholds", gain, pays=pays, kind=kind),
+        cascade.gain,
+        found.best if pays else found.alone,
+        found.calibration,
+        cascade if pays else single,
+        single,
+        found.alone.order[0],
+        {"thresholds": cascade},
+        running,
+        cascade.gain.value / dearer if pays and dearer > 0.0 and not keeps else 0.0,
+        notes,
+    )
+
+
+def _pays(found: Searched, gain: Interval, over: Sequence[Interval]) -> bool:
+    """The cascade where it is sure to be better, or is the surer one to be better than what made the log."""
+    surer = over[1].low > over[0].low and not gain.value <= 0.0
+    alone_is_worse = over[0].high < 0.0 and not over[1].high < 0.0
+    return len(found.best.order) > 1 and (gain.low > 0.0 or surer or alone_is_worse or not found.tells_alone)
+
+
+def _unpaired(a: Interval, b: Interval) -> Interval:
+    """The difference of two that are not paired."""
+    value = a.value - b.value
+    return Interval(
+        value,
+        value - math.hypot(a.value - a.low, b.high - b.value),
+        value + math.hypot(a.high - a.value, b.value - b.low),
+    )
+
+
+__all__ = ["NONE", "Estimator", "LogFit", "LogReader", "RouterFit", "fit_log", "fit_router_to_log", "require_fit_of_log"]

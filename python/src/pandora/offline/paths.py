@@ -27,7 +27,7 @@ from ..errors import DataError
 from .call_log import DROPPED, Bools, CallLog, Openings
 from .errors import Refusal
 from .estimate import UNKNOWN, Estimate, Interval
-from .groups import Floats, Ints
+from .groups import Floats, Groups, Ints
 from .sources.labels import cross_fitted_quality
 from .worth import Worth
 
@@ -219,8 +219,12 @@ class LogSupport:
     @staticmethod
     def of(weights: Floats, log: CallLog) -> LogSupport:
         """weights: by row, w_T."""
-        groups = log.groups
-        totals, sizes = groups.sums(log.sampling * weights), groups.sums(log.stands_for)
+        return LogSupport.over(log.groups, log.sampling * weights, log.stands_for)
+
+    @staticmethod
+    def over(groups: Groups, weights: Floats, stands_for: Floats) -> LogSupport:
+        """Of rows that stand for so many decisions each."""
+        totals, sizes = groups.sums(weights), groups.sums(stands_for)
         count, second, total = groups.count, float(np.sum(totals**2)), float(totals.sum())
         decisions = float(sizes.sum())
         mean = total / decisions

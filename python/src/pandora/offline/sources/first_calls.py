@@ -9,7 +9,9 @@ unbiased, if the probabilities are right. Single numbers are no outcomes; dollar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from dataclasses import replace
+from functools import cached_property
+from typing import Optional
 
 import numpy as np
 
@@ -19,8 +21,7 @@ from ..call_log import CallLog, Openings
 from ..estimate import Estimate
 from ..feedback import dependence_note
 from ..groups import Floats, Groups, Ints
-from ..learners.predictors import PlanPredictors
-from ..policies.order import Order
+from ..outcomes import Outcomes
 from .evaluator import NONE
 from .labels import LEAST_LABELS, cross_fitted_quality, judge_of
 from .log import CAUTION, faults_of_first_calls
@@ -82,8 +83,9 @@ class FirstCalls(TableSource):
         bias = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
         self.notes = [*log.notes, *([bias] if bias else []), note]
         self.single = cautious_single(self.quality, self.usd, log.groups, price)
+        self.router = None
         self._texts = _core.CountedTexts(table) if any(spec.startswith("text:") for spec in self.context) else None
-        self._whole: Optional[Any] = None
+        self._whole: Optional[PreparedTable] = None
 
     @staticmethod
     def of_table(
@@ -95,25 +97,26 @@ class FirstCalls(TableSource):
 
     def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
         """Features fitted on these rows."""
+        if whole and self._whole is not None:
+            return self._whole
         features = None
         if self.context:
-            features = _core.features_fit(self.table, self.context, rows, self._texts, self._whole)
-            if whole:
-                self._whole = features
-        return PreparedFirstCalls(self, rows, self.quality, features)
+            near = None if self._whole is None or self._texts is None else self._whole.features
+            features = _core.features_fit(self.table, self.context, rows, self._texts, near)
+        prepared = PreparedFirstCalls(self, rows, self.quality, features)
+        if whole:
+            self._whole = prepared
+        return prepared
 
 
 class PreparedFirstCalls(PreparedTable):
     """With caution."""
 
-    def _fitted(self, plans: Sequence[Order], some: Optional[PlanPredictors]) -> PlanPredictors:
-        psi = self.training.psi
-        if psi is None:
-            psi = np.ones((len(self.rows), 1), np.float32)
-        numbers = [plan.walk(self.training).numbers for plan in plans]
-        quality, usd = (np.column_stack([of_plan[k] for of_plan in numbers]) for k in (0, 1))
-        quality = quality - CAUTION * np.sqrt(np.var(quality, axis=0) / len(quality))
-        return PlanPredictors(psi, quality, usd, some) if some is not None else PlanPredictors(psi, quality, usd)
+    @cached_property
+    def training(self) -> Outcomes:
+        """Of `rows`; a router predicts each model's quality from these."""
+        some = self.outcomes.take(self.rows)
+        return replace(some, quality=some.quality - CAUTION * np.sqrt(np.var(some.quality, axis=0) / len(self.rows)))
 
 
 def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:

@@ -6,40 +6,43 @@ the log says what made it, that is kept unless something is surely better.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from .. import _core
 from ..errors import DataError
+from ..table import Table
 from .apart import NOTE as APART_NOTE
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
+from .deploy import file_of, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval
 from .fit import Fit, fit_source
 from .groups import FOLDS
 from .kinds import Aim, Candidate
 from .learners.isotonic import IsotonicMap
-from .paths import (
-    LEAST_EFFECTIVE,
-    Estimator,
-    LoggedWalks,
-    LogReader,
-    PolicyEstimate,
-    require_possible,
-)
+from .options import FitSettings
+from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
 from .policies.order import Order
 from .progress import Progress
+from .record import Told, known
 from .sources.evaluator import NONE
 from .sources.first_calls import FirstCalls
 from .sources.log import LONGEST, LogSearch, LogSource, faults_of_first_calls
-from .worth import Worth
+from .tables import cascade_tables
+from .text import interval_text, saving_text
+from .words import eyes_text, gain_text, order_text, what_is_used
+from .worth import Worth, interval_json
 
+#: What runs, its tables and its record.
+Fitted = tuple[_core.Cascade, list[Table], dict[str, Any]]
 
 @dataclass(frozen=True)
 class LogFit:
@@ -98,19 +101,27 @@ class Searched:
     tells_alone: bool = True
 
 
-def require_fit_of_log(aim: Aim, kinds: Sequence[str]) -> None:
-    """Refuses what a log cannot be fitted for."""
-    if aim.is_bound or not ("thresholds" in kinds or "router" in kinds):
+def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
+    """A cascade with the tables that are printed of it and the record that its file keeps."""
+    aim = settings.aim
+    if aim.is_bound or not (settings.tries("thresholds") or settings.tries("router")):
         raise Refusal(
-            "kind",
+            "",
             None,
             "a log is fitted at a price, by thresholds or a router",
             "give {price}, and {kind} thresholds, router (with {context}) or auto",
-            ("price", "kind", "context"),
         )
+    if settings.tries("thresholds"):
+        source = LogSource.of_table(table, settings.evaluator, Openings.named(settings.openings), settings.judge)
+        found = fit_thresholds_to_log(source, aim, settings.context, progress)
+        return _told(found, settings, table)
+    router = fit_router_to_log(table, settings.evaluator, aim, settings.context, settings.judge, progress)
+    return _router_told(router, settings, table)
 
 
-def fit_log(source: LogSource, aim: Aim, context: Sequence[str] = (), progress: Optional[Progress] = None) -> LogFit:
+def fit_thresholds_to_log(
+    source: LogSource, aim: Aim, context: Sequence[str] = (), progress: Optional[Progress] = None
+) -> LogFit:
     """Thresholds, or the best single model where no gain is sure."""
     progress = progress or Progress()
     progress.expect(1 + FOLDS)
@@ -309,4 +320,112 @@ def _unpaired(a: Interval, b: Interval) -> Interval:
     )
 
 
-__all__ = ["NONE", "Estimator", "LogFit", "LogReader", "RouterFit", "fit_log", "fit_router_to_log", "require_fit_of_log"]
+def _told(fit: LogFit, settings: FitSettings, table: _core.TraceTable) -> Fitted:
+    models, choice = fit.source.models, fit.choice
+    names = [models[model] for model in fit.policy.order]
+    others = [name for name in models if name not in names] if settings.explore > 0.0 else []
+    file: dict[str, Any] = {
+        "kind": "thresholds",
+        "models": [*names, *others],
+        "price": fit.price,
+        "evaluator": settings.evaluator,
+        "order": names,
+        "thresholds": list(fit.policy.thresholds),
+    }
+    if fit.calibration:
+        file["calibration"] = [fit.calibration[models.index(name)].to_json() for name in file["models"]]
+    eyes = eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge)
+    assumed = "; if models' answers are independent" if settings.openings == "apart" else ""
+    record: dict[str, Any] = {
+        "table": table.source,
+        "digest": table.digest(),
+        "rows": fit.source.log.rows,
+        "prompts": fit.source.log.groups.count,
+        "models": models,
+        "aim": {"kind": fit.aim.kind.value, "value": fit.aim.value},
+        "price": fit.price,
+        "evaluator": settings.evaluator,
+        "context": list(settings.context),
+        "judge_usd": settings.judge_usd,
+        "folds": FOLDS,
+        "out_of_fold": True,
+        "choice": choice.kind,
+        "cascade": choice.cascade,
+        "gain": interval_json(fit.gain),
+        "pays": choice.pays and not fit.keeps_running,
+        "promise": fit.promise.json(),
+        "single": {**fit.single.json(), "model": models[fit.single_model]},
+        "kinds": {kind: worth.json() for kind, worth in fit.kinds.items()},
+        "never": [],
+        "shares": [],
+        "notes": fit.notes,
+        "runner_up": SINGLE if choice.pays else "thresholds",
+        "dollar_tail": {"heavy": False, "skewness": 0.0, "dearest": 0, "share": 0.0, "least_prompts": 0},
+        "verdict": f"{_verdict(fit, settings.evaluator, file)}; {eyes}{assumed}",
+    }
+    if fit.running is not None:
+        record["running"] = running_json(fit.running, fit.keeps_running)
+    if fit.break_even_judge > 0.0:
+        record["break_even_judge_usd"] = fit.break_even_judge
+    return _deployed(file, known(record))
+
+
+def _router_told(found: RouterFit, settings: FitSettings, table: _core.TraceTable) -> Fitted:
+    fit, source = found.fit, found.source
+    blind = replace(settings, evaluator=NONE, judge_usd=None)
+    prepared = source.prepare(np.arange(len(source.quality)), whole=True)
+    file = file_of(fit.policy, fit.price, blind, prepared)
+    told = Told(fit, blind, use_of(fit, file, prepared), found.notes, table.source, table.digest())
+    record = told.record(file)
+    if found.running is not None:
+        keeps = found.keeps_running
+        record["running"], record["pays"] = running_json(found.running, keeps), record["pays"] and not keeps
+        record["verdict"] = f"{running_verdict(found.running, keeps, what_is_used(file))}; no answer is judged"
+    return _deployed(file, known(record))
+
+
+def _deployed(file: dict[str, Any], record: dict[str, Any]) -> Fitted:
+    cascade = _core.cascade_of(json.dumps({**file, "about": record}))
+    sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
+    return cascade, [sheet.table() for sheet in sheets], record
+
+
+def _verdict(fit: LogFit, evaluator: str, file: Mapping[str, Any]) -> str:
+    what, single = order_text(file), fit.source.models[fit.single_model]
+    if fit.running is not None:
+        return running_verdict(fit.running, fit.keeps_running, what)
+    gains = gain_text(fit.aim, fit.gain)
+    if fit.choice.pays:
+        return f"use {what}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
+    if len(fit.source.models) == 1:
+        return f"use {single} alone, the only model"
+    return (
+        f"use {single} alone: no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: thresholds gain "
+        f"{gains}"
+    )
+
+
+def running_verdict(running: Worth, keeps: bool, what: str) -> str:
+    """Of a fit to the log of a cascade: it is held against the rules that made the log."""
+    unknown = math.isnan(running.gain.value)
+    gain = "the log cannot tell of them" if unknown else f"the gain is {interval_text(running.gain, 4)}"
+    if keeps:
+        return (
+            f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in utility per "
+            f"prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
+        )
+    return (
+        f"use {what}: it gains {interval_text(running.gain, 4)} in utility per prompt over the rules that made the log, without "
+        "exploring"
+    )
+
+
+def running_json(running: Worth, keeps: bool) -> dict[str, Any]:
+    """As records have it: gain and saving stand elsewhere for those over the best single model."""
+    out = running.json()
+    out.update(fit_gains=out.pop("gain"), keep=keeps)
+    del out["saving"]
+    return out
+
+
+__all__ = ["LogFit", "RouterFit", "fit_log", "fit_router_to_log", "fit_thresholds_to_log", "running_json", "running_verdict"]

@@ -1,4 +1,6 @@
-"""Prompts with known answers, logs of decisions about them, and the arrays that the library would read from such files."""
+"""Prompts with known answers, logs of decisions about them, and the arrays that the library would read from such
+files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a log says of each model by itself, as were models' answers to a prompt independent (the paper's boxes, Section 2).
+"""What a log says of each model by itself, as were models' answers to a prompt independent (the paper's boxes, Section
+2).
 
 Then a call tells of its model in whatever decision it was made, and logs of one call a decision tell of cascades, too.
 """
@@ -17,7 +18,7 @@ from .estimate import Estimate
 from .groups import FOLDS, Floats, Ints
 from .learners.isotonic import IsotonicMap
 from .outcomes import Outcomes
-from .paths import LogSupport, PolicyEstimate
+from .paths import LogSupport, PolicyEstimate, lacking
 from .policies.order import Effort, Order, best_order
 from .sources.log import CAUTION, LogSource, PreparedLog, faults_of_first_calls
 
@@ -29,8 +30,8 @@ LEAST_CALLS = 10
 EFFORT = Effort(prompts=20_000, steps=400_000_000)
 
 NOTE = (
-    "assumed: models' answers to a prompt are independent; where they are right and wrong together, far less is kept than "
-    "is promised"
+    "assumed: models' answers to a prompt are independent; where they are right and wrong together, far less is kept "
+    "than is promised"
 )
 
 
@@ -60,8 +61,8 @@ class Law:
 
 
 def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
-    """Quality, dollars and calls in the mean where models' answers are drawn from their laws, each by itself: exactly, by
-    the law of the best answer so far. `judge_usd`: added to each call of more than one model.
+    """Quality, dollars and calls in the mean where models' answers are drawn from their laws, each by itself: exactly,
+    by the law of the best answer so far. `judge_usd`: added to each call of more than one model.
     """
     out = np.zeros(3)
     judge = judge_usd if len(order.order) > 1 else 0.0
@@ -91,8 +92,8 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
 
 
 def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) -> Order:
-    """The best order on a table of `rows` prompts, into which each model's answers are drawn from its law, evenly and in
-    an order of its own. Any fixed order will do: answers are independent. A model alone needs no judge.
+    """The best order on a table of `rows` prompts, into which each model's answers are drawn from its law, evenly and
+    in an order of its own. Any fixed order will do: answers are independent. A model alone needs no judge.
     """
     models = [model for model, law in enumerate(laws) if len(law.seen)]
     draw = np.random.default_rng(1)
@@ -153,7 +154,9 @@ class Jackknife:
 
 @dataclass(frozen=True)
 class FitApart:
-    """Thresholds that were searched on all of the log, and what those bring that were searched without a fold of prompts."""
+    """Thresholds that were searched on all of the log, and what those bring that were searched without a fold of
+    prompts.
+    """
 
     best: Order
     alone: Order
@@ -186,7 +189,7 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
     log, judge = source.log, source.judge_usd
     for fault in faults_of_first_calls(log):
         if fault:
-            raise DataError(f"{log.name}: {fault}")
+            raise lacking(log.name, fault)
     every, fold_of = np.arange(log.rows), np.arange(LAW_GROUPS) % FOLDS
     in_fold = [laws_of(source, (), fold_of == fold) for fold in range(FOLDS)]
     left_out = [m for m in range(len(log.models)) if not all(laws[m].enough for laws in in_fold)]
@@ -218,7 +221,7 @@ def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicM
     laws, faults = laws_of(source, calibration, np.ones(LAW_GROUPS, bool)), faults_of_first_calls(log)
     for model in order.order:
         if faults[model]:
-            raise DataError(f"{log.name}: {faults[model]}")
+            raise lacking(log.name, faults[model])
     for model in order.order:
         if len(laws[model].seen) < LEAST_CALLS or not laws[model].enough:
             raise DataError(

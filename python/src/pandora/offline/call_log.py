@@ -119,7 +119,9 @@ class CallLog:
         """`usd`: as recorded. `is_judged`: whether scores of the calls are known. `dropped`: by row."""
         _require_probabilities(name, models, propensity, "propensity")
         if label_propensity is not None:
-            _require_probabilities(name, models, np.where(np.isnan(place), np.nan, label_propensity), "label_propensity")
+            _require_probabilities(
+                name, models, np.where(np.isnan(place), np.nan, label_propensity), "label_propensity"
+            )
         told, usd, more = list(notes), usd.copy(), []
         if by_rules is not None and is_judged and judge_usd > 0.0:
             usd, note = _without_judge(usd, judge_usd)
@@ -129,13 +131,13 @@ class CallLog:
             if not np.all((dropped >= 0.0) & (dropped < 1.0)):
                 row = int(np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))[0])
                 raise DataError(
-                    f"{name}: {DROPPED} of row {row + 1} is {dropped[row]:g}; it is the probability with which such a decision "
-                    "was left out of the log, from 0 to below 1 (rename the column if it is something else)"
+                    f"{name}: {DROPPED} of row {row + 1} is {dropped[row]:g}; it is the probability with which such a "
+                    "decision was left out of the log, from 0 to below 1 (rename the column if it is something else)"
                 )
             sampling = 1.0 / (1.0 - dropped)
             more.append(
-                f"{DROPPED}: the log was thinned before it was written; its {len(quality)} decisions count 1 / (1 - {DROPPED}), "
-                f"as {sampling.sum():.0f} would"
+                f"{DROPPED}: the log was thinned before it was written; its {len(quality)} decisions count 1 / (1 - "
+                f"{DROPPED}), as {sampling.sum():.0f} would"
             )
         stands_for = sampling
         if openings is Openings.INDEPENDENT:
@@ -143,8 +145,8 @@ class CallLog:
             silent = 1.0 - sampling.sum() / stands_for.sum()
             if silent > 1e-9:
                 more.append(
-                    f"decisions in which no toss called a model have no row; by the propensities they are {100.0 * silent:.1f}% "
-                    "of all, and are counted"
+                    "decisions in which no toss called a model have no row; by the propensities they are "
+                    f"{100.0 * silent:.1f}% of all, and are counted"
                 )
         given = label_propensity is not None
         if label_propensity is None:
@@ -214,9 +216,10 @@ def _require_probabilities(name: str, models: list[str], probability: Floats, co
         return
     row, model = (int(at[0]) for at in np.nonzero(bad))
     raise DataError(
-        f"{name}: row {row + 1}, model \"{models[model]}\": {column} is {probability[row, model]:g}, so that this call alone would "
-        f"weigh {1.0 / max(float(probability[row, model]), 5e-324):.3g} decisions; what happened cannot have been so unlikely: give "
-        f"the probability with which it was drawn (at least {LEAST_PROBABILITY:g}), or leave such decisions out"
+        f'{name}: row {row + 1}, model "{models[model]}": {column} is {probability[row, model]:g}, so that this call '
+        f"alone would weigh {1.0 / max(float(probability[row, model]), 5e-324):.3g} decisions; what happened cannot "
+        f"have been so unlikely: give the probability with which it was drawn (at least {LEAST_PROBABILITY:g}), or "
+        "leave such decisions out"
     )
 
 
@@ -225,8 +228,8 @@ def _without_judge(usd: Floats, judge_usd: float) -> tuple[Floats, str]:
     with np.errstate(invalid="ignore"):
         if np.any(usd < judge_usd * (1.0 - 1e-9)):
             return usd, (
-                f"calls are recorded that cost less than judging them (${judge_usd:.3g}), so the log's dollars are taken to be "
-                "without the judge's"
+                f"calls are recorded that cost less than judging them (${judge_usd:.3g}), so the log's dollars are "
+                "taken to be without the judge's"
             )
     return np.maximum(usd - judge_usd, 0.0), (
         f"the log's dollars are taken to hold the judge's, ${judge_usd:.3g} a call, which a model alone does not pay"

@@ -1,8 +1,8 @@
 """Whether qualities become known as often as is presumed, for good answers as for bad ones.
 
-What is known stands for what is not, by weights 1 / p. Where people rate bad answers more often than good ones and p does
-not say so, every estimate is too low, and nothing in the log shows it but a judge: then the share of known qualities
-goes with the score.
+What is known stands for what is not, by weights 1 / p. Where people rate bad answers more often than good ones and p
+does not say so, every estimate is too low, and nothing in the log shows it but a judge: then the share of known
+qualities goes with the score.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def dependence_note(
     low, high = below[0] / below[1], above[0] / above[1]
     more, less = ("low", "high") if by_row.sum() < 0.0 else ("high", "low")
     return (
-        f"which qualities are known depends on the score: of answers with a {more} score {_times(low, high)} as many as of those "
-        f"with a {less} one, so estimates may be too {'low' if more == 'low' else 'high'} where the score does not tell all: "
-        "give label_propensity, or ask for the quality of answers drawn at random"
+        f"which qualities are known depends on the score: of answers with a {more} score {_times(low, high)} as many "
+        f"as of those with a {less} one, so estimates may be too {'low' if more == 'low' else 'high'} where the score "
+        "does not tell all: give label_propensity, or ask for the quality of answers drawn at random"
     )
 
 

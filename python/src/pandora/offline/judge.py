@@ -29,7 +29,7 @@ from .identified import identified
 from .learners.isotonic import IsotonicMap
 from .options import require_log_for
 from .outcomes import USD, nearest_rank
-from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
+from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
 from .policies.order import Order, best_alone
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, score_of
@@ -51,8 +51,8 @@ class Running(Protocol):
 
 @dataclass(frozen=True)
 class SerialLatency:
-    """Seconds of a prompt's calls one after the other: the median and the 95th per cent (nearest rank) over the rows whose
-    calls' latencies are all known, of the cascade and of the model alone.
+    """Seconds of a prompt's calls one after the other: the median and the 95th per cent (nearest rank) over the rows
+    whose calls' latencies are all known, of the cascade and of the model alone.
     """
 
     p50: float
@@ -72,7 +72,9 @@ class Found:
     notes: list[str]
     tail: Optional[DollarTail] = None  #: of the cascade, where values are plain means
     latency: Optional[SerialLatency] = None
-    running: Optional[Worth] = None  #: of a cascade's log: the rules that made it; its `gain` is the cascade's over them
+    running: Optional[Worth] = (
+        None  #: of a cascade's log: the rules that made it; its `gain` is the cascade's over them
+    )
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,8 @@ class Meeting:
         if name in models:
             return models.index(name)
         raise DataError(
-            f"{self.table.source}: has no model {name} of the cascade{nearest_text(nearest(name, models))}; give a table with "
-            f"all of {', '.join(self.models)}"
+            f"{self.table.source}: has no model {name} of the cascade{nearest_text(nearest(name, models))}; give a "
+            f"table with all of {', '.join(self.models)}"
         )
 
     @cached_property
@@ -140,15 +142,15 @@ class Meeting:
             return np.column_stack([np.ones(len(numbers), np.float32), numbers, none]).astype(np.float32)
         if not self.file.get("order") and int(self.file.get("index_features") or 1) != 1:
             raise UsageError(
-                f"the cascade is given {self.file['index_features']} numbers for each prompt, and not the features that they are; "
-                "a table cannot test it"
+                f"the cascade is given {self.file['index_features']} numbers for each prompt, and not the features "
+                "that they are; a table cannot test it"
             )
         return None
 
     @cached_property
     def calls(self) -> tuple[Ints, Ints, Bools]:
-        """The table's models that are called, in order and then -1, whose answer is deployed, and by row whether answers are
-        judged. What a log does not know is taken for 0: there a walk only has to come to an end.
+        """The table's models that are called, in order and then -1, whose answer is deployed, and by row whether
+        answers are judged. What a log does not know is taken for 0: there a walk only has to come to an end.
         """
         usd = np.ascontiguousarray(np.nan_to_num(self.arrays.usd)[:, self.columns])
         shown = np.zeros(usd.shape) if self.shown is None else np.nan_to_num(self.shown)[:, self.columns]
@@ -196,9 +198,10 @@ def judge_cascade(
     estimator: Optional[str] = None,
     openings: str = "in_order",
 ) -> JudgedCascade:
-    """`against`: a model of the table; else the best single model of the fit, or of this table where the cascade says of
-    none. `evaluator`: what it sees, instead of what it was made to see; `judge_usd`: instead of what the fit counted.
-    `file` is for messages. `estimator`: how values are found from what the table knows; else the best that it identifies.
+    """`against`: a model of the table; else the best single model of the fit, or of this table where the cascade says
+    of none. `evaluator`: what it sees, instead of what it was made to see; `judge_usd`: instead of what the fit
+    counted. `file` is for messages. `estimator`: how values are found from what the table knows; else the best that it
+    identifies.
 
     Raises DataError where the table lacks a model of the cascade, the model it is held against, or what evaluator and
     features need, and where it cannot tell; Refusal for an estimator that it does not identify.
@@ -272,8 +275,9 @@ def _plain(meeting: Meeting, model: int) -> Found:
     latency, notes = _latency(meeting, model), []
     if latency is not None:
         notes.append(
-            f"seconds of the calls one after the other: {latency.p50:.3g} in the median and {latency.p95:.3g} at the 95th per "
-            f"cent of prompts; {meeting.table.models[model]} alone: {latency.alone_p50:.3g} and {latency.alone_p95:.3g}"
+            f"seconds of the calls one after the other: {latency.p50:.3g} in the median and {latency.p95:.3g} at the "
+            f"95th per cent of prompts; {meeting.table.models[model]} alone: {latency.alone_p50:.3g} and "
+            f"{latency.alone_p95:.3g}"
         )
     return Found(
         Worth.of(own, alone, meeting.price, groups, 1.0),
@@ -299,7 +303,9 @@ def _latency(meeting: Meeting, model: int) -> Optional[SerialLatency]:
 
 
 def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
-    """Of a table whose qualities are known in part: scores and dollars tell what is called and deployed in every row."""
+    """Of a table whose qualities are known in part: scores and dollars tell what is called and deployed in every
+    row.
+    """
     table, groups = meeting.table, meeting.groups
     known = np.array(meeting.arrays.quality)
     estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
@@ -366,16 +372,16 @@ def _beside(
     is_log: bool,
     openings: Openings,
 ) -> Found:
-    """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need not be
-    against a model that they seldom call.
+    """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
+    not be against a model that they seldom call.
     """
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
     fault = own.support.fault("the cascade", is_log, openings)
     if fault:
-        raise DataError(f"{name}: {fault}")
+        raise lacking(name, fault)
     fault = alone.support.fault(against, is_log, openings)
     if fault and running is None:
-        raise Lacking(f"{name}: {fault}; {{against}} names another model")
+        raise lacking(name, f"{fault}; name another model with --against")
     require_possible(own.quality, name, "the cascade")
     worth, of_model = own.worth(alone, price), alone.worth(alone, price)
     if fault:
@@ -492,7 +498,8 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
         notes.append("this is the table that the cascade was fitted on: it looks better here than elsewhere")
     if judged.evaluator != judged.fitted_for:
         notes.append(
-            f"the cascade was made to see {judged.fitted_for}, for which the promise was; here it sees {judged.evaluator}"
+            f"the cascade was made to see {judged.fitted_for}, for which the promise was; here it sees "
+            f"{judged.evaluator}"
         )
     if judged.chosen_here:
         notes.append(f"{judged.against} is the best single model of this very table; the cascade names none")

@@ -15,7 +15,6 @@ from typing import Any, Optional
 import numpy as np
 
 from .. import _core
-from ..errors import DataError
 from ..table import Table
 from .apart import NOTE as APART_NOTE
 from .apart import fit_log_apart
@@ -29,7 +28,7 @@ from .groups import FOLDS
 from .kinds import Aim, Candidate
 from .learners.isotonic import IsotonicMap
 from .options import FitSettings
-from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
+from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, lacking, require_possible
 from .policies.order import Order
 from .progress import Progress
 from .record import Told, known
@@ -43,6 +42,7 @@ from .worth import Worth, interval_json
 
 #: What runs, its tables and its record.
 Fitted = tuple[_core.Cascade, list[Table], dict[str, Any]]
+
 
 @dataclass(frozen=True)
 class LogFit:
@@ -60,7 +60,8 @@ class LogFit:
     single_model: int
     kinds: dict[str, Worth]
     running: Optional[Worth]  #: the rules that made the log; its `gain` is that of what is deployed over them
-    break_even_judge: float  #: dollars of judging an answer, more than were counted, at which the gain is gone; 0: not known
+    #: Dollars of judging an answer, more than were counted, at which the gain is gone; 0: not known.
+    break_even_judge: float
     notes: list[str]
 
     @property
@@ -86,8 +87,8 @@ class RouterFit:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such searches
-    bring on prompts that they did not see, and what that single model brings.
+    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such
+    searches bring on prompts that they did not see, and what that single model brings.
     """
 
     best: Order
@@ -154,12 +155,12 @@ def fit_router_to_log(
 
 
 def _tells(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str]) -> bool:
-    """Whether the log can say what a policy brings. Where it says what made it, that is to be kept if it cannot; else it is
-    refused.
+    """Whether the log can say what a policy brings. Where it says what made it, that is to be kept if it cannot; else
+    it is refused.
     """
     fault = policy.support.fault(name, True, source.log.openings)
     if fault and source.reader.running is None:
-        raise DataError(f"{source.name}: {fault}")
+        raise lacking(source.name, fault)
     if fault:
         notes.append(fault)
     return not fault
@@ -197,13 +198,14 @@ def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     notes: list[str] = []
     name = log.models[alone.order[0]]
     tells_cascade = _tells(cascade, source, "the cascades that were searched on other prompts", notes)
-    tells_alone = _tells(
-        single, source, "the single models that were chosen on other prompts", notes
-    ) and _tells(named, source, name + " alone", notes)
+    tells_alone = _tells(single, source, "the single models that were chosen on other prompts", notes) and _tells(
+        named, source, name + " alone", notes
+    )
     notes += _notes_of_search(source, search, name)
     notes.append(
-        f"fitted to a log by importance weights, of {LONGEST} models at the most; promised by doubly robust estimates of "
-        f"cascades that were searched on other prompts, from {cascade.support.effective_prompts:.0f} effective prompts"
+        f"fitted to a log by importance weights, of {LONGEST} models at the most; promised by doubly robust estimates "
+        f"of cascades that were searched on other prompts, from {cascade.support.effective_prompts:.0f} effective "
+        "prompts"
     )
     return Searched(best, alone, prepared.calibration, cascade, single, named, notes, tells_cascade, tells_alone)
 
@@ -219,8 +221,8 @@ def _notes_of_search(source: LogSource, search: LogSearch, alone: str) -> list[s
         notes += [fault for fault, of in faults if fault and of >= LEAST_EFFECTIVE]
     if not log.has_second_calls:
         notes.append(
-            "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router with "
-            "a context"
+            "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router "
+            "with a context"
         )
     return notes
 
@@ -228,17 +230,20 @@ def _notes_of_search(source: LogSource, search: LogSearch, alone: str) -> list[s
 def _searched_apart(source: LogSource, price: float) -> Searched:
     found = fit_log_apart(source, price)
     if found is None:
-        raise DataError(
-            f"{source.name}: has too few decisions: no model was called often enough in every fold; log more, or explore more "
-            "(--explore)"
+        raise lacking(
+            source.name,
+            "has too few decisions: no model was called often enough in every fold; log more, or explore more "
+            "(--explore)",
         )
     notes = [APART_NOTE]
     if source.log.has_second_calls:
         notes.append(
-            "decisions made several calls, which tell how models' answers hang together: --openings in_order or independent "
-            "looks at that"
+            "decisions made several calls, which tell how models' answers hang together: --openings in_order or "
+            "independent looks at that"
         )
-    notes.append("fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts")
+    notes.append(
+        "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
+    )
     if found.left_out:
         notes.append(f"called too seldom, and left out: {', '.join(source.models[model] for model in found.left_out)}")
     return Searched(found.best, found.alone, found.calibration, found.cascade, found.single, found.named, notes)
@@ -268,7 +273,8 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         rules = reader.running.estimate()
         running = rules.worth(rules, price)
         if found.tells_alone:
-            over[0] = min((of.worth(rules, price, CROSS_FITTED).gain for of in (found.named, found.single)), key=lambda x: x.low)
+            alone = [of.worth(rules, price, CROSS_FITTED).gain for of in (found.named, found.single)]
+            over[0] = min(alone, key=lambda gain: gain.low)
         if found.tells_cascade:
             over[1] = found.cascade.worth(rules, price, CROSS_FITTED).gain
     pays = _pays(found, cascade.gain, over)
@@ -375,7 +381,10 @@ def _router_told(found: RouterFit, settings: FitSettings, table: _core.TraceTabl
     blind = replace(settings, evaluator=NONE, judge_usd=None)
     prepared = source.prepare(np.arange(len(source.quality)), whole=True)
     file = file_of(fit.policy, fit.price, blind, prepared)
-    told = Told(fit, blind, use_of(fit, file, prepared), found.notes, table.source, table.digest())
+    notes = list(found.notes)
+    if fit.choice.kind == SINGLE and settings.context:
+        notes.append("context: not used; one model alone is the same for every prompt")
+    told = Told(fit, blind, use_of(fit, file, prepared), notes, table.source, table.digest())
     record = told.record(file)
     if found.running is not None:
         keeps = found.keeps_running
@@ -396,12 +405,13 @@ def _verdict(fit: LogFit, evaluator: str, file: Mapping[str, Any]) -> str:
         return running_verdict(fit.running, fit.keeps_running, what)
     gains = gain_text(fit.aim, fit.gain)
     if fit.choice.pays:
-        return f"use {what}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
+        saves = saving_text(fit.promise.saving)
+        return f"use {what}: it gains {gains} over the best single model, {single}, and {saves}"
     if len(fit.source.models) == 1:
         return f"use {single} alone, the only model"
     return (
-        f"use {single} alone: no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: thresholds gain "
-        f"{gains}"
+        f"use {single} alone: no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: "
+        f"thresholds gain {gains}"
     )
 
 
@@ -411,12 +421,12 @@ def running_verdict(running: Worth, keeps: bool, what: str) -> str:
     gain = "the log cannot tell of them" if unknown else f"the gain is {interval_text(running.gain, 4)}"
     if keeps:
         return (
-            f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in utility per "
-            f"prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
+            f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in "
+            f"utility per prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
         )
     return (
-        f"use {what}: it gains {interval_text(running.gain, 4)} in utility per prompt over the rules that made the log, without "
-        "exploring"
+        f"use {what}: it gains {interval_text(running.gain, 4)} in utility per prompt over the rules that made the "
+        "log, without exploring"
     )
 
 
@@ -428,4 +438,4 @@ def running_json(running: Worth, keeps: bool) -> dict[str, Any]:
     return out
 
 
-__all__ = ["LogFit", "RouterFit", "fit_log", "fit_router_to_log", "fit_thresholds_to_log", "running_json", "running_verdict"]
+__all__ = ["LogFit", "RouterFit", "fit_log", "fit_router_to_log", "fit_thresholds_to_log"]

@@ -15,6 +15,7 @@ of the deployed answer became known is the last step of its path.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -25,7 +26,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from .call_log import DROPPED, Bools, CallLog, Openings
-from .errors import Refusal
+from .errors import Lacking, Refusal
 from .estimate import UNKNOWN, Estimate, Interval
 from .groups import Floats, Groups, Ints
 from .sources.labels import cross_fitted_quality
@@ -126,10 +127,12 @@ class Paths:
         return some @ to_come / total if total > 0.0 else np.zeros(to_come.shape[1])
 
     def rest_on_others(self, outcome: Floats, log: CallLog) -> Floats:
-        """rows x T, found on the other folds."""
+        """Rows x T, found on the other folds."""
         weights = log.sampling * self.weights
         count = int(log.folds.max()) + 1
-        return np.stack([self.rest_on(outcome, weights, np.flatnonzero(log.folds != fold)) for fold in range(count)])[log.folds]
+        return np.stack([self.rest_on(outcome, weights, np.flatnonzero(log.folds != fold)) for fold in range(count)])[
+            log.folds
+        ]
 
     def then(self, ratio: Floats, outcome: Floats) -> Paths:
         """One step more."""
@@ -160,7 +163,9 @@ class LoggedWalks:
     judge_usd: Floats  #: added to the dollars of each call
 
     @staticmethod
-    def of(log: CallLog, called: npt.NDArray[np.integer], deployed: npt.NDArray[np.integer], judged: Bools) -> LoggedWalks:
+    def of(
+        log: CallLog, called: npt.NDArray[np.integer], deployed: npt.NDArray[np.integer], judged: Bools
+    ) -> LoggedWalks:
         """`called`: rows x positions, the models that a policy calls where it sees what the log saw, then -1. `judged`:
         by row, whether it looks at answers.
         """
@@ -193,7 +198,11 @@ class LoggedWalks:
         """Those of these rows."""
         self.cells[rows] = -1
         self.cells[rows, : of.cells.shape[1]] = of.cells[rows]
-        self.left[rows], self.deployed[rows], self.judge_usd[rows] = of.left[rows], of.deployed[rows], of.judge_usd[rows]
+        self.left[rows], self.deployed[rows], self.judge_usd[rows] = (
+            of.left[rows],
+            of.deployed[rows],
+            of.judge_usd[rows],
+        )
 
     @property
     def made(self) -> Ints:
@@ -230,15 +239,16 @@ class LogSupport:
         mean = total / decisions
         moved = (totals - mean * sizes) * count / decisions
         error = math.sqrt(float(np.mean(moved**2)) / (count - 1.0)) if count > 1 else math.nan
-        # Where by chance few great weights were drawn, their mean and its error are small together; the mean is to be 1.
+        # Where by chance few great weights were drawn, their mean and its error are small together; the mean is to be
+        # 1.
         return LogSupport(
             total**2 / second if second > 0.0 else 0.0, mean, error / math.sqrt(min(max(mean, 1e-3), 1.0))
         )
 
     @staticmethod
     def of_labels(before: Floats, p: Floats, weights: Floats, log: CallLog) -> LogSupport:
-        """Where the last step is that the answer's quality became known, with probability p: how much could become known
-        counts, not how much did by chance. `before`: the weights without that step.
+        """Where the last step is that the answer's quality became known, with probability p: how much could become
+        known counts, not how much did by chance. `before`: the weights without that step.
         """
         out, before = LogSupport.of(before, log), log.sampling * before
         second, noise = float(np.sum(before**2 / p)), float(np.sum(before**2 * (1.0 / p - 1.0)))
@@ -263,8 +273,8 @@ class LogSupport:
             return f"no decision calls what {policy} calls: the log cannot tell"
         if self.never > 0:
             return (
-                f"{policy} makes up to {self.calls} calls for a prompt, and no decision of the log makes its call number "
-                f"{self.never}: the log cannot tell; --openings apart takes models' answers to be independent"
+                f"{policy} makes up to {self.calls} calls for a prompt, and no decision of the log makes its call "
+                f"number {self.never}: the log cannot tell; --openings apart takes models' answers to be independent"
             )
         if self.effective_prompts < LEAST_EFFECTIVE:
             return (
@@ -277,13 +287,13 @@ class LogSupport:
             reason = "label_propensity is not the probability with which qualities became known"
         elif openings is Openings.INDEPENDENT:
             reason = (
-                "propensities are wrong, calls did not come by tosses of their own, or the log is not a sample of all decisions "
-                f"(where some were left out, a column {DROPPED} says with which probability)"
+                "propensities are wrong, calls did not come by tosses of their own, or the log is not a sample of all "
+                f"decisions (where some were left out, a column {DROPPED} says with which probability)"
             )
         else:
             reason = (
-                "propensities are wrong, it makes calls that the log never makes, or each model was called by a toss of its "
-                "own (--openings independent)"
+                "propensities are wrong, it makes calls that the log never makes, or each model was called by a toss "
+                "of its own (--openings independent)"
             )
         return f"the weights of {policy} have the mean {self.mean:.3f} and not 1: {reason}"
 
@@ -298,7 +308,7 @@ class PolicyEstimate:
     support: LogSupport
 
     def utility(self, price: float) -> Estimate:
-        """quality - price x dollars."""
+        """Quality - price x dollars."""
         return self.quality - price * self.usd
 
     def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0) -> Worth:
@@ -323,7 +333,20 @@ def saving(usd: Estimate, of_model: Estimate, widening: float = 1.0) -> Interval
     if not of_model.value > 0.0:
         return UNKNOWN
     ratio = usd / of_model
-    return replace(-1.0 * ratio, value=1.0 - ratio.value, range=(-math.inf, math.inf)).widened(widening).robust_interval()
+    return (
+        replace(-1.0 * ratio, value=1.0 - ratio.value, range=(-math.inf, math.inf)).widened(widening).robust_interval()
+    )
+
+
+def lacking(name: str, fault: str) -> Lacking:
+    """A fault as an error, whose options are spelt as its reader writes them; notes have those of the command."""
+    return Lacking(
+        f"{name}: " + re.sub(r"--([a-z]+)(?: (independent|apart|router))?", lambda o: _place(o[1], o[2]), fault)
+    )
+
+
+def _place(option: str, value: Optional[str]) -> str:
+    return "{" + option + (f":{value}" if value else "") + "}"
 
 
 def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:
@@ -331,14 +354,17 @@ def require_possible(quality: Estimate, name: str, policy: str, widening: float 
     found = quality.widened(widening).robust_interval()
     if found.low > 1.0 or found.high < 0.0:
         raise DataError(
-            f"{name}: says that the quality of {policy} is {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]: answers whose "
-            "quality is known are not like the others; feedback must come as often for good answers as for bad ones"
+            f"{name}: says that the quality of {policy} is {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]: "
+            "answers whose quality is known are not like the others; feedback must come as often for good answers as "
+            "for bad ones"
         )
 
 
 @dataclass(frozen=True)
 class PolicyPaths:
-    """The paths of a policy's outcomes. `before`: weights of rows without the step of the label, which has the probability `p`."""
+    """The paths of a policy's outcomes. `before`: weights of rows without the step of the label, which has the
+    probability `p`.
+    """
 
     quality: Paths
     usd: Paths
@@ -394,7 +420,9 @@ class LogReader:
         return PolicyEstimate(quality, paths.usd.estimate(self.how, log), paths.calls.estimate(self.how, log), support)
 
     def numbers(self, walks: LoggedWalks, fitted: Ints, rows: Ints) -> Floats:
-        """3 x rows: doubly robust quality, dollars and calls of these rows, with forecasts found on the rows `fitted`."""
+        """3 x rows: doubly robust quality, dollars and calls of these rows, with forecasts found on the rows
+        `fitted`.
+        """
         log = self.log
 
         def forecast(paths: Paths, outcome: Floats) -> Paths:
@@ -431,8 +459,8 @@ class LogReader:
         )
 
     def _is_never_made(self, walks: LoggedWalks, t: int) -> bool:
-        """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many calls,
-        or the policy makes this one in several decisions.
+        """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many
+        calls, or the policy makes this one in several decisions.
         """
         made = walks.made
         if np.any(made > t):
@@ -497,5 +525,6 @@ __all__ = [
     "Paths",
     "PolicyEstimate",
     "Running",
+    "lacking",
     "require_possible",
 ]

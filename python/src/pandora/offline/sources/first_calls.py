@@ -16,12 +16,12 @@ from typing import Optional
 import numpy as np
 
 from ... import _core
-from ...errors import DataError
 from ..call_log import CallLog, Openings
 from ..estimate import Estimate
 from ..feedback import dependence_note
 from ..groups import Floats, Groups, Ints
 from ..outcomes import Outcomes
+from ..paths import lacking
 from .evaluator import NONE
 from .labels import LEAST_LABELS, cross_fitted_quality, judge_of
 from .log import CAUTION, faults_of_first_calls
@@ -34,13 +34,14 @@ def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, s
     calls = first.sum(axis=0)
     for model, name in enumerate(log.models):
         if calls[model] < LEAST_LABELS:
-            raise DataError(
-                f"{log.name}: calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} of each "
-                "model, better hundreds (leave the model out with --models)"
+            raise lacking(
+                log.name,
+                f"calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} of each "
+                "model, better hundreds (leave the model out with --models)",
             )
     for fault in faults_of_first_calls(log):
         if fault:
-            raise DataError(f"{log.name}: {fault}")
+            raise lacking(log.name, fault)
     sampling = log.sampling[:, None]
     guess = cross_fitted_quality(log.quality, score, log.label_probability / sampling, log.folds)
     known = ~np.isnan(log.quality)
@@ -69,11 +70,13 @@ def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:
 
 
 class FirstCalls(TableSource):
-    """Where models were seldom called they would be chosen for their noise: a router takes each model's quality for less
-    by CAUTION standard errors of its mean, and so does `single`, the surest model alone.
+    """Where models were seldom called they would be chosen for their noise: a router takes each model's quality for
+    less by CAUTION standard errors of its mean, and so does `single`, the surest model alone.
     """
 
-    def __init__(self, table: _core.TraceTable, log: CallLog, score: Floats, context: Sequence[str], price: float) -> None:
+    def __init__(
+        self, table: _core.TraceTable, log: CallLog, score: Floats, context: Sequence[str], price: float
+    ) -> None:
         # The table's own numbers have holes, which those of a table do not.
         self.table, self.evaluator, self.context = table, NONE, list(context)
         self.name, self.models, self.judge_usd = log.name, log.models, 0.0

@@ -1,35 +1,34 @@
 """Logs of decisions as a source of fits: thresholds by importance weights, read doubly robust on other decisions.
 
 `fit_source` can drive a `LogSource` as it does a table: `prepare` sees some rows, `read` gives doubly robust numbers of
-others. The fit of a log that is deployed (`fit_log.py`) has a loop over folds of its own all the same, because what it
+others. The fit of a log that is deployed (`log_fit.py`) has a loop over folds of its own all the same, because what it
 promises is not a mean of such numbers by row: forecasts are found on the other folds' walks, whoever made these; how
-many effective decisions carry a promise, and what labels do not show, is told of the walks of all folds together; a fold
-of which the log can say nothing is left out where the rules that made it can be kept; and the single model by which
-all is measured is named by the fit on all rows, before the folds are read.
+many effective decisions carry a promise, and what labels do not show, is told of the walks of all folds together; a
+fold of which the log can say nothing is left out where the rules that made it can be kept; and the single model by
+which all is measured is named by the fit on all rows, before the folds are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NoReturn, Optional
+from typing import Any, NoReturn, Optional
 
 import numpy as np
-import numpy.typing as npt
 
 from ... import _core
 from ...errors import DataError
 from ..call_log import CallLog, Openings
+from ..errors import Refusal
 from ..feedback import dependence_note
-from ..groups import FOLDS, Floats, Groups, Ints
+from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap
-from ..learners.predictors import PlanPredictors
 from ..outcomes import Outcomes
-from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport
+from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, lacking
 from ..policies.base import Policy
 from ..policies.order import Effort, Order
 from .evaluator import NONE, TRUTH, score_of
-from .labels import LEAST_LABELS, QualityEstimates, judge_of
+from .labels import LEAST_LABELS, judge_of
 
 #: Standard errors less than its mean, for which what a log says is taken where the best of many is looked for.
 CAUTION = 2.0
@@ -66,8 +65,14 @@ class LogSource:
         log = CallLog.of_table(table, openings, judge_usd)
         shown = None
         if evaluator == TRUTH:
-            if np.isnan(log.quality[log.called]).any():
-                QualityEstimates.of_table(table, TRUTH, log.groups)  # refuses
+            unknown = int(np.count_nonzero(np.isnan(log.quality[log.called])))
+            if unknown:
+                raise Refusal(
+                    "evaluator",
+                    TRUTH,
+                    f"{unknown} of {log.quality.size} qualities are not known, and nobody can look at them",
+                    "use a judge's score, or leave such prompts out ({missing:drop})",
+                )
             shown = log.quality
         elif evaluator != NONE:
             shown = score_of(table, evaluator)
@@ -113,24 +118,24 @@ class PreparedLog:
         """Of `rows`."""
         return self.outcomes.take(self.rows)
 
-    def predictors(self, plans: Sequence[Order]) -> PlanPredictors:
-        """Routers are fitted to first calls: sources.first_calls."""
-        raise DataError(f"{self.source.name}: is a log of decisions; give kind router, which is fitted to its first calls")
+    def predictors(self, plans: Sequence[Order]) -> NoReturn:
+        """Routers are fitted to first calls: `sources.first_calls`."""
+        raise DataError(f"{self.source.name}: is a log of decisions; a router is fitted to its first calls")
+
+    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> NoReturn:
+        """Indices learn from all models' answers."""
+        raise DataError(f"{self.source.name}: is a log of decisions, from which no indices are learned")
 
     def search(self, price: float) -> LogSearch:
         """By importance weights."""
         return LogSearch(self, price)
 
     def best_order(self, price: float, effort: Effort, first: Optional[int] = None) -> Order:
-        """The order with the greatest mean utility less CAUTION standard errors. `effort` is not heeded: all orders of up
-        to LONGEST models are tried. DataError where too few decisions tell of any.
+        """The order with the greatest mean utility less CAUTION standard errors. `effort` is not heeded: all orders of
+        up to LONGEST models are tried. DataError where too few decisions tell of any.
         """
         search = self.search(price)
         return search.best(first) or search.refuse_few()
-
-    def readable(self, order: Order, price: float) -> Order:
-        """Its thresholds are multiples of 0.01 from the start."""
-        return order
 
     def walks(self, policy: Policy) -> LoggedWalks:
         """Of every row."""
@@ -181,7 +186,7 @@ class LogSearch:
         self.running = np.zeros(len(rows))  # by which a decision moves the utility of the rules that made the log
         if running is not None:
             weight, utility = running.weight[rows], running.quality[rows] - price * running.usd[rows]
-            self.running = weight * (utility - np.sum(weight * utility) / weight.sum()) if weight.any() else self.running
+            self.running = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
         self.spread = float(np.sum(self.running**2))
 
     def best(self, first: Optional[int] = None, longest: int = LONGEST) -> Optional[Order]:
@@ -213,9 +218,10 @@ class LogSearch:
             )
         in_each_fold = FOLDS / (FOLDS - 1.0)
         needed = float(f"{in_each_fold * LEAST_EFFECTIVE / most * self.log.rows:.1e}")
-        raise DataError(
-            f"{self.log.name}: has too few decisions: {LEAST_EFFECTIVE:.0f} effective ones are needed of a model alone, and here "
-            f"the most are {most:.1f}; log about {needed:.0f} like these, or explore more (--explore)"
+        raise lacking(
+            self.log.name,
+            f"has too few decisions: {LEAST_EFFECTIVE:.0f} effective ones are needed of a model alone, and here the "
+            f"most are {most:.1f}; log about {needed:.0f} like these, or explore more (--explore)",
         )
 
     def _ratio(self, model: int, calls_before: int) -> Floats:
@@ -224,7 +230,9 @@ class LogSearch:
         weight = 1.0 / propensity
         return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
 
-    def _extend(self, order: tuple[int, ...], first: Optional[int], longest: int, rated: list[tuple[float, Order]]) -> None:
+    def _extend(
+        self, order: tuple[int, ...], first: Optional[int], longest: int, rated: list[tuple[float, Order]]
+    ) -> None:
         if order and (first is None or len(order) > 1):
             found = self._rate(order)
             if found is not None:
@@ -269,8 +277,9 @@ class LogSearch:
         return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, at)))
 
     def _cautious(self, sums: Floats, models: int) -> Floats:
-        """What is maximised, for each combination of thresholds: the mean utility less CAUTION standard errors (of it, less
-        that of the rules that made the log); -inf where the mean weight is off, or too few decisions are effective.
+        """What is maximised, for each combination of thresholds: the mean utility less CAUTION standard errors (of it,
+        less that of the rules that made the log); -inf where the mean weight is off, or too few decisions are
+        effective.
         """
         w, wy, ww, wwy, wwyy, wz, wyz = sums[:7]
         noise, decisions = LabelNoise(*sums[7:]), self.decisions
@@ -309,19 +318,19 @@ def faults_of_first_calls(log: CallLog) -> list[str]:
         support, enough = LogSupport.of(weights, log), np.count_nonzero(first) >= LEAST_LABELS
         if enough and support.is_off:
             out.append(
-                f"weights of the first calls of {name} (1 / propensity) have the mean {support.mean:.3f} and not 1: propensities "
-                "are wrong, some decisions could not call it first, or each model was called by a toss of its own (--openings "
-                "independent); cascade fit --models leaves it out"
+                f"weights of the first calls of {name} (1 / propensity) have the mean {support.mean:.3f} and not 1: "
+                "propensities are wrong, some decisions could not call it first, or each model was called by a toss of "
+                "its own (--openings independent); cascade fit --models leaves it out"
             )
         elif enough and support.effective_prompts < LEAST_EFFECTIVE:
             out.append(
-                f"weights of the first calls of {name} (1 / propensity) are those of {support.effective_prompts:.1f} effective "
-                f"prompts, and {LEAST_EFFECTIVE:.0f} are needed: log more decisions, or explore more; cascade fit --models leaves "
-                "it out"
+                f"weights of the first calls of {name} (1 / propensity) are those of {support.effective_prompts:.1f} "
+                f"effective prompts, and {LEAST_EFFECTIVE:.0f} are needed: log more decisions, or explore more; "
+                "cascade fit --models leaves it out"
             )
         else:
             out.append("")
     return out
 
 
-__all__ = ["CallLog", "Groups", "LogSearch", "LogSource", "PreparedLog", "faults_of_first_calls", "npt"]
+__all__ = ["LogSearch", "LogSource", "PreparedLog", "faults_of_first_calls", "sums_ended_at"]

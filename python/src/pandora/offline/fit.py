@@ -12,7 +12,7 @@ from .crossfit import CrossFit, Source, crossfit
 from .errors import refuse_late
 from .estimate import CROSS_FITTED, Estimate
 from .groups import FOLDS, Floats
-from .kinds import Aim
+from .kinds import Aim, Candidate
 from .outcomes import CALLS, USD
 from .policies import KINDS, Order, Policy
 from .progress import Progress
@@ -40,14 +40,21 @@ class Fit:
     fits: CrossFit
 
 
-def fit_source(source: Source, aim: Aim, kinds: Sequence[str], as_asked: bool, progress: Optional[Progress] = None) -> Fit:
+def fit_source(
+    source: Source,
+    aim: Aim,
+    kinds: Sequence[str],
+    as_asked: bool,
+    progress: Optional[Progress] = None,
+    candidates: Optional[Sequence[Candidate]] = None,
+) -> Fit:
     """The best of the kinds, or the best single model where no gain is sure.
 
-    `as_asked`: the one kind that is tried is deployed in any case.
+    `as_asked`: the one kind that is tried is deployed in any case. `candidates`: instead of those of the kinds.
     """
     progress = progress or Progress()
     progress.expect(1 + FOLDS * (FOLDS + 1) // 2)
-    candidates = candidates_of(source, aim, kinds, progress)
+    candidates = candidates or candidates_of(source, aim, kinds, progress)
     fits = crossfit(source, candidates, True, progress, timed=aim.max_latency is not None)
     nested = choose_nested(fits, aim, as_asked)
     choice, groups = nested.choice, source.groups

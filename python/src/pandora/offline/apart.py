@@ -1,0 +1,233 @@
+"""What a log says of each model by itself, as were models' answers to a prompt independent (the paper's boxes, Section
+2).
+
+Then a call tells of its model in whatever decision it was made, and logs of one call a decision tell of cascades, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Optional
+
+import numpy as np
+
+from ..errors import DataError
+from .call_log import Bools
+from .estimate import Estimate
+from .groups import FOLDS, Floats, Ints
+from .learners.isotonic import IsotonicMap
+from .outcomes import Outcomes
+from .paths import LogSupport, PolicyEstimate, lacking
+from .policies.order import Effort, Order, best_order
+from .sources.log import CAUTION, LogSource, PreparedLog, faults_of_first_calls
+
+#: Groups of prompts, by which estimates are jackknifed.
+LAW_GROUPS = 50
+#: Calls of a model, from which it has a law.
+LEAST_CALLS = 10
+#: Of a search on drawn answers.
+EFFORT = Effort(prompts=20_000, steps=400_000_000)
+
+NOTE = (
+    "assumed: models' answers to a prompt are independent; where they are right and wrong together, far less is kept "
+    "than is promised"
+)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A model's calls as draws of its answers, ascending in `seen`. `quality`: estimated where it is not known."""
+
+    group: Ints  #: of the prompt, below LAW_GROUPS
+    seen: Floats
+    quality: Floats
+    usd: Floats
+    weight: Floats
+
+    @property
+    def total(self) -> float:
+        """Of the weights."""
+        return float(self.weight.sum())
+
+    @property
+    def enough(self) -> bool:
+        """Whether calls are left whatever group is left out."""
+        return len(self.group) > 0 and bool(np.any(self.group != self.group[0]))
+
+    def take(self, which: Bools) -> Law:
+        """These calls."""
+        return Law(self.group[which], self.seen[which], self.quality[which], self.usd[which], self.weight[which])
+
+
+def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
+    """Quality, dollars and calls in the mean where models' answers are drawn from their laws, each by itself: exactly,
+    by the law of the best answer so far. `judge_usd`: added to each call of more than one model.
+    """
+    out = np.zeros(3)
+    judge = judge_usd if len(order.order) > 1 else 0.0
+    # The law of the best answer so far, of those prompts that go on: worth is mass x quality.
+    best_seen, mass, worth = np.array([-np.inf]), np.ones(1), np.zeros(1)
+    for position, model in enumerate(order.order):
+        law, calls = laws[model], float(mass.sum())
+        threshold = order.thresholds[position] if position < len(order.thresholds) else -np.inf
+        share = law.weight / law.total
+        accepted = law.seen >= threshold
+        out[1] += calls * float(share @ (law.usd + judge))
+        out[2] += calls
+        # Where this answer is better: of equal ones the earlier is the best.
+        below = np.append(0.0, np.cumsum(mass))[np.searchsorted(best_seen, law.seen, "left")]
+        out[0] += float(np.sum((share * below * law.quality)[accepted]))
+        # Where the best so far stays so.
+        reached = np.searchsorted(law.seen, best_seen, "right")
+        out[0] += float(worth @ np.append(0.0, np.cumsum(share * accepted))[reached])
+        passed = np.append(0.0, np.cumsum(share * ~accepted))[reached]
+        new = ~accepted & (below > 0.0)
+        seen = np.concatenate([best_seen[passed > 0.0], law.seen[new]])
+        mass_next = np.concatenate([(mass * passed)[passed > 0.0], (share * below)[new]])
+        worth_next = np.concatenate([(worth * passed)[passed > 0.0], (share * below * law.quality)[new]])
+        at = np.argsort(seen, kind="stable")
+        best_seen, mass, worth = seen[at], mass_next[at], worth_next[at]
+    return out
+
+
+def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) -> Order:
+    """The best order on a table of `rows` prompts, into which each model's answers are drawn from its law, evenly and
+    in an order of its own. Any fixed order will do: answers are independent. A model alone needs no judge.
+    """
+    models = [model for model, law in enumerate(laws) if len(law.seen)]
+    draw = np.random.default_rng(1)
+    columns = []
+    for model in models:
+        law = laws[model]
+        steps = (np.arange(rows) + 0.5) * law.total / rows
+        # By the first calls whose weights reach so far.
+        drawn = np.minimum(np.searchsorted(np.cumsum(law.weight), steps, "left"), len(law.seen) - 1)
+        column = np.empty((3, rows))
+        column[:, draw.permutation(rows)] = law.seen[drawn], law.quality[drawn], law.usd[drawn]
+        columns.append(column)
+    seen, quality, usd = (np.ascontiguousarray(np.stack([column[k] for column in columns], axis=1)) for k in range(3))
+    outcomes = Outcomes(seen, quality, usd, None, judge_usd)
+    found = best_order(outcomes, price, EFFORT)
+    alone = np.mean(quality - price * usd, axis=0)
+    walk = found.walk(outcomes).numbers
+    if alone.max() >= float(np.mean(walk[0] - price * walk[1])):
+        found = Order((int(np.argmax(alone)),))
+    return Order(tuple(models[model] for model in found.order), found.thresholds)
+
+
+def best_alone(laws: Sequence[Law], price: float) -> Order:
+    """Models alone by their mean utility less CAUTION standard errors."""
+
+    def rated(law: Law) -> float:
+        if not len(law.seen):
+            return -np.inf
+        share, utility = law.weight / law.total, law.quality - price * law.usd
+        mean = float(share @ utility)
+        return mean - CAUTION * float(np.sqrt(np.sum((share * (utility - mean)) ** 2)))
+
+    return Order((int(np.argmax([rated(law) for law in laws])),))
+
+
+@dataclass
+class Jackknife:
+    """What `means_of` says, jackknifed over the groups `first`, `first` + `step`, ...: those of a fold, or all."""
+
+    value: Floats = field(default_factory=lambda: np.zeros(3))
+    influence: Floats = field(default_factory=lambda: np.zeros((3, LAW_GROUPS)))
+
+    def add(self, order: Order, laws: Sequence[Law], judge_usd: float, first: int, step: int) -> None:
+        """Those of these groups."""
+        groups = np.arange(first, LAW_GROUPS, step)
+        count = len(groups)
+        self.value += count / LAW_GROUPS * means_of(order, laws, judge_usd)
+        others = np.empty((count, 3))
+        for at, group in enumerate(groups):
+            others[at] = means_of(order, [law.take(law.group != group) for law in laws], judge_usd)
+        self.influence[:, groups] = -(count - 1.0) / LAW_GROUPS * (others - others.mean(axis=0)).T
+
+    def estimate(self, support: LogSupport) -> PolicyEstimate:
+        """Of what was added."""
+        of = [Estimate(float(value), influence) for value, influence in zip(self.value, self.influence)]
+        return PolicyEstimate(of[0], of[1], of[2], support)
+
+
+@dataclass(frozen=True)
+class FitApart:
+    """Thresholds that were searched on all of the log, and what those bring that were searched without a fold of
+    prompts.
+    """
+
+    best: Order
+    alone: Order
+    calibration: list[IsotonicMap]
+    cascade: PolicyEstimate
+    single: PolicyEstimate  #: as each fold has it
+    named: PolicyEstimate  #: `alone` in all of them
+    left_out: list[int]  #: models that were called too seldom
+
+
+def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
+    """By model; `takes`: by group, whether its calls are of the law."""
+    log = source.log
+    group = log.groups.of_row % LAW_GROUPS
+    out = []
+    for model in range(len(log.models)):
+        rows = np.flatnonzero(log.called[:, model] & takes[group])
+        seen = np.zeros(len(rows)) if source.shown is None else source.shown[rows, model]
+        if calibration:
+            seen = calibration[model](seen)
+        by_seen = np.argsort(seen, kind="stable")
+        rows = rows[by_seen]
+        weight = log.sampling[rows] / log.propensity[rows, model]
+        out.append(Law(group[rows], seen[by_seen], source.reader.estimated[rows, model], log.usd[rows, model], weight))
+    return out
+
+
+def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
+    """None where no model was called often enough. DataError where first calls cannot speak for a model."""
+    log, judge = source.log, source.judge_usd
+    for fault in faults_of_first_calls(log):
+        if fault:
+            raise lacking(log.name, fault)
+    every, fold_of = np.arange(log.rows), np.arange(LAW_GROUPS) % FOLDS
+    in_fold = [laws_of(source, (), fold_of == fold) for fold in range(FOLDS)]
+    left_out = [m for m in range(len(log.models)) if not all(laws[m].enough for laws in in_fold)]
+    if len(left_out) == len(log.models):
+        return None
+
+    def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
+        nothing = np.zeros(0, bool)
+        found = laws_of(source, calibration, takes)
+        return [law.take(nothing[:0].nonzero()[0]) if m in left_out else law for m, law in enumerate(found)]
+
+    calibration = PreparedLog(source, every).calibration
+    whole = laws(calibration, np.ones(LAW_GROUPS, bool))
+    best, alone = fit_apart(whole, price, judge, log.rows), best_alone(whole, price)
+    cascade, single, named = Jackknife(), Jackknife(), Jackknife()
+    for fold in range(FOLDS):
+        maps = PreparedLog(source, np.flatnonzero(log.groups.folds != fold)).calibration
+        training, held = laws(maps, fold_of != fold), laws(maps, fold_of == fold)
+        cascade.add(fit_apart(training, price, judge, log.rows), held, judge, fold, FOLDS)
+        single.add(best_alone(training, price), held, 0.0, fold, FOLDS)
+        named.add(alone, held, 0.0, fold, FOLDS)
+    told = [of.estimate(LogSupport(mean=1.0)) for of in (cascade, single, named)]
+    return FitApart(best, alone, calibration, told[0], told[1], told[2], left_out)
+
+
+def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
+    """Of an order that was not fitted to this log. DataError where a model was called too seldom."""
+    log = source.log
+    laws, faults = laws_of(source, calibration, np.ones(LAW_GROUPS, bool)), faults_of_first_calls(log)
+    for model in order.order:
+        if faults[model]:
+            raise lacking(log.name, faults[model])
+    for model in order.order:
+        if len(laws[model].seen) < LEAST_CALLS or not laws[model].enough:
+            raise DataError(
+                f'{log.name}: has too few calls of model "{log.models[model]}": {len(laws[model].seen)}; log more'
+            )
+    out = Jackknife()
+    out.add(order, laws, log.judge_usd, 0, 1)
+    effective = min(laws[m].total ** 2 / float(np.sum(laws[m].weight ** 2)) for m in order.order)
+    return out.estimate(LogSupport(effective_prompts=effective, mean=1.0))

@@ -1,0 +1,509 @@
+"""A cascade on a table that it was not fitted on, beside one model alone: what `pandora cascade test` says.
+
+Every prompt goes through the cascade as a service would send it; nothing is learned, and nothing explored. Of a full
+table values are plain means; of one whose qualities are known in part, and of a log of decisions, they are estimated.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Optional, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..errors import DataError, UsageError
+from .apart import NOTE as APART_NOTE
+from .apart import worth_apart
+from .call_log import Bools, Openings
+from .errors import Lacking, Refusal
+from .estimate import Estimate
+from .feedback import dependence_note
+from .groups import Floats, Groups, Ints
+from .identified import identified
+from .learners.isotonic import IsotonicMap
+from .options import require_log_for
+from .outcomes import USD, nearest_rank
+from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
+from .policies.order import Order, best_alone
+from .sheet import Sheet
+from .sources.evaluator import NONE, TRUTH, score_of
+from .sources.labels import QualityEstimates, judge_of, label_note, label_probabilities
+from .sources.log import LogSource, faults_of_first_calls
+from .tables import aim_of_record, judge_usd_of, record_of
+from .text import interval_text, nearest, nearest_text, saving_text, share_text, usd_text
+from .words import calls_one_model, evaluator_text, eyes_text, tail_text
+from .worth import DollarTail, Worth
+
+
+class Running(Protocol):
+    """A cascade that runs: _core.Cascade."""
+
+    def text(self) -> str:
+        """Its file."""
+        ...
+
+
+@dataclass(frozen=True)
+class SerialLatency:
+    """Seconds of a prompt's calls one after the other: the median and the 95th per cent (nearest rank) over the rows
+    whose calls' latencies are all known, of the cascade and of the model alone.
+    """
+
+    p50: float
+    p95: float
+    alone_p50: float
+    alone_p95: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a table says of a cascade and of one model alone."""
+
+    worth: Worth
+    alone: Worth
+    effective_prompts: float  #: whose weights carry the estimates of the cascade; all of a full table
+    judged_calls: float  #: of the cascade, per prompt
+    notes: list[str]
+    tail: Optional[DollarTail] = None  #: of the cascade, where values are plain means
+    latency: Optional[SerialLatency] = None
+    running: Optional[Worth] = (
+        None  #: of a cascade's log: the rules that made it; its `gain` is the cascade's over them
+    )
+
+
+@dataclass(frozen=True)
+class JudgedCascade:
+    """A test of a cascade."""
+
+    cascade: str  #: the file
+    table: str  #: the file
+    rows: int
+    prompts: int
+    price: float
+    evaluator: str  #: what the cascade saw here
+    fitted_for: str  #: what it was made to see
+    judge_usd: Optional[float]  #: dollars of judging a call that were counted
+    against: str  #: the model alone
+    chosen_here: bool  #: whether it is the best one of this very table
+    same_table: bool  #: whether the cascade was fitted on this table
+    estimator: Estimator
+    promise: Optional[Worth]  #: what the fit promised
+    found: Found
+    verdict: str
+
+
+class Meeting:
+    """A cascade and a table, whose models and features are found in each other."""
+
+    def __init__(
+        self, cascade: Running, table: _core.TraceTable, evaluator: Optional[str], judge_usd: Optional[float]
+    ) -> None:
+        self.cascade, self.table, self.arrays = cascade, table, _core.TableArrays(table)
+        self.file: dict[str, Any] = json.loads(cascade.text())
+        self.record = record_of(self.file)
+        self.models: list[str] = self.file["models"]
+        self.price, self.fitted_for = float(self.file["price"]), str(self.file["evaluator"])
+        self.evaluator = evaluator or self.fitted_for
+        if self.evaluator == NONE and not calls_one_model(self.file):
+            raise Refusal("evaluator", NONE, "the cascade looks at scores", "name a judge, or quality")
+        self.told_judge_usd = judge_usd if judge_usd is not None else judge_usd_of(self.record)
+        self.judge_usd = self.told_judge_usd or 0.0
+        self.columns = [self._column(name) for name in self.models]
+        self.groups = Groups.of_table(table)
+        #: rows x the table's models; None where nothing is looked at
+        self.shown: Optional[Floats] = None
+        if self.evaluator == TRUTH:
+            self.shown = np.array(self.arrays.quality)
+        elif self.evaluator != NONE:
+            self.shown = score_of(table, self.evaluator)
+
+    def _column(self, name: str) -> int:
+        models = list(self.table.models)
+        if name in models:
+            return models.index(name)
+        raise DataError(
+            f"{self.table.source}: has no model {name} of the cascade{nearest_text(nearest(name, models))}; give a "
+            f"table with all of {', '.join(self.models)}"
+        )
+
+    @cached_property
+    def psi(self) -> Optional[npt.NDArray[np.float32]]:
+        """Rows x m: 1 and the features, at least one, which is 0; None where the cascade goes by none."""
+        if self.file.get("features") is not None:
+            features = _core.FeatureMap.parse(json.dumps(self.file["features"]))
+            numbers = _core.features_apply(features, self.table)
+            none = np.zeros((len(numbers), 0 if numbers.shape[1] else 1), np.float32)
+            return np.column_stack([np.ones(len(numbers), np.float32), numbers, none]).astype(np.float32)
+        if not self.file.get("order") and int(self.file.get("index_features") or 1) != 1:
+            raise UsageError(
+                f"the cascade is given {self.file['index_features']} numbers for each prompt, and not the features "
+                "that they are; a table cannot test it"
+            )
+        return None
+
+    @cached_property
+    def calls(self) -> tuple[Ints, Ints, Bools]:
+        """The table's models that are called, in order and then -1, whose answer is deployed, and by row whether
+        answers are judged. What a log does not know is taken for 0: there a walk only has to come to an end.
+        """
+        usd = np.ascontiguousarray(np.nan_to_num(self.arrays.usd)[:, self.columns])
+        shown = np.zeros(usd.shape) if self.shown is None else np.nan_to_num(self.shown)[:, self.columns]
+        rules = _core.Cascade.parse(self.cascade.text(), "cascade")
+        rules.set_explore(0.0)  # what is promised is what the rules do
+        called, deployed, judged = _core.run_cascade(rules, self.psi, usd + self.judge_usd, np.ascontiguousarray(shown))
+        of = np.array([*self.columns, -1])  # -1 is the last
+        return of[called.astype(np.int64)], of[deployed.astype(np.int64)], np.asarray(judged)
+
+    def numbers(self, quality: Floats) -> Floats:
+        """3 x rows of the cascade where every answer's dollars are known. quality: rows x the table's models."""
+        called, deployed, judged = self.calls
+        made = called >= 0
+        usd = np.where(made, np.take_along_axis(self.arrays.usd, np.maximum(called, 0), axis=1), 0.0)
+        calls = made.sum(axis=1)
+        spent = usd.sum(axis=1) + calls * np.where(judged, self.judge_usd, 0.0)
+        return np.stack([quality[np.arange(len(quality)), deployed], spent, calls])
+
+    def alone(self, model: int, quality: Floats) -> Floats:
+        """3 x rows of a model alone, which needs no judge."""
+        usd = np.array(self.arrays.usd)[:, model]
+        return np.stack([quality[:, model], usd, np.ones(len(usd))])
+
+    @property
+    def judged_calls(self) -> float:
+        """Per prompt."""
+        called, _, judged = self.calls
+        return float(np.mean((called >= 0).sum(axis=1) * judged))
+
+    def calibration(self) -> list[IsotonicMap]:
+        """Of the table's models; of those that the cascade does not have scores are qualities."""
+        out = [IsotonicMap(np.empty(0), np.empty(0)) for _ in self.table.models]
+        for column, found in zip(self.columns, self.file.get("calibration") or []):
+            out[column] = IsotonicMap(np.array(found["scores"], float), np.array(found["qualities"], float))
+        return out
+
+
+def judge_cascade(
+    cascade: Running,
+    file: str,
+    table: _core.TraceTable,
+    against: Optional[str] = None,
+    evaluator: Optional[str] = None,
+    judge_usd: Optional[float] = None,
+    estimator: Optional[str] = None,
+    openings: str = "in_order",
+) -> JudgedCascade:
+    """`against`: a model of the table; else the best single model of the fit, or of this table where the cascade says
+    of none. `evaluator`: what it sees, instead of what it was made to see; `judge_usd`: instead of what the fit
+    counted. `file` is for messages. `estimator`: how values are found from what the table knows; else the best that it
+    identifies.
+
+    Raises DataError where the table lacks a model of the cascade, the model it is held against, or what evaluator and
+    features need, and where it cannot tell; Refusal for an estimator that it does not identify.
+    """
+    if table.rows == 0:
+        raise DataError(f"{table.source}: has no prompt")
+    meeting = Meeting(cascade, table, evaluator, judge_usd)
+    is_log = bool(meeting.arrays.is_log)
+    require_log_for(openings, is_log, estimator or "")
+    record, models = meeting.record, list(table.models)
+    fitted = _text_at(record, "single", "model")
+    named = against or fitted
+    if named and named not in models:
+        raise Lacking(
+            f"{table.source}: has no model {named}{nearest_text(nearest(named, models))}; "
+            f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with {{against}}"
+        )
+    how = chosen_estimator(table, Estimator.named(estimator or ""))
+    if not named and how is not Estimator.PLUGIN:
+        raise Lacking(
+            f"{table.source}: cannot say which single model is the best, as not all is known; name one with {{against}}"
+        )
+    if named:
+        model = models.index(named)
+    else:
+        model = best_alone(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order[0]
+    if how is Estimator.PLUGIN:
+        found = _plain(meeting, model)
+    elif is_log:
+        found = _logged(meeting, model, how, Openings.named(openings))
+    else:
+        found = _labelled(meeting, model, how)
+    judged = JudgedCascade(
+        file,
+        table.source,
+        table.rows,
+        meeting.groups.count,
+        meeting.price,
+        meeting.evaluator,
+        meeting.fitted_for,
+        meeting.told_judge_usd,
+        models[model],
+        not named,
+        record.get("digest") == table.digest(),
+        how,
+        Worth.of_json(record["promise"]) if isinstance(record.get("promise"), dict) else None,
+        found,
+        "",
+    )
+    return replace(judged, verdict=_verdict(judged, meeting, openings))
+
+
+def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Estimator:
+    """That one, or where none is asked for the best. Refusal for one that the table does not identify."""
+    can = identified(table)
+    how = asked or Estimator(can.best)
+    if how.value in can.estimators:
+        return how
+    raise Refusal(
+        "estimator",
+        how.value,
+        f"not from {table.source}, which identifies {', '.join(can.estimators)}",
+        "; ".join(can.reasons),
+    )
+
+
+def _plain(meeting: Meeting, model: int) -> Found:
+    """Of a full table: plain means."""
+    quality, groups = np.array(meeting.arrays.quality), meeting.groups
+    own, alone = meeting.numbers(quality), meeting.alone(model, quality)
+    latency, notes = _latency(meeting, model), []
+    if latency is not None:
+        notes.append(
+            f"seconds of the calls one after the other: {latency.p50:.3g} in the median and {latency.p95:.3g} at the "
+            f"95th per cent of prompts; {meeting.table.models[model]} alone: {latency.alone_p50:.3g} and "
+            f"{latency.alone_p95:.3g}"
+        )
+    return Found(
+        Worth.of(own, alone, meeting.price, groups, 1.0),
+        Worth.of(alone, alone, meeting.price, groups, 1.0),
+        float(groups.count),
+        meeting.judged_calls,
+        notes,
+        DollarTail.of(own[USD], groups),
+        latency,
+    )
+
+
+def _latency(meeting: Meeting, model: int) -> Optional[SerialLatency]:
+    if meeting.arrays.latency is None:
+        return None
+    seconds, called = np.array(meeting.arrays.latency), meeting.calls[0]
+    own = np.where(called >= 0, np.take_along_axis(seconds, np.maximum(called, 0), axis=1), 0.0).sum(axis=1)
+    known = ~np.isnan(own + seconds[:, model])
+    if not known.any():
+        return None
+    ranks = [nearest_rank(of[known], share) for of in (own, seconds[:, model]) for share in (0.5, 0.95)]
+    return SerialLatency(*ranks)
+
+
+def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
+    """Of a table whose qualities are known in part: scores and dollars tell what is called and deployed in every
+    row.
+    """
+    table, groups = meeting.table, meeting.groups
+    known = np.array(meeting.arrays.quality)
+    estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
+    estimated = estimates.without(np.zeros(len(known), bool))
+    weight = np.where(np.isnan(known), 0.0, 1.0 / label_probabilities(table))
+    rows = np.arange(len(known))
+
+    def estimate(numbers: Floats, deployed: Ints) -> PolicyEstimate:
+        weights = weight[rows, deployed]
+        weighted = weights * np.nan_to_num(known[rows, deployed])
+        if how is Estimator.DR:
+            quality = Estimate.jackknife_mean(estimated[rows, deployed], groups)
+        else:
+            below = weights if how is Estimator.SNIPS else np.ones(len(rows))
+            quality = Estimate.jackknife_ratio(weighted, below, groups)
+        usd, calls = (Estimate.jackknife_mean(of, groups) for of in numbers[1:])
+        return PolicyEstimate(quality, usd, calls, LogSupport.over(groups, weights, np.ones(len(rows))))
+
+    own = estimate(meeting.numbers(estimated), meeting.calls[1])
+    alone = estimate(meeting.alone(model, estimated), np.full(len(rows), model))
+    notes, score = [label_note(table)], judge_of(table, meeting.evaluator)
+    bias = dependence_note(known, score, label_probabilities(table), np.ones(known.shape, bool), groups)
+    notes += [bias] if bias else []
+    return _beside(meeting, model, how.value, own, alone, None, notes, False, Openings.IN_ORDER)
+
+
+def _logged(meeting: Meeting, model: int, how: Estimator, openings: Openings) -> Found:
+    """Of a log of decisions."""
+    source = LogSource.of_table(meeting.table, meeting.evaluator, openings, meeting.judge_usd)
+    if openings is Openings.APART:
+        if meeting.file["kind"] != "thresholds":
+            raise Refusal("openings", "apart", "is of cascades of thresholds alone", "leave it out for this kind")
+        order = tuple(meeting.columns[meeting.models.index(name)] for name in meeting.file["order"])
+        calibration = meeting.calibration() if meeting.file.get("calibration") else ()
+        own = worth_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
+        alone = worth_apart(source, Order((model,)), ())
+        return _beside(meeting, model, "the models' laws", own, alone, None, [APART_NOTE], True, openings)
+    worth = source.reader.guess
+    if meeting.shown is not None:
+        maps = meeting.calibration()
+        worth = np.column_stack([of(meeting.shown[:, column]) for column, of in enumerate(maps)])
+    reader = LogReader(source.log, source.reader.guess, worth, how)
+    own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
+    alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
+    reasons, tosses = identified(meeting.table).reasons, openings is Openings.INDEPENDENT
+    of_order = faults_of_first_calls(source.log) if tosses else []  # which of tosses say nothing
+    notes = [*source.notes, *(reason for reason in reasons if reason not in of_order)]
+    running = None
+    if reader.running is not None:
+        rules = reader.running.estimate()
+        running = rules.worth(rules, meeting.price)
+        running = replace(running, gain=own.worth(rules, meeting.price).gain)
+    return _beside(meeting, model, how.value, own, alone, running, notes, True, openings)
+
+
+def _beside(
+    meeting: Meeting,
+    model: int,
+    how: str,
+    own: PolicyEstimate,
+    alone: PolicyEstimate,
+    running: Optional[Worth],
+    notes: list[str],
+    is_log: bool,
+    openings: Openings,
+) -> Found:
+    """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
+    not be against a model that they seldom call.
+    """
+    name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
+    fault = own.support.fault("the cascade", is_log, openings)
+    if fault:
+        raise lacking(name, fault)
+    fault = alone.support.fault(against, is_log, openings)
+    if fault and running is None:
+        raise lacking(name, f"{fault}; name another model with --against")
+    require_possible(own.quality, name, "the cascade")
+    worth, of_model = own.worth(alone, price), alone.worth(alone, price)
+    if fault:
+        notes.append(fault)
+        of_model = Worth.unknown()
+        worth = replace(worth, gain=of_model.gain, saving=of_model.gain)
+    effective = own.support.effective_prompts
+    notes.append(f"estimated by {how} from {effective:.0f} effective prompts of {meeting.groups.count}")
+    looks = not calls_one_model(meeting.file) and bool(np.any(meeting.calls[2]))
+    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, notes, running=running)
+
+
+def _verdict(judged: JudgedCascade, meeting: Meeting, openings: str) -> str:
+    found, file = judged.found, meeting.file
+    gain, dearer = found.worth.gain, judged.price * found.judged_calls
+    gains = gain.value > 0.0 and dearer > 0.0
+    if file.get("plans") and found.judged_calls == 0.0:
+        eyes = "no answer is judged"
+    else:  # utility of a dollar more for each judged call
+        eyes = eyes_text(judged.evaluator, judged.judge_usd, gain.value / dearer if gains else 0.0)
+    assumed = "; if models' answers are independent" if openings == "apart" else ""
+    return f"{_sentence(judged, meeting)}; {eyes}{assumed}"
+
+
+def _sentence(judged: JudgedCascade, meeting: Meeting) -> str:
+    found, bound, order = judged.found, _bound_sentence(judged, meeting), meeting.file.get("order") or []
+    if len(order) == 1 and order[0] == judged.against:
+        return (
+            f"the cascade is {judged.against} alone: quality {interval_text(found.worth.quality, 4)} at "
+            f"${usd_text(found.worth.usd_per_1000)} per 1,000 prompts{bound}"
+        )
+    gain = found.worth.gain if found.running is None else found.running.gain
+    how = "better than" if gain.low > 0.0 else "worse than" if gain.high < 0.0 else "not told apart from"
+    rival = f"{judged.against} alone" if found.running is None else "the rules that made the log, without exploring"
+    saves = f" and {saving_text(found.worth.saving)}" if found.running is None else ""
+    return (
+        f"the cascade is {how} {rival}: it gains {interval_text(gain, 4)} in utility per prompt at price "
+        f"{judged.price:g}{saves}{bound}"
+    )
+
+
+def _bound_sentence(judged: JudgedCascade, meeting: Meeting) -> str:
+    aim = aim_of_record(meeting.record)
+    if not aim.is_bound:
+        return ""
+    usd, quality = judged.found.worth.usd_per_1000.value / 1000.0, judged.found.worth.quality.value
+    holds = usd <= aim.value if aim.on_usd else quality >= aim.value
+    number = f"{usd:.3g}" if aim.on_usd else f"{quality:.4f}"
+    return f"; {aim} {'holds' if holds else 'does not hold'} here: {number}"
+
+
+def _text_at(record: Mapping[str, Any], *names: str) -> str:
+    """Of a record that anybody may have written."""
+    found: Any = record
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def judged_json(judged: JudgedCascade) -> dict[str, Any]:
+    """As `--format json` has it: docs/commands.md lists the members."""
+    found, latency = judged.found, judged.found.latency
+    out: dict[str, Any] = {
+        **found.worth.json(),
+        "cascade": judged.cascade,
+        "table": judged.table,
+        "rows": judged.rows,
+        "prompts": judged.prompts,
+        "price": judged.price,
+        "evaluator": judged.evaluator,
+        "judge_usd": judged.judge_usd,
+        "against": judged.against,
+        "alone": found.alone.json(),
+        "same_table": judged.same_table,
+        "estimator": judged.estimator.value,
+        "effective_prompts": found.effective_prompts if math.isfinite(found.effective_prompts) else None,
+        "verdict": judged.verdict,
+    }
+    if latency is not None:
+        alone = {"p50": latency.alone_p50, "p95": latency.alone_p95}
+        out["latency"] = {"p50": latency.p50, "p95": latency.p95, "alone": alone}
+    if judged.promise is not None:
+        out["promise"] = judged.promise.json()
+    if found.running is not None:
+        out["running"] = found.running.json()
+    return out
+
+
+def judged_sheet(judged: JudgedCascade) -> Sheet:
+    """What is printed."""
+    found = judged.found
+    title = (
+        f"{judged.cascade} on {judged.table}: {judged.prompts} prompts, price {judged.price:g}, "
+        f"{evaluator_text(judged.evaluator, judged.judge_usd)}; 95% intervals over prompts"
+    )
+
+    out = Sheet(title, ["", "utility", "quality", "$ per 1,000", "calls"])
+
+    def add(name: str, worth: Worth) -> None:
+        quality, usd = interval_text(worth.quality, 4), usd_text(worth.usd_per_1000)
+        out.add(name, interval_text(worth.utility, 4), quality, usd, interval_text(worth.calls, 2))
+
+    add("cascade", found.worth)
+    if judged.promise is not None:
+        add("promised", judged.promise)
+    if found.running is not None:
+        add("rules of the log", found.running)
+    add(f"{judged.against} alone", found.alone)
+    out.add("gain", interval_text(found.worth.gain, 4), "", "", "", rule=True)
+    out.add("saving", share_text(found.worth.saving), "", "", "")
+    notes = out.notes
+    notes += found.notes
+    if judged.same_table:
+        notes.append("this is the table that the cascade was fitted on: it looks better here than elsewhere")
+    if judged.evaluator != judged.fitted_for:
+        notes.append(
+            f"the cascade was made to see {judged.fitted_for}, for which the promise was; here it sees "
+            f"{judged.evaluator}"
+        )
+    if judged.chosen_here:
+        notes.append(f"{judged.against} is the best single model of this very table; the cascade names none")
+    if found.tail is not None and found.tail.heavy:
+        notes.append(f"intervals of dollars and savings may be too narrow: {tail_text(found.tail)}")
+    notes.append(f"verdict: {judged.verdict}")
+    return out

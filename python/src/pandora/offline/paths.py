@@ -1,0 +1,530 @@
+"""What a log of decisions says of a policy that did not make it: importance weights, doubly robust, with intervals.
+
+Along the calls of a policy, in T steps, a row has a ratio for each step, [the log did what the policy does] / its
+probability, and forecasts v_0 ... v_T of an outcome y before and after each step, v_T = y. With w_t the product of the
+first t ratios the mean outcome is
+
+    IPS     sum w_T y / n
+    SNIPS   sum w_T y / sum w_T
+    DR      sum (v_0 + sum_t w_t (v_t - v_{t-1})) / n,   unbiased whatever v is (Jiang and Li 2016)
+
+where n are the decisions that the rows stand for (`CallLog.stands_for`); those without a row add v_0. That the quality
+of the deployed answer became known is the last step of its path.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError
+from .call_log import DROPPED, Bools, CallLog, Openings
+from .errors import Lacking, Refusal
+from .estimate import UNKNOWN, Estimate, Interval
+from .groups import Floats, Groups, Ints
+from .sources.labels import cross_fitted_quality
+from .worth import Worth
+
+#: Prompts whose weights carry an estimate, at least.
+LEAST_EFFECTIVE = 30.0
+#: Decisions in which a policy wants a call that the log never makes there, which is no chance then.
+SEVERAL = 5
+
+
+class Estimator(Enum):
+    """How a value is found: of a full table the plain mean."""
+
+    PLUGIN = "plugin"
+    IPS = "ips"
+    SNIPS = "snips"
+    DR = "dr"
+
+    @staticmethod
+    def named(text: str) -> Optional[Estimator]:
+        """As users write it; None of ""."""
+        if not text:
+            return None
+        for how in Estimator:
+            if how.value == text:
+                return how
+        raise Refusal("estimator", text, "unknown", "use plugin, ips, snips or dr")
+
+
+@dataclass(frozen=True)
+class LabelNoise:
+    """How sure rarely known qualities make a sum over decisions. Numbers, or arrays of them.
+
+    A decision of weight w whose answer's quality q becomes known with probability p adds w (q - g) / p to it if it
+    does, where g is the judge's word. Where p is small few decisions carry most of the sum's variance, and where by
+    chance none of them is known the sum seems sure. So its variance is taken for sum(w^2 (1 - p) / p) times the mean of
+    (q - g)^2 over known answers and PRIOR more, of the weight that known ones have on average, of which 0.25 is known:
+    as of answers right or wrong of which the judge says half of what can be said.
+    """
+
+    expected: Floats
+    known: Floats
+    residual: Floats
+    fourth: Floats
+
+    PRIOR = 5.0
+    PRIOR_RESIDUAL = 0.25
+
+    @staticmethod
+    def of(weight: Floats, p: Floats, q_less_g: Floats) -> LabelNoise:
+        """By decision. `q_less_g`: NaN where the quality is not known."""
+        known = ~np.isnan(q_less_g)
+        second = weight**2 * (1.0 - p) / p
+        here = np.where(known, second / p, 0.0)
+        return LabelNoise(second, here, here * np.nan_to_num(q_less_g) ** 2, second**2 / p)
+
+    @property
+    def kinds(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """To be summed."""
+        return self.expected, self.known, self.residual, self.fourth
+
+    def total(self) -> LabelNoise:
+        """Over decisions."""
+        return LabelNoise(*(np.asarray(np.sum(kind)) for kind in self.kinds))
+
+    def unseen(self) -> Floats:
+        """By how much that exceeds what the known ones show; 0 where every p is 1."""
+        there = self.expected > 0.0
+        expected = np.where(there, self.expected, 1.0)
+        prior = self.PRIOR * self.fourth / expected
+        with np.errstate(divide="ignore", invalid="ignore"):
+            all_told = expected * (self.residual + prior * self.PRIOR_RESIDUAL) / (self.known + prior)
+        return np.where(there, np.maximum(np.nan_to_num(all_told - self.residual), 0.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Paths:
+    """ratio: rows x T, 1 once the policy has stopped. forecast: rows x (T + 1), finite also where nothing was seen."""
+
+    ratio: Floats
+    forecast: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """By row, w_T."""
+        return np.prod(self.ratio, axis=1)
+
+    def with_rest(self, outcome: Floats, rest: Floats) -> Paths:
+        """To what was seen after each step is added what is yet to come; the last column becomes the outcome."""
+        return Paths(self.ratio, np.column_stack([self.forecast[:, :-1] + rest, outcome]))
+
+    def rest_on(self, outcome: Floats, weights: Floats, rows: Ints) -> Floats:
+        """By step, the mean of what is yet to come on these rows; 0 where all weights are."""
+        some = weights[rows]
+        total = float(some.sum())
+        to_come = outcome[rows, None] - self.forecast[rows, :-1]
+        return some @ to_come / total if total > 0.0 else np.zeros(to_come.shape[1])
+
+    def rest_on_others(self, outcome: Floats, log: CallLog) -> Floats:
+        """Rows x T, found on the other folds."""
+        weights = log.sampling * self.weights
+        count = int(log.folds.max()) + 1
+        return np.stack([self.rest_on(outcome, weights, np.flatnonzero(log.folds != fold)) for fold in range(count)])[
+            log.folds
+        ]
+
+    def then(self, ratio: Floats, outcome: Floats) -> Paths:
+        """One step more."""
+        return Paths(np.column_stack([self.ratio, ratio]), np.column_stack([self.forecast, outcome]))
+
+    def corrections(self) -> Floats:
+        """By row, sum_t w_t (v_t - v_{t-1})."""
+        found: Floats = np.sum(np.cumprod(self.ratio, axis=1) * np.diff(self.forecast, axis=1), axis=1)
+        return found
+
+    def estimate(self, how: Estimator, log: CallLog) -> Estimate:
+        """Of the mean outcome."""
+        weights = log.sampling * self.weights
+        if how is Estimator.DR:
+            above = log.stands_for * self.forecast[:, 0] + log.sampling * self.corrections()
+            return Estimate.jackknife_ratio(above, log.stands_for, log.groups)
+        below = weights if how is Estimator.SNIPS else log.stands_for
+        return Estimate.jackknife_ratio(weights * self.forecast[:, -1], below, log.groups)
+
+
+@dataclass(frozen=True)
+class LoggedWalks:
+    """A policy's calls that decisions of the log made too, for every row."""
+
+    cells: Ints  #: rows x T, the models in the order of the calls, -1 where none was made
+    left: Bools  #: whether the policy would have made a call then that the log did not make
+    deployed: Ints  #: a model; of no meaning where it left
+    judge_usd: Floats  #: added to the dollars of each call
+
+    @staticmethod
+    def of(
+        log: CallLog, called: npt.NDArray[np.integer], deployed: npt.NDArray[np.integer], judged: Bools
+    ) -> LoggedWalks:
+        """`called`: rows x positions, the models that a policy calls where it sees what the log saw, then -1. `judged`:
+        by row, whether it looks at answers.
+        """
+        calls = called >= 0
+        made = np.zeros(called.shape, bool)
+        so_far = np.ones(log.rows, bool)
+        for position in range(called.shape[1]):
+            model = np.maximum(called[:, position], 0)
+            place = log.place[np.arange(log.rows), model]
+            here = ~np.isnan(place) if log.openings is not Openings.IN_ORDER else place == position + 1
+            so_far = so_far & calls[:, position] & here
+            made[:, position] = so_far
+        left = (calls & ~made).any(axis=1)
+        judge = np.where(judged, log.judge_usd, 0.0)
+        return LoggedWalks(np.where(made, called, -1).astype(np.int64), left, deployed.astype(np.int64), judge)
+
+    @staticmethod
+    def alone(log: CallLog, model: int) -> LoggedWalks:
+        """Of a model alone, which needs no judge."""
+        called = np.full((log.rows, 1), model)
+        return LoggedWalks.of(log, called, called[:, 0], np.zeros(log.rows, bool))
+
+    @staticmethod
+    def unknown(log: CallLog, positions: int) -> LoggedWalks:
+        """Of which nothing is known, to be put in their places."""
+        empty = np.full((log.rows, positions), -1, np.int64)
+        return LoggedWalks(empty, np.ones(log.rows, bool), np.zeros(log.rows, np.int64), np.zeros(log.rows))
+
+    def put(self, rows: Ints, of: LoggedWalks) -> None:
+        """Those of these rows."""
+        self.cells[rows] = -1
+        self.cells[rows, : of.cells.shape[1]] = of.cells[rows]
+        self.left[rows], self.deployed[rows], self.judge_usd[rows] = (
+            of.left[rows],
+            of.deployed[rows],
+            of.judge_usd[rows],
+        )
+
+    @property
+    def made(self) -> Ints:
+        """Calls, by row."""
+        return (self.cells >= 0).sum(axis=1)
+
+    @property
+    def steps(self) -> int:
+        """T."""
+        return max(1, int(np.max(self.made + self.left, initial=1)))
+
+
+@dataclass(frozen=True)
+class LogSupport:
+    """What weights say of a log's power to tell."""
+
+    effective_prompts: float = 0.0  #: (sum w)^2 / sum w^2 of prompts' totals (Kish 1965)
+    mean: float = 0.0  #: of the weights; it is to be 1
+    mean_error: float = 0.0  #: its standard error over prompts
+    calls: int = 0  #: of the policy for a prompt, at most
+    never: int = 0  #: the first of these that the log never makes; 0 where there is none
+
+    @staticmethod
+    def of(weights: Floats, log: CallLog) -> LogSupport:
+        """weights: by row, w_T."""
+        return LogSupport.over(log.groups, log.sampling * weights, log.stands_for)
+
+    @staticmethod
+    def over(groups: Groups, weights: Floats, stands_for: Floats) -> LogSupport:
+        """Of rows that stand for so many decisions each."""
+        totals, sizes = groups.sums(weights), groups.sums(stands_for)
+        count, second, total = groups.count, float(np.sum(totals**2)), float(totals.sum())
+        decisions = float(sizes.sum())
+        mean = total / decisions
+        moved = (totals - mean * sizes) * count / decisions
+        error = math.sqrt(float(np.mean(moved**2)) / (count - 1.0)) if count > 1 else math.nan
+        # Where by chance few great weights were drawn, their mean and its error are small together; the mean is to be
+        # 1.
+        return LogSupport(
+            total**2 / second if second > 0.0 else 0.0, mean, error / math.sqrt(min(max(mean, 1e-3), 1.0))
+        )
+
+    @staticmethod
+    def of_labels(before: Floats, p: Floats, weights: Floats, log: CallLog) -> LogSupport:
+        """Where the last step is that the answer's quality became known, with probability p: how much could become
+        known counts, not how much did by chance. `before`: the weights without that step.
+        """
+        out, before = LogSupport.of(before, log), log.sampling * before
+        second, noise = float(np.sum(before**2 / p)), float(np.sum(before**2 * (1.0 / p - 1.0)))
+        effective = min(out.effective_prompts, before.sum() ** 2 / second) if second > 0.0 else out.effective_prompts
+        decisions = float(log.stands_for.sum())
+        return LogSupport(
+            float(effective),
+            float(np.sum(log.sampling * weights)) / decisions,
+            math.hypot(out.mean_error, math.sqrt(noise) / decisions),
+        )
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the weights' mean is surely not 1."""
+        return abs(self.mean - 1.0) > 3.5 * self.mean_error + 1e-9
+
+    def fault(self, policy: str, is_log: bool = True, openings: Openings = Openings.IN_ORDER) -> str:
+        """Why the weights cannot carry an estimate: no row does what the policy does, or makes one of its calls, fewer
+        than LEAST_EFFECTIVE effective prompts, or a mean that is not 1. "" where they can.
+        """
+        if self.effective_prompts == 0.0:
+            return f"no decision calls what {policy} calls: the log cannot tell"
+        if self.never > 0:
+            return (
+                f"{policy} makes up to {self.calls} calls for a prompt, and no decision of the log makes its call "
+                f"number {self.never}: the log cannot tell; --openings apart takes models' answers to be independent"
+            )
+        if self.effective_prompts < LEAST_EFFECTIVE:
+            return (
+                f"{self.effective_prompts:.1f} effective prompts do what {policy} does, too few for an interval; "
+                f"{LEAST_EFFECTIVE:.0f} are needed: log more decisions, or explore more"
+            )
+        if not self.is_off:
+            return ""
+        if not is_log:
+            reason = "label_propensity is not the probability with which qualities became known"
+        elif openings is Openings.INDEPENDENT:
+            reason = (
+                "propensities are wrong, calls did not come by tosses of their own, or the log is not a sample of all "
+                f"decisions (where some were left out, a column {DROPPED} says with which probability)"
+            )
+        else:
+            reason = (
+                "propensities are wrong, it makes calls that the log never makes, or each model was called by a toss "
+                "of its own (--openings independent)"
+            )
+        return f"the weights of {policy} have the mean {self.mean:.3f} and not 1: {reason}"
+
+
+@dataclass(frozen=True)
+class PolicyEstimate:
+    """Quality, dollars and calls of a policy, and what supports them."""
+
+    quality: Estimate
+    usd: Estimate
+    calls: Estimate
+    support: LogSupport
+
+    def utility(self, price: float) -> Estimate:
+        """Quality - price x dollars."""
+        return self.quality - price * self.usd
+
+    def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0) -> Worth:
+        """Beside one model alone, or what made the log. `widening`: 1 for what was not fitted to the log."""
+
+        def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
+            return replace(estimate, range=(least, most)).widened(widening).robust_interval()
+
+        utility = self.utility(price)
+        return Worth(
+            interval(self.quality, 0.0, 1.0),
+            interval(1000.0 * self.usd),
+            interval(self.calls),
+            interval(utility, -math.inf, 1.0),
+            interval(utility - alone.utility(price)),
+            saving(self.usd, alone.usd, widening),
+        )
+
+
+def saving(usd: Estimate, of_model: Estimate, widening: float = 1.0) -> Interval:
+    """1 - usd / of_model, to the first order; NaN where the model costs nothing."""
+    if not of_model.value > 0.0:
+        return UNKNOWN
+    ratio = usd / of_model
+    return (
+        replace(-1.0 * ratio, value=1.0 - ratio.value, range=(-math.inf, math.inf)).widened(widening).robust_interval()
+    )
+
+
+def lacking(name: str, fault: str) -> Lacking:
+    """A fault as an error, whose options are spelt as its reader writes them; notes have those of the command."""
+    return Lacking(
+        f"{name}: " + re.sub(r"--([a-z]+)(?: (independent|apart|router))?", lambda o: _place(o[1], o[2]), fault)
+    )
+
+
+def _place(option: str, value: Optional[str]) -> str:
+    return "{" + option + (f":{value}" if value else "") + "}"
+
+
+def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:
+    """DataError where a quality is surely above 1, or below 0."""
+    found = quality.widened(widening).robust_interval()
+    if found.low > 1.0 or found.high < 0.0:
+        raise DataError(
+            f"{name}: says that the quality of {policy} is {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]: "
+            "answers whose quality is known are not like the others; feedback must come as often for good answers as "
+            "for bad ones"
+        )
+
+
+@dataclass(frozen=True)
+class PolicyPaths:
+    """The paths of a policy's outcomes. `before`: weights of rows without the step of the label, which has the
+    probability `p`.
+    """
+
+    quality: Paths
+    usd: Paths
+    calls: Paths
+    before: Floats
+    p: Floats
+
+
+class LogReader:
+    """What a log says of policies.
+
+    `guess`: decisions x models, the judge's word on each call, as a quality, fitted on other folds. `worth`: as a
+    policy takes answers, by which the best so far is forecast.
+    """
+
+    def __init__(self, log: CallLog, guess: Floats, worth: Floats, how: Estimator = Estimator.DR) -> None:
+        self.log, self.guess, self.worth, self.how = log, guess, worth, how
+        with np.errstate(invalid="ignore"):
+            corrected = guess + (log.quality - guess) / log.label_probability
+        #: g + L (q - g) / p of a call: the judge's word, corrected where its quality is known.
+        self.estimated: Floats = np.where(np.isnan(log.quality), guess, corrected)
+        self.running = Running.of(self)
+
+    @staticmethod
+    def guess_of(log: CallLog, score: Floats) -> Floats:
+        """From scores. DataError where no call's quality is known."""
+        if np.isnan(log.quality).all():
+            raise DataError(f"{log.name}: knows no call's quality; give that of some calls")
+        return cross_fitted_quality(log.quality, score, 1.0 / log.label_weight, log.folds)
+
+    def label_noise(self, model: Ints, weight: Floats, rows: Optional[Ints] = None) -> LabelNoise:
+        """By row, of that model's answer."""
+        rows = np.arange(self.log.rows) if rows is None else rows
+        p = self.log.label_probability[rows, model]
+        return LabelNoise.of(weight, p, self.log.quality[rows, model] - self.guess[rows, model])
+
+    def estimate(self, walks: LoggedWalks, chosen: bool) -> PolicyEstimate:
+        """`chosen`: of policies that were chosen for what a log says of them, so that what it does not show counts."""
+        log = self.log
+
+        def forecast(paths: Paths, outcome: Floats) -> Paths:
+            return paths.with_rest(outcome, paths.rest_on_others(outcome, log))
+
+        paths = self._paths(walks, forecast)
+        quality = paths.quality.estimate(self.how, log)
+        if chosen:
+            some = np.flatnonzero(paths.before > 0.0)
+            noise = self.label_noise(walks.deployed[some], (log.sampling * paths.before)[some], some)
+            quality = replace(quality, variance=float(noise.total().unseen()) / float(log.stands_for.sum()) ** 2)
+        support = LogSupport.of_labels(paths.before, paths.p, paths.quality.weights, log)
+        never = [t + 1 for t in range(walks.steps) if self._is_never_made(walks, t)]
+        support = replace(support, calls=walks.steps, never=never[0] if never else 0)
+        return PolicyEstimate(quality, paths.usd.estimate(self.how, log), paths.calls.estimate(self.how, log), support)
+
+    def numbers(self, walks: LoggedWalks, fitted: Ints, rows: Ints) -> Floats:
+        """3 x rows: doubly robust quality, dollars and calls of these rows, with forecasts found on the rows
+        `fitted`.
+        """
+        log = self.log
+
+        def forecast(paths: Paths, outcome: Floats) -> Paths:
+            return paths.with_rest(outcome, paths.rest_on(outcome, log.sampling * paths.weights, fitted))
+
+        found, mean = self._paths(walks, forecast), float(log.stands_for.mean())
+        by_row = [
+            (log.stands_for * paths.forecast[:, 0] + log.sampling * paths.corrections()) / mean
+            for paths in (found.quality, found.usd, found.calls)
+        ]
+        return np.stack(by_row)[:, rows]
+
+    def _paths(self, walks: LoggedWalks, forecast: Callable[[Paths, Floats], Paths]) -> PolicyPaths:
+        log, steps, rows = self.log, walks.steps, np.arange(self.log.rows)
+        cells = np.full((log.rows, steps), -1)
+        width = min(steps, walks.cells.shape[1])
+        cells[:, :width] = walks.cells[:, :width]
+        made, at = cells >= 0, (rows[:, None], np.maximum(cells, 0))
+        refused = walks.left[:, None] & (np.arange(steps) == walks.made[:, None])
+        ratio = np.where(made, 1.0 / np.where(made, log.propensity[at], 1.0), np.where(refused, 0.0, 1.0))
+        usd = Paths(ratio, _running(np.cumsum(np.where(made, log.usd[at] + walks.judge_usd[:, None], 0.0), axis=1)))
+        calls = Paths(ratio, _running(np.cumsum(made.astype(float), axis=1)))
+        # That the deployed answer's quality became known is one step more; before it the judge's word stands for it.
+        guess = np.where(walks.left, 0.0, self.guess[rows, walks.deployed])
+        quality = log.quality[rows, walks.deployed]
+        known = ~walks.left & ~np.isnan(quality)
+        p = np.where(walks.left, 1.0, log.label_probability[rows, walks.deployed])
+        best = _running(np.maximum.accumulate(np.where(made, self.worth[at], 0.0), axis=1))
+        told = forecast(Paths(ratio, best), guess).then(
+            np.where(walks.left, 1.0, np.where(known, 1.0 / p, 0.0)), np.where(known, quality, guess)
+        )
+        return PolicyPaths(
+            told, forecast(usd, usd.forecast[:, -1]), forecast(calls, calls.forecast[:, -1]), calls.weights, p
+        )
+
+    def _is_never_made(self, walks: LoggedWalks, t: int) -> bool:
+        """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many
+        calls, or the policy makes this one in several decisions.
+        """
+        made = walks.made
+        if np.any(made > t):
+            return False
+        wanted = int(np.count_nonzero(walks.left & (made == t)))
+        return wanted >= SEVERAL or (wanted > 0 and t > 0 and not self.log.has_second_calls)
+
+
+@dataclass(frozen=True)
+class Running:
+    """The rules that made a cascade's log, without exploring: by the decisions that went by them alone."""
+
+    log: CallLog
+    weight: Floats  #: by row: 1 / the probability that a decision went by the rules; 0 of others
+    quality: Floats  #: by row, of the deployed answer
+    usd: Floats
+    calls: Floats
+    looks: bool  #: whether the rules look at answers
+
+    @staticmethod
+    def of(reader: LogReader) -> Optional[Running]:
+        """None where the log does not say which decisions went by its rules, or not enough did."""
+        log = reader.log
+        if log.by_rules is None:
+            return None
+        has = ~np.isnan(log.by_rules)
+        if not has.any(axis=1).all():
+            return None
+        rows, deployed = np.arange(log.rows), np.argmax(has, axis=1)
+        by_rules = log.by_rules[rows, deployed]
+        weight = log.sampling * np.where(by_rules >= 1e-9, 1.0 / np.maximum(by_rules, 1e-9), 0.0)
+        quality, guess = log.quality[rows, deployed], reader.guess[rows, deployed]
+        known = ~np.isnan(quality)
+        if not known.any() or weight.sum() ** 2 < LEAST_EFFECTIVE * np.sum(weight**2):
+            return None
+        told = float(np.sum(log.sampling * known)) / float(log.sampling.sum())
+        calls = log.called.sum(axis=1).astype(float)
+        looks = bool(np.any(calls[weight > 0.0] > 1))
+        usd = np.where(log.called, log.usd + log.judge_usd * looks, 0.0).sum(axis=1)
+        corrected = guess + np.where(known, np.nan_to_num(quality - guess) / told, 0.0)
+        return Running(log, weight, corrected, usd, calls, looks)
+
+    def estimate(self) -> PolicyEstimate:
+        """Self-normalised."""
+        weight, groups = self.weight, self.log.groups
+        of = [Estimate.jackknife_ratio(weight * x, weight, groups) for x in (self.quality, self.usd, self.calls)]
+        return PolicyEstimate(of[0], of[1], of[2], LogSupport.of(weight / self.log.sampling, self.log))
+
+
+def _running(numbers: Floats) -> Floats:
+    """With 0 before the first step."""
+    return np.column_stack([np.zeros(len(numbers)), numbers])
+
+
+__all__ = [
+    "LEAST_EFFECTIVE",
+    "Estimator",
+    "LabelNoise",
+    "LogReader",
+    "LogSupport",
+    "LoggedWalks",
+    "Paths",
+    "PolicyEstimate",
+    "Running",
+    "lacking",
+    "require_possible",
+]

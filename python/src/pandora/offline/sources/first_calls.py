@@ -1,0 +1,128 @@
+"""A log of decisions as a table of what each model alone would have brought, for routers.
+
+h + F (y - h) / p in place of quality and of dollars, where F says whether the model was called first, p with what
+probability, y is what that call brought (a quality that is not known as `labels` estimates it), and h is the mean of
+the model's first calls on other folds, by the weights 1 / p. So the mean over whatever models a router names is
+unbiased, if the probabilities are right. Single numbers are no outcomes; dollars may be negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Optional
+
+import numpy as np
+
+from ... import _core
+from ..call_log import CallLog, Openings
+from ..estimate import Estimate
+from ..feedback import dependence_note
+from ..groups import Floats, Groups, Ints
+from ..outcomes import Outcomes
+from ..paths import lacking
+from .evaluator import NONE
+from .labels import LEAST_LABELS, cross_fitted_quality, judge_of
+from .log import CAUTION, faults_of_first_calls
+from .table import PreparedTable, TableSource
+
+
+def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, str]:
+    """Quality and dollars, decisions x models, and a note. DataError for a model that was called first too seldom."""
+    first = log.place == 1.0
+    calls = first.sum(axis=0)
+    for model, name in enumerate(log.models):
+        if calls[model] < LEAST_LABELS:
+            raise lacking(
+                log.name,
+                f"calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} of each "
+                "model, better hundreds (leave the model out with --models)",
+            )
+    for fault in faults_of_first_calls(log):
+        if fault:
+            raise lacking(log.name, fault)
+    sampling = log.sampling[:, None]
+    guess = cross_fitted_quality(log.quality, score, log.label_probability / sampling, log.folds)
+    known = ~np.isnan(log.quality)
+    corrected = guess + (log.quality - guess) / log.label_probability
+    quality = np.where(known, np.where(np.isnan(guess), log.quality, corrected), guess)
+    weight = np.where(first, sampling / np.where(first, log.propensity, 1.0), 0.0)
+    found = [_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd)]
+    least = int(np.argmin(calls))
+    return (
+        found[0],
+        found[1],
+        f"a log: what each model alone would have brought is estimated from the first calls of {log.rows} decisions by "
+        f"augmented inverse propensity weighting; least called is {log.models[least]}, {calls[least]} times",
+    )
+
+
+def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:
+    out = np.empty(seen.shape)
+    scaled = weight / float(log.sampling.mean())
+    for fold in np.unique(log.folds):
+        own, others = log.folds == fold, log.folds != fold
+        total = weight[others].sum(axis=0)
+        mean = np.sum(weight[others] * seen[others], axis=0) / np.where(total > 0.0, total, 1.0)
+        out[own] = mean + scaled[own] * (seen[own] - mean)
+    return out
+
+
+class FirstCalls(TableSource):
+    """Where models were seldom called they would be chosen for their noise: a router takes each model's quality for
+    less by CAUTION standard errors of its mean, and so does `single`, the surest model alone.
+    """
+
+    def __init__(
+        self, table: _core.TraceTable, log: CallLog, score: Floats, context: Sequence[str], price: float
+    ) -> None:
+        # The table's own numbers have holes, which those of a table do not.
+        self.table, self.evaluator, self.context = table, NONE, list(context)
+        self.name, self.models, self.judge_usd = log.name, log.models, 0.0
+        self.groups, self.latency, self.shown, self.estimates = log.groups, None, None, None
+        self.estimated = True
+        self.quality, self.usd, note = first_call_estimates(log, score)
+        bias = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
+        self.notes = [*log.notes, *([bias] if bias else []), note]
+        self.single = cautious_single(self.quality, self.usd, log.groups, price)
+        self.router = None
+        self._texts = _core.CountedTexts(table) if any(spec.startswith("text:") for spec in self.context) else None
+        self._whole: Optional[PreparedTable] = None
+
+    @staticmethod
+    def of_table(
+        table: _core.TraceTable, evaluator: str, context: Sequence[str], price: float, judge_usd: float = 0.0
+    ) -> FirstCalls:
+        """`evaluator`: whose score says what unlabelled answers are worth."""
+        log = CallLog.of_table(table, Openings.IN_ORDER, judge_usd)
+        return FirstCalls(table, log, judge_of(table, evaluator), context, price)
+
+    def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
+        """Features fitted on these rows."""
+        if whole and self._whole is not None:
+            return self._whole
+        features = None
+        if self.context:
+            near = None if self._whole is None or self._texts is None else self._whole.features
+            features = _core.features_fit(self.table, self.context, rows, self._texts, near)
+        prepared = PreparedFirstCalls(self, rows, self.quality, features)
+        if whole:
+            self._whole = prepared
+        return prepared
+
+
+class PreparedFirstCalls(PreparedTable):
+    """With caution."""
+
+    @cached_property
+    def training(self) -> Outcomes:
+        """Of `rows`; a router predicts each model's quality from these."""
+        some = self.outcomes.take(self.rows)
+        return replace(some, quality=some.quality - CAUTION * np.sqrt(np.var(some.quality, axis=0) / len(self.rows)))
+
+
+def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:
+    """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
+    found = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
+    return int(np.argmax([mean.value - CAUTION * mean.error for mean in found]))

@@ -1,0 +1,336 @@
+"""Logs of decisions as a source of fits: thresholds by importance weights, read doubly robust on other decisions.
+
+`fit_source` can drive a `LogSource` as it does a table: `prepare` sees some rows, `read` gives doubly robust numbers of
+others. The fit of a log that is deployed (`log_fit.py`) has a loop over folds of its own all the same, because what it
+promises is not a mean of such numbers by row: forecasts are found on the other folds' walks, whoever made these; how
+many effective decisions carry a promise, and what labels do not show, is told of the walks of all folds together; a
+fold of which the log can say nothing is left out where the rules that made it can be kept; and the single model by
+which all is measured is named by the fit on all rows, before the folds are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NoReturn, Optional
+
+import numpy as np
+
+from ... import _core
+from ...errors import DataError
+from ..call_log import CallLog, Openings
+from ..errors import Refusal
+from ..feedback import dependence_note
+from ..groups import FOLDS, Floats, Ints
+from ..learners.isotonic import IsotonicMap
+from ..outcomes import Outcomes
+from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, lacking
+from ..policies.base import Policy
+from ..policies.order import Effort, Order
+from .evaluator import NONE, TRUTH, score_of
+from .labels import LEAST_LABELS, judge_of
+
+#: Standard errors less than its mean, for which what a log says is taken where the best of many is looked for.
+CAUTION = 2.0
+#: Thresholds of a model that are tried, and models of an order.
+THRESHOLDS, LONGEST = 24, 3
+#: Decisions that make all calls of an order: weights that are 0 for want of a call move their mean little where it is
+#: rarely made.
+LEAST_MADE = 10
+
+
+class LogSource:
+    """A log of decisions. `shown`: decisions x models, what the evaluator shows; None where nothing is looked at."""
+
+    estimated = True
+
+    def __init__(self, log: CallLog, evaluator: str, shown: Optional[Floats], score: Floats) -> None:
+        """`score`: of the judge that says what unlabelled answers are worth; of the evaluator "quality" not used."""
+        self.log, self.evaluator, self.shown = log, evaluator, shown
+        self.name, self.models, self.judge_usd = log.name, log.models, log.judge_usd
+        # As folds of forecasts are, by where a prompt first appears.
+        self.groups = log.groups.take(np.arange(log.rows))
+        self.usd: Floats = np.nan_to_num(log.usd)
+        self.sees_truth = evaluator == TRUTH
+        guess = log.quality if self.sees_truth else LogReader.guess_of(log, score)
+        self.reader = LogReader(log, guess, guess if shown is None else shown)
+        self.notes = list(log.notes)
+        if not self.sees_truth:
+            note = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
+            self.notes += [note] if note else []
+
+    @staticmethod
+    def of_table(table: _core.TraceTable, evaluator: str, openings: Openings, judge_usd: float = 0.0) -> LogSource:
+        """Refuses an evaluator that the log does not have, or cannot look at."""
+        log = CallLog.of_table(table, openings, judge_usd)
+        shown = None
+        if evaluator == TRUTH:
+            unknown = int(np.count_nonzero(np.isnan(log.quality[log.called])))
+            if unknown:
+                raise Refusal(
+                    "evaluator",
+                    TRUTH,
+                    f"{unknown} of {log.quality.size} qualities are not known, and nobody can look at them",
+                    "use a judge's score, or leave such prompts out ({missing:drop})",
+                )
+            shown = log.quality
+        elif evaluator != NONE:
+            shown = score_of(table, evaluator)
+        return LogSource(log, evaluator, shown, judge_of(table, evaluator))
+
+    def prepare(self, rows: Ints, whole: bool) -> PreparedLog:
+        """Scores calibrated on these rows."""
+        return PreparedLog(self, rows)
+
+    def read(self, prepared: PreparedLog, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
+        """Doubly robust; forecasts are found on the rows that were fitted on."""
+        walk = policy.walk(prepared.outcomes)
+        judged = np.full(self.log.rows, walk.judged)
+        walks = LoggedWalks.of(self.log, walk.called, walk.deployed, judged)
+        return self.reader.numbers(walks, prepared.rows, rows), None
+
+
+class PreparedLog:
+    """A log as a fit on `rows` sees it."""
+
+    def __init__(self, source: LogSource, rows: Ints) -> None:
+        self.source, self.rows, self.log = source, rows, source.log
+        shown = source.shown if source.shown is not None else source.reader.guess
+        #: of each model: scores as qualities, by its known ones in these rows; empty for the truth
+        self.calibration: list[IsotonicMap] = []
+        self.seen: Floats = shown
+        if not source.sees_truth:
+            self.calibration = [self._calibrated(shown[:, model], model) for model in range(len(source.models))]
+            self.seen = np.column_stack([of(shown[:, model]) for model, of in enumerate(self.calibration)])
+
+    def _calibrated(self, shown: Floats, model: int) -> IsotonicMap:
+        log = self.log
+        some = self.rows[~np.isnan(shown[self.rows] + log.quality[self.rows, model])]
+        return IsotonicMap.fit(shown[some], log.quality[some, model], log.label_weight[some, model])
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Of all rows. NaN of what the log did not call: what a policy does there is not read."""
+        return Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd)
+
+    @cached_property
+    def training(self) -> Outcomes:
+        """Of `rows`."""
+        return self.outcomes.take(self.rows)
+
+    def predictors(self, plans: Sequence[Order]) -> NoReturn:
+        """Routers are fitted to first calls: `sources.first_calls`."""
+        raise DataError(f"{self.source.name}: is a log of decisions; a router is fitted to its first calls")
+
+    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> NoReturn:
+        """Indices learn from all models' answers."""
+        raise DataError(f"{self.source.name}: is a log of decisions, from which no indices are learned")
+
+    def search(self, price: float) -> LogSearch:
+        """By importance weights."""
+        return LogSearch(self, price)
+
+    def best_order(self, price: float, effort: Effort, first: Optional[int] = None) -> Order:
+        """The order with the greatest mean utility less CAUTION standard errors. `effort` is not heeded: all orders of
+        up to LONGEST models are tried. DataError where too few decisions tell of any.
+        """
+        search = self.search(price)
+        return search.best(first) or search.refuse_few()
+
+    def walks(self, policy: Policy) -> LoggedWalks:
+        """Of every row."""
+        walk = policy.walk(self.outcomes)
+        return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.judged))
+
+
+def sums_ended_at(position: int, reached: Sequence[Ints], counts: Sequence[int], values: Sequence[Floats]) -> Floats:
+    """For every combination of thresholds, what ends at a position of an order: sums over rows, kinds x counts.
+
+    A row reaches the first reached[j] of the counts[j] thresholds of position j: with threshold k it ends there where
+    reached[j] > k, unless it has ended before; all end at the last position, which has none. values: an array for each
+    kind. The sum over positions is `_core.threshold_sums`; here only rows that are called so far are given.
+    """
+    # Cells by how many thresholds are reached, cumulated along each axis: below k before, above k at the position.
+    axes = [reached[j] for j in range(min(position + 1, len(counts)))]
+    shape = tuple(counts[j] + 1 for j in range(len(axes)))
+    flat = np.ravel_multi_index(tuple(axes), shape) if axes else np.zeros(len(values[0]), np.int64)
+    out = []
+    for of_kind in values:
+        cells = np.bincount(flat, of_kind, minlength=int(np.prod(shape))).reshape(shape)
+        for axis in range(len(axes)):
+            before = np.cumsum(cells, axis=axis)
+            some = [slice(None)] * axis + [slice(0, -1)]
+            last = [slice(None)] * axis + [slice(-1, None)]
+            cells = before[tuple(some)] if axis < position else before[tuple(last)] - before[tuple(some)]
+        out.append(cells.reshape(cells.shape + (1,) * (len(counts) - cells.ndim)))
+    return np.stack(out)
+
+
+class LogSearch:
+    """The best order with thresholds on some rows, cautiously: of many candidates the greatest mean flatters those of
+    few decisions (Swaminathan and Joachims 2015). Held against what made the log, what is like it is the surest.
+    """
+
+    def __init__(self, prepared: PreparedLog, price: float) -> None:
+        source, rows = prepared.source, prepared.rows
+        self.log, self.reader, self.price, self.rows = source.log, source.reader, price, rows
+        self.seen = prepared.seen[rows]
+        self.estimated = source.reader.estimated[rows]
+        self.decisions = float(self.log.stands_for[rows].sum())
+        self.thresholds = [_grid(self.seen[:, model]) for model in range(self.seen.shape[1])]
+        self.reached = [
+            np.searchsorted(grid, np.nan_to_num(self.seen[:, model], nan=-np.inf), side="right")
+            for model, grid in enumerate(self.thresholds)
+        ]
+        running = source.reader.running
+        self.running = np.zeros(len(rows))  # by which a decision moves the utility of the rules that made the log
+        if running is not None:
+            weight, utility = running.weight[rows], running.quality[rows] - price * running.usd[rows]
+            self.running = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
+        self.spread = float(np.sum(self.running**2))
+
+    def best(self, first: Optional[int] = None, longest: int = LONGEST) -> Optional[Order]:
+        """None where too few decisions tell of any. `first`: of those of two models and more that begin with it."""
+        rated: list[tuple[float, Order]] = []
+        self._extend((), first, longest, rated)
+        return max(rated, key=lambda found: found[0])[1] if rated else None
+
+    def best_single(self) -> Optional[Order]:
+        """Of the models alone."""
+        return self.best(longest=1)
+
+    def effective_alone(self, model: int) -> float:
+        """Effective decisions that call and deploy a model alone."""
+        weight = self._ratio(model, 0)
+        some = np.flatnonzero(weight)
+        if not len(some):
+            return 0.0
+        noise = self.reader.label_noise(np.full(len(some), model), weight[some], self.rows[some]).total()
+        return float(weight.sum() ** 2 / (np.sum(weight**2) + noise.expected))
+
+    def refuse_few(self) -> NoReturn:
+        """Where no model alone can be judged."""
+        most = max([1.0, *(self.effective_alone(model) for model in range(self.seen.shape[1]))])
+        if most >= LEAST_EFFECTIVE:
+            raise DataError(
+                f"{self.log.name}: has models whose first calls have weights (1 / propensity) of a mean that is not 1: "
+                "propensities are wrong"
+            )
+        in_each_fold = FOLDS / (FOLDS - 1.0)
+        needed = float(f"{in_each_fold * LEAST_EFFECTIVE / most * self.log.rows:.1e}")
+        raise lacking(
+            self.log.name,
+            f"has too few decisions: {LEAST_EFFECTIVE:.0f} effective ones are needed of a model alone, and here the "
+            f"most are {most:.1f}; log about {needed:.0f} like these, or explore more (--explore)",
+        )
+
+    def _ratio(self, model: int, calls_before: int) -> Floats:
+        """By row, with what the row was thinned by at the first call."""
+        propensity = np.where(self.log.made(model, calls_before), self.log.propensity[:, model], np.inf)[self.rows]
+        weight = 1.0 / propensity
+        return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
+
+    def _extend(
+        self, order: tuple[int, ...], first: Optional[int], longest: int, rated: list[tuple[float, Order]]
+    ) -> None:
+        if order and (first is None or len(order) > 1):
+            found = self._rate(order)
+            if found is not None:
+                rated.append(found)
+        if len(order) == longest or (order and not len(self.thresholds[order[-1]])):
+            return
+        for model in range(self.seen.shape[1]):
+            if model not in order and (order or first is None or model == first):
+                self._extend((*order, model), first, longest, rated)
+
+    def _rate(self, order: tuple[int, ...]) -> Optional[tuple[float, Order]]:
+        """All thresholds of an order at once."""
+        rows = len(self.rows)
+        weight, usd = np.ones(rows), np.zeros(rows)
+        best, deployed = np.full(rows, -np.inf), np.full(rows, order[0])
+        judge = self.log.judge_usd if len(order) > 1 else 0.0
+        sums: Optional[Floats] = None
+        counts = [len(self.thresholds[model]) for model in order[:-1]]
+        here = np.arange(rows)
+        for position, model in enumerate(order):
+            weight = weight * self._ratio(model, position)
+            here = here[weight[here] > 0.0]
+            usd[here] += self.log.usd[self.rows[here], model] + judge
+            better = here[self.seen[here, model] > best[here]]
+            deployed[better], best[better] = model, self.seen[better, model]
+            if position + 1 == len(order) and len(here) < LEAST_MADE:
+                return None
+            w, z = weight[here], self.running[here]
+            y = self.estimated[here, deployed[here]] - self.price * usd[here]
+            noise = self.reader.label_noise(deployed[here], w, self.rows[here])
+            ww = w * w
+            kinds = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise.kinds]
+            ends = [self.reached[m][here] for m in order[: position + 1]]
+            part = sums_ended_at(position, ends, counts, kinds)
+            sums = part if sums is None else sums + part
+        assert sums is not None
+        rating = self._cautious(sums, len(order))
+        at = np.unravel_index(int(np.argmax(rating)), rating.shape) if counts else ()
+        value = float(rating[at])
+        if not value > -np.inf:
+            return None
+        return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, at)))
+
+    def _cautious(self, sums: Floats, models: int) -> Floats:
+        """What is maximised, for each combination of thresholds: the mean utility less CAUTION standard errors (of it,
+        less that of the rules that made the log); -inf where the mean weight is off, or too few decisions are
+        effective.
+        """
+        w, wy, ww, wwy, wwyy, wz, wyz = sums[:7]
+        noise, decisions = LabelNoise(*sums[7:]), self.decisions
+        # The more decisions, the more rare openings are there to be chosen by chance.
+        least = LEAST_EFFECTIVE if models == 1 else max(LEAST_EFFECTIVE, 2.0 * np.sqrt(decisions))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = wy / w
+            own = wwyy - 2.0 * mean * wwy + mean**2 * ww + noise.unseen()
+            both = (wyz - mean * wz) / (w * decisions)
+            error = np.sqrt(np.maximum(0.0, own / w**2 - 2.0 * both + self.spread / decisions**2))
+            mean_weight = w / decisions
+            spread = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
+            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * spread + 1e-9)
+            usable &= w**2 / (ww + noise.expected) >= least
+            return np.where(usable, mean - CAUTION * error, -np.inf)
+
+
+def _grid(seen: Floats) -> Floats:
+    """Readable thresholds that accept some answers and not all, about equally many between two of them."""
+    seen = np.sort(seen[~np.isnan(seen)])
+    if not len(seen):
+        return np.empty(0)
+    places = np.arange(1, THRESHOLDS + 1) * (len(seen) - 1) // THRESHOLDS
+    values = np.unique(np.floor(100.0 * seen[places] + 0.5) / 100.0)
+    return values[values > seen[0]]
+
+
+def faults_of_first_calls(log: CallLog) -> list[str]:
+    """By model, empty or why its first calls cannot speak for it: their weights 1 / propensity do not have the mean 1
+    over decisions, or too few are effective, of at least LEAST_LABELS first calls.
+    """
+    out = []
+    for model, name in enumerate(log.models):
+        first = log.place[:, model] == 1.0
+        weights = np.where(first, 1.0 / np.where(first, log.propensity[:, model], 1.0), 0.0)
+        support, enough = LogSupport.of(weights, log), np.count_nonzero(first) >= LEAST_LABELS
+        if enough and support.is_off:
+            out.append(
+                f"weights of the first calls of {name} (1 / propensity) have the mean {support.mean:.3f} and not 1: "
+                "propensities are wrong, some decisions could not call it first, or each model was called by a toss of "
+                "its own (--openings independent); cascade fit --models leaves it out"
+            )
+        elif enough and support.effective_prompts < LEAST_EFFECTIVE:
+            out.append(
+                f"weights of the first calls of {name} (1 / propensity) are those of {support.effective_prompts:.1f} "
+                f"effective prompts, and {LEAST_EFFECTIVE:.0f} are needed: log more decisions, or explore more; "
+                "cascade fit --models leaves it out"
+            )
+        else:
+            out.append("")
+    return out
+
+
+__all__ = ["LogSearch", "LogSource", "PreparedLog", "faults_of_first_calls", "sums_ended_at"]

@@ -31,6 +31,8 @@ from .worth import Worth, interval_json
 MOST_MODELS = 16
 #: Utility per dollar.
 MOST_PRICE = 1e9
+#: The gain of a policy over itself.
+NOTHING = Interval(0.0, 0.0, 0.0)
 #: Of a search for a cascade.
 EFFORT = Effort(prompts=20_000, steps=400_000_000)
 
@@ -57,8 +59,8 @@ class ScoreFacts:
     """How well a judge's score tells the quality of answers; NaN where scores or qualities do not vary.
 
     `explained`: the share of the quality's variance within models that the calibrated score explains, on prompts that
-    it was not calibrated on: 1 - sum (quality - calibrated score)^2 / sum (quality - mean of the model)^2. Below 0 where
-    the score is worse than the mean.
+    it was not calibrated on: 1 - sum (quality - calibrated score)^2 / sum (quality - mean of the model)^2. Below 0
+    where the score is worse than the mean.
     """
 
     correlation: float
@@ -119,7 +121,7 @@ class Calibrations:
         return IsotonicMap.fit(at[some], sums[some] / count[some], count[some].astype(float))
 
     def seen(self, fold: int) -> Floats:
-        """rows x models: the qualities that scores tell of, by maps without that fold; `folds` is none."""
+        """Rows x models: the qualities that scores tell of, by maps without that fold; `folds` is none."""
         columns = []
         for (at, places), of in zip(self._distinct, self._maps[fold]):
             columns.append(of(at)[places] if len(of.scores) else np.full(len(places), np.nan))
@@ -194,9 +196,7 @@ class Fitted:
         some = outcomes
         if len(outcomes.quality) > EFFORT.prompts:  # as the search would take them
             some = outcomes.take(np.arange(EFFORT.prompts) * len(outcomes.quality) // EFFORT.prompts)
-        return Fitted(
-            single, best_order(some, price, EFFORT), ModelIndices.fit(outcomes.seen, outcomes.usd, price)
-        )
+        return Fitted(single, best_order(some, price, EFFORT), ModelIndices.fit(outcomes.seen, outcomes.usd, price))
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ class Check:
 def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequence[float] = (5.0, 50.0)) -> Check:
     """Of a log, which has no headroom, what its calls say.
 
-    `evaluator`: what is seen of an answer when its model was called. Where some qualities are not known, nobody can look
-    at them: the first judge's score is looked at then. Refuses another evaluator or price; DataError for a table of
-    fewer than two prompts or too many models.
+    `evaluator`: what is seen of an answer when its model was called. Where some qualities are not known, nobody can
+    look at them: the first judge's score is looked at then. Refuses another evaluator or price; DataError for a table
+    of fewer than two prompts or too many models.
     """
     require_few_models(table, prices[0] if len(prices) else 0.0, "checked")
     log, holes = is_log(table), unlabelled(table) > 0
@@ -261,12 +261,12 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
         require_table(table)
         if evaluator == NONE:
             remedy = "use quality (the truth), score, or score:NAME for one of several judges"
-            raise Refusal("evaluator", NONE, "nothing that a table shows", remedy)
+            raise Refusal("evaluator", NONE, "unknown", remedy)
         source = TableSource(table, evaluator)
         if groups.count < 2:
             raise DataError(
-                f"{table.source}: has {groups.count} prompt{'' if groups.count == 1 else 's'}: nothing is left to judge on "
-                "what is fitted on others; give a table of at least 2 different prompts, better hundreds"
+                f"{table.source}: has {groups.count} prompt{'' if groups.count == 1 else 's'}: nothing is left to "
+                "judge on what is fitted on others; give a table of at least 2 different prompts, better hundreds"
             )
         folds = min(FOLDS, groups.count)
         calibrations = None
@@ -363,7 +363,7 @@ def measure_headroom(
     """At each price. `calibrations`: of what the evaluator shows; None where that is the truth."""
     fold = source.groups.of_row % folds
     judged = np.empty((len(prices), 3, 3, len(fold)))  # prices x single, cascade, index x numbers x rows
-    fitted: list[Fitted] = []
+    fits: list[list[Fitted]] = [[] for _ in prices]  # the last on all rows
     for without in range(folds + 1):
         training, held = np.flatnonzero(fold != without), np.flatnonzero(fold == without)
         seen = source.quality if calibrations is None else calibrations.seen(without)
@@ -372,42 +372,45 @@ def measure_headroom(
         others = outcomes.take(held)
         for p, price in enumerate(prices):
             fit = Fitted.on(some, price)
+            fits[p].append(fit)
             if without == folds:
-                fitted.append(fit)
                 continue
             numbers = Order((fit.single,)).walk(others).numbers, fit.cascade.walk(others).numbers
             for policy, of in enumerate((*numbers, fit.index.numbers(others))):
                 judged[p, policy][:, held] = of
-    return [_conclude(source, price, judged[p], fitted[p], fold, folds) for p, price in enumerate(prices)]
+    return [_conclude(source, price, judged[p], fits[p], fold) for p, price in enumerate(prices)]
 
 
-def _conclude(
-    source: TableSource, price: float, judged: Floats, fitted: Fitted, fold: Ints, folds: int
-) -> Headroom:
-    groups, (single, cascade, index) = source.groups, judged
+def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[Fitted], fold: Ints) -> Headroom:
+    groups, (single, cascade, index), fitted, folds = source.groups, judged, fits[-1], len(fits) - 1
+    one = len(source.models) == 1
+    # What is the single model in every fold gains nothing, which is no estimate.
+    same = True, one or all(fit.cascade.order == (fit.single,) for fit in fits), one
     widening = math.sqrt(1.0 + folds / (folds - 1.0))  # of what was fitted on other folds (Nadeau and Bengio 2003)
 
     def gain(numbers: Floats) -> Interval:
         at = Aim(AimKind.PRICE, price)
         return difference(numbers, single, at, price, groups).widened(widening).interval()
 
-    def worth(numbers: Floats) -> Worth:
+    def worth(numbers: Floats, is_single: bool) -> Worth:
         of = Worth.of(numbers, single, price, groups, 1.0)
-        return of if numbers is single else replace(of, gain=gain(numbers))
+        return replace(of, gain=NOTHING if is_single else gain(numbers))
 
-    worths = [worth(numbers) for numbers in (single, cascade, index)]
+    worths = [worth(numbers, is_single) for numbers, is_single in zip(judged, same)]
     lead = utility(cascade, price) - utility(index, price)
-    by_fold = np.bincount(fold, lead, folds)
-    better = np.where((lead.sum() - by_fold)[fold] > 0.0, cascade, index)
+    in_others = (1.0 - np.eye(folds)) @ np.bincount(fold, lead, folds)  # sums of folds: exactly 0 where all are equal
+    better = np.where(in_others[fold] > 0.0, cascade, index)
     in_hindsight = source.quality[:, fitted.single], source.usd[:, fitted.single]
     hindsight = Estimate.mean(in_hindsight[0], groups, (0.0, 1.0)) - price * Estimate.mean(in_hindsight[1], groups)
     return Headroom(
         price,
-        *worths,
-        Worth.unknown() if source.estimated else worth(_best_answers(source, price)),
+        worths[0],
+        worths[1],
+        worths[2],
+        Worth.unknown() if source.estimated else worth(_best_answers(source, price), one),
         hindsight.interval(),
         worths[1].utility.value > worths[2].utility.value,
-        gain(better),
+        NOTHING if one or (same[1] and (in_others > 0.0).all()) else gain(better),
         fitted,
         folds,
     )
@@ -427,8 +430,8 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
     gain, bound = interval_text(h.routing_gain, 4), h.bound.gain.value
     if math.isnan(bound):
         return (
-            f"{'routing pays' if h.pays else 'no cascade is better'} at price {h.price:g} with this evaluator ({evaluator}): "
-            f"{policy} gains {gain} in utility per prompt over {single}"
+            f"{'routing pays' if h.pays else 'no cascade is better'} at price {h.price:g} with this evaluator "
+            f"({evaluator}): {policy} gains {gain} in utility per prompt over {single}"
         )
     if h.pays:
         return (
@@ -436,8 +439,8 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
             f"{single}; {policy} gains {gain} with this evaluator ({evaluator})"
         )
     return (
-        f"no cascade is better than {single} with this evaluator ({evaluator}) at price {h.price:g}: {policy} gains {gain} "
-        f"in utility per prompt, and the bound is {bound:.4f} above"
+        f"no cascade is better than {single} with this evaluator ({evaluator}) at price {h.price:g}: {policy} gains "
+        f"{gain} in utility per prompt, and the bound is {bound:.4f} above"
     )
 
 
@@ -461,8 +464,8 @@ def require_few_models(table: _core.TraceTable, price: float, done: str) -> None
         return
     useful = models_by_usefulness(table.quality(), table.cost(), price)[:MOST_MODELS]
     raise DataError(
-        f"{table.source}: has {len(table.models)} models; at most {MOST_MODELS} are {done} together; name those (models): "
-        + ",".join(table.models[model] for model in useful)
+        f"{table.source}: has {len(table.models)} models; at most {MOST_MODELS} are {done} together; name those "
+        "(models): " + ",".join(table.models[model] for model in useful)
     )
 
 
@@ -484,7 +487,7 @@ def require_table(table: _core.TraceTable) -> None:
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
     table = check.table
-    models = [
+    models: list[dict[str, Any]] = [
         {"model": name, "quality": _range_json(quality), "usd_per_1000": _range_json(usd)}
         for name, quality, usd in zip(table.models, check.facts.quality, check.facts.usd_per_1000)
     ]
@@ -599,8 +602,8 @@ def _models_sheet(check: Check) -> Sheet:
         out.add(name, *cells)
     if facts.prompts < table.rows:
         out.notes.append(
-            f"{table.rows - facts.prompts} rows have the prompt of another row; intervals count {facts.prompts} different "
-            "prompts"
+            f"{table.rows - facts.prompts} rows have the prompt of another row; intervals count {facts.prompts} "
+            "different prompts"
         )
     log = is_log(table)
     if log or check.means:
@@ -608,13 +611,14 @@ def _models_sheet(check: Check) -> Sheet:
         out.notes += check.can.reasons
     if log:
         out.notes.append(
-            "quality and dollars are plain means over the calls that were made and what is known of them, which depends on "
-            "what was decided: they do not compare models; prices are not used, as `pandora cascade fit` says what pays"
+            "quality and dollars are plain means over the calls that were made and what is known of them, which "
+            "depends on what was decided: they do not compare models; prices are not used, as `pandora cascade fit` "
+            "says what pays"
         )
     if check.means:
         out.notes.append(
-            "estimated quality: of the model alone, with its 95% interval, by what is known and with what probability; it is "
-            "so many times as wide as were all answers of as many prompts known"
+            "estimated quality: of the model alone, with its 95% interval, by what is known and with what probability; "
+            "it is so many times as wide as were all answers of as many prompts known"
         )
     out.notes += table.notes
     return out
@@ -657,14 +661,18 @@ def _calibration_sheet(judge: JudgeFacts) -> Sheet:
 def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
     models = check.table.models
     out = Sheet(
-        f"Price {h.price:g}: utility = quality - {h.price:g} x dollars, evaluator {check.evaluator}; 95% intervals over "
-        f"{check.facts.prompts} prompts",
+        f"Price {h.price:g}: utility = quality - {h.price:g} x dollars, evaluator {check.evaluator}; 95% intervals "
+        f"over {check.facts.prompts} prompts",
         ["policy", "utility", "gain over best single", "quality", "$ per 1,000", "calls"],
     )
     policies = ("best single", h.best_single), ("fixed cascade", h.fixed_cascade)
     for name, worth in (*policies, ("index policy", h.index_policy), ("bound", h.bound)):
-        gain = interval_text(worth.gain if worth is not h.best_single else UNKNOWN, 4)
-        means = number_text(worth.quality.value, 4), _dollars(worth.usd_per_1000.value), number_text(worth.calls.value, 2)
+        gain = interval_text(UNKNOWN if worth is h.best_single else worth.gain, 4)
+        means = (
+            number_text(worth.quality.value, 4),
+            _dollars(worth.usd_per_1000.value),
+            number_text(worth.calls.value, 2),
+        )
         out.add(name, interval_text(worth.utility, 4), gain, *means)
     scale = "" if check.evaluator == TRUTH else "; stops are on the calibrated score"
     cascade, index = h.fitted.cascade, h.fitted.index

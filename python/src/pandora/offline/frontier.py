@@ -9,17 +9,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..errors import DataError
 from .check import require_few_models, require_prices
 from .choose import SINGLE
-from .crossfit import crossfit
+from .crossfit import Source, crossfit
 from .estimate import Estimate, Interval
 from .groups import Floats, Groups
+from .identified import is_log
 from .kinds import Candidate, price_grid, rounded
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
@@ -149,6 +151,12 @@ def find_frontier(
     `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
     for people. DataError where the tables have prompts in common or differ in their models.
     """
+    for table in (test.table, source.table):
+        if is_log(table):
+            raise DataError(
+                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
     require_few_models(source.table, 0.0, "fitted")
     _core.require_apart(source.table, test.table)
     require_prices(prices, "finite numbers that are not negative")
@@ -198,7 +206,7 @@ def best_candidates(
         return [Candidate(kinds[0], price) for price in prices]
     each = [(SINGLE, model) for model in range(len(source.models))] + [(kind, 0) for kind in kinds]
     candidates = [Candidate(kind, price, model) for price in prices for kind, model in each]
-    fits = crossfit(source, candidates, False, progress)
+    fits = crossfit(cast(Source, source), candidates, False, progress)
     worth = [float(np.sum(utility(fits.candidate(k), of.price))) for k, of in enumerate(candidates)]
     best = np.argmax(np.reshape(worth, (len(prices), len(each))), axis=1)
     return [candidates[k * len(each) + int(of)] for k, of in enumerate(best)]
@@ -254,7 +262,7 @@ def prices_between(points: Sequence[Point]) -> list[float]:
     at = np.array([(point.usd_per_1000.value, point.quality.value) for point in points])
     far = (np.abs(np.diff(at, axis=0)) > FAR * np.ptp(at, axis=0)).any(axis=1)
     out = []
-    for k in np.flatnonzero(far):
+    for k in np.flatnonzero(far).tolist():
         more, less = points[k].price, points[k + 1].price
         between = rounded(math.sqrt(more * less), 3) if less > 0.0 else 0.0
         if less < between < more:
@@ -272,7 +280,7 @@ def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, te
 
 
 def _called(called: npt.NDArray[np.int64], models: int) -> npt.NDArray[np.bool_]:
-    """rows x models of rows x positions."""
+    """Rows x models of rows x positions."""
     return np.stack([(called == model).any(axis=1) for model in range(models)], axis=1)
 
 
@@ -323,7 +331,9 @@ def rows_columns(frontier: Frontier) -> Iterator[tuple[str, str, str, str, str, 
     prompts = frontier.table.prompts
     for kind, points in (("cascade", frontier.cascades), ("single", frontier.singles)):
         for point in points:
-            sets = {key: "|".join(m for m, c in zip(frontier.models, key) if c) for key in set(map(tuple, point.called))}
+            sets = {
+                key: "|".join(m for m, c in zip(frontier.models, key) if c) for key in set(map(tuple, point.called))
+            }
             for row, prompt in enumerate(prompts):
                 quality, usd = (digits(float(of[row])) for of in point.outcome)
                 yield kind, f"{point.price:g}", prompt, sets[tuple(point.called[row])], quality, usd
@@ -352,8 +362,9 @@ def digits(x: float) -> str:
 def frontier_steps(frontier: Frontier) -> Sheet:
     """What each step to the next better cascade costs."""
     out = Sheet(
-        f"Cascades ({frontier.kind}) on {frontier.tested_on}, {evaluator_text(frontier.evaluator, frontier.judge_usd)}, "
-        "each better than the cheaper ones: what each step costs and brings",
+        f"Cascades ({frontier.kind}) on {frontier.tested_on}, "
+        f"{evaluator_text(frontier.evaluator, frontier.judge_usd)}, each better than the cheaper ones: what each step "
+        "costs and brings",
         ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
     )
     before: Optional[Point] = None
@@ -363,12 +374,12 @@ def frontier_steps(frontier: Frontier) -> Sheet:
         more = [UNKNOWN] * 3
         if before is not None:
             usd = point.usd_per_1000.value - before.usd_per_1000.value
-            gain = Estimate.mean(point.numbers[QUALITY] - before.numbers[QUALITY], frontier.groups, (-1.0, 1.0)).interval()
+            gain = Estimate.mean(
+                point.numbers[QUALITY] - before.numbers[QUALITY], frontier.groups, (-1.0, 1.0)
+            ).interval()
             more = [_usd(usd), interval_text(gain, 4), _usd(0.01 * usd / gain.value if gain.value > 0.0 else math.nan)]
         above = f"{point.above_mixture:.4f}" if math.isfinite(point.above_mixture) else UNKNOWN
-        out.add(
-            number, f"{point.price:g}", usd_text(point.usd_per_1000), interval_text(point.quality, 4), above, *more
-        )
+        out.add(number, f"{point.price:g}", usd_text(point.usd_per_1000), interval_text(point.quality, 4), above, *more)
         before = point
     out.notes.append(
         "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
@@ -437,7 +448,7 @@ def frontier_title(frontier: Frontier) -> tuple[str, str]:
 
 
 def frontier_figure(frontier: Frontier) -> dict[str, Any]:
-    """As pandora.Figure takes it; its title names kind, evaluator and prices, its marks are the numbers of the steps."""
+    """As pandora.Figure takes it: its title names kind, evaluator and prices, marks are the steps' numbers."""
     label = f"cascades ({frontier.kind})"
     title = (
         f"Cascades ({frontier.kind}) with {evaluator_text(frontier.evaluator, frontier.judge_usd)}{_prices(frontier)}"
@@ -498,7 +509,9 @@ def _figure_notes(series: Sequence[dict[str, Any]]) -> list[str]:
         told = "; ".join(f"{count} of {label}" for count, label in left_out if count)
         out.append(f"A logarithmic axis cannot show values that are not positive; left out: {told}.")
     clipped = [
-        str(s["label"]) for s in series if any(x >= 0 and low is not None and low <= 0 for x, low in zip(s["x"], s["x_low"]))
+        str(s["label"])
+        for s in series
+        if any(x >= 0 and low is not None and low <= 0 for x, low in zip(s["x"], s["x_low"]))
     ]
     if clipped:
         out.append(f"Intervals that reach zero or below end at the edge of the axes: {'; '.join(clipped)}.")

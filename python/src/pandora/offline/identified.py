@@ -10,7 +10,14 @@ import numpy as np
 from .. import _core
 from .estimate import UNKNOWN, Estimate, Interval
 from .groups import FOLDS, Floats, Groups
-from .sources.labels import LEAST_LABELS, QualityEstimates, cross_fitted_quality, judge_of, label_note, label_probabilities
+from .sources.labels import (
+    LEAST_LABELS,
+    QualityEstimates,
+    cross_fitted_quality,
+    judge_of,
+    label_note,
+    label_probabilities,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,7 @@ class Identified:
 
     @property
     def best(self) -> str:
-        """plugin of a full table, else dr."""
+        """The estimator plugin of a full table, else dr."""
         return self.estimators[-1]
 
 
@@ -61,8 +68,8 @@ def identified(table: _core.TraceTable) -> Identified:
     reasons += [fault for fault in faults_of_first_calls(log) if fault]
     if not log.has_second_calls:
         reasons.append(
-            "every decision made one call: policies that make one can be estimated, but what a second call would bring only "
-            "where models' answers are taken to be independent (--openings apart)"
+            "every decision made one call: policies that make one can be estimated, but what a second call would bring "
+            "only where models' answers are taken to be independent (--openings apart)"
         )
     if unlabelled(table) > 0 and not log.has_label_propensity:
         reasons.append(
@@ -102,7 +109,7 @@ def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMe
 
 
 def _weights(table: _core.TraceTable) -> Floats:
-    """rows x models: of a known quality 1 / the probability that it became known; 0 of others."""
+    """Rows x models: of a known quality 1 / the probability that it became known; 0 of others."""
     known, probability = ~np.isnan(table.quality()), label_probabilities(table)
     if is_log(table):
         arrays = _core.TableArrays(table)
@@ -112,7 +119,7 @@ def _weights(table: _core.TraceTable) -> Floats:
 
 
 def _first_calls(table: _core.TraceTable, evaluator: str, groups: Groups) -> Floats:
-    """rows x models: what each model alone would have brought, h + F (y - h) / p.
+    """Rows x models: what each model alone would have brought, h + F (y - h) / p.
 
     F says whether the model was called first, p with what probability, y is the quality of that call (one that is not
     known as in sources.labels), h the mean of the model's first calls on other folds by the weights 1 / p.

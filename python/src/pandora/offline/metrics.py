@@ -39,7 +39,7 @@ class Points(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Routers between a weak and a strong model: the share of prompts for which the strong one is called, and quality."""
+    """Routers between a weak and a strong model: the share of prompts that call the strong one, and quality."""
 
     share: Floats
     quality: Floats
@@ -119,7 +119,7 @@ def performance_gap_recovered(shares: Shares, weak: float, strong: float) -> flo
 
 
 def share_that_recovers(shares: Shares, weak: float, strong: float, recovered: float) -> float:
-    """CPT(x): the least share of strong calls at which PGR is x, between points along lines (RouteLLM, arXiv 2406.18665).
+    """CPT(x): the least share of strong calls at which PGR is x, along lines (RouteLLM, arXiv 2406.18665).
 
     None without a gap, of which a part could be recovered.
     """
@@ -138,7 +138,7 @@ def share_that_recovers(shares: Shares, weak: float, strong: float, recovered: f
 
 
 def deferral_area(points: Points, dearest: float, up_to: float) -> float:
-    """The mean over x in [0, up_to] of the quality at dollars of x `dearest`: lines between points, constant beyond them.
+    """The mean over x in [0, up_to] of the quality at dollars x `dearest`, along lines, constant beyond the points.
 
     The area under the deferral curve of UniRoute (Jitkrittum and others 2025, arXiv 2502.08773), up to all of the
     dearest model's dollars or to a part.
@@ -258,13 +258,10 @@ class Forecasts:
 
     def _ties(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """By forecast, the greatest first: how many answers, what they lose, how many are right."""
-        weight = weights[self._row]
-        right = weight * (self._truth >= 0.5)
-        return (
-            np.bincount(self._tie, weight),
-            np.bincount(self._tie, weight * (1.0 - self._truth)),
-            np.bincount(self._tie, right),
-        )
+        weight, truth = weights[self._row], self._truth
+        by_forecast = [weight, weight * (1.0 - truth), weight * (truth >= 0.5)]
+        count, loss, right = (np.bincount(self._tie, of).astype(float) for of in by_forecast)
+        return count, loss, right
 
 
 @dataclass(frozen=True)
@@ -372,9 +369,7 @@ METRICS = (
         lambda m: _over(m.at_strong, m.dearest_model),
     ),
     Metric("arena_score", "RouterArena's, of the cascade where it is greatest", lambda m: arena_score(m.cascades)),
-    Metric(
-        "perf_gain", "greatest quality over the strong model's, less 1", lambda m: _over(m.best, m.ends[1]) - 1.0
-    ),
+    Metric("perf_gain", "greatest quality over the strong model's, less 1", lambda m: _over(m.best, m.ends[1]) - 1.0),
     Metric(
         "cost_save",
         "share of the strong model's dollars saved at its quality",
@@ -402,9 +397,7 @@ JUDGE_METRICS = (
     JudgeMetric(
         "judge_auroc", "that a right answer's score is the greater one", lambda raw, _, w: raw.area_under_roc(w)
     ),
-    JudgeMetric(
-        "judge_aurc", "area under risk over coverage, by scores", lambda raw, _, w: raw.area_under_risk(w)
-    ),
+    JudgeMetric("judge_aurc", "area under risk over coverage, by scores", lambda raw, _, w: raw.area_under_risk(w)),
     JudgeMetric(
         "judge_risk_50",
         "mean loss of the half with the greatest scores",

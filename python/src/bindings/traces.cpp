@@ -270,6 +270,8 @@ void bind_traces(nb::module_& module) {
             return std::pair(python_of(trace_check_json(check, t)), tables);
           },
           nb::arg("evaluator"), nb::arg("prices"));
+  module.def("require_apart", &require_apart, nb::arg("fitted"), nb::arg("test"), nb::call_guard<WithoutGil>(),
+             "DataError where two tables have prompts in common or other models.");
   module.def("read_trace", &read, nb::arg("path"), nb::arg("options"), nb::arg("progress") = nb::none());
   module.def("trace_of_arrays", &of_arrays, nb::arg("source"), nb::arg("models"), nb::arg("prompts"),
              nb::arg("answers"), nb::arg("scores"), nb::arg("columns"), nb::arg("options"));

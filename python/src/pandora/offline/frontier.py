@@ -1,0 +1,560 @@
+"""Quality against dollars: cascades over a range of prices, the models alone, and mixtures of them.
+
+Fitted on one table and judged on another, also which models are mixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Optional, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..errors import DataError
+from .check import require_few_models, require_prices
+from .choose import SINGLE
+from .crossfit import Source, crossfit
+from .estimate import Estimate, Interval
+from .groups import Floats, Groups
+from .identified import is_log
+from .kinds import Candidate, price_grid, rounded
+from .metrics import MEANINGS, Compared, Forecasts, Points, hull
+from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
+from .policies import KINDS, Order, Policy
+from .policies.indices import LearnedIndices
+from .progress import Progress
+from .sheet import Sheet, csv_cell
+from .sources.evaluator import NONE
+from .sources.table import PreparedTable, TableSource
+from .text import UNKNOWN, interval_text, usd_text
+from .worth import interval_json
+
+#: Points of mixtures between two models.
+MIXTURES = 16
+#: Of the grid of prices: each halves the steps that are far apart.
+REFINEMENTS = 2
+#: Of the range of all points: neighbours that are farther from each other have a price between them.
+FAR = 0.1
+#: Series of a scatter that can be told apart in grey.
+MOST_MARKERS = 15
+
+
+@dataclass(frozen=True)
+class Point:
+    """A policy on the table that is tested on."""
+
+    name: str  #: the model, or the models in order with their thresholds
+    price: float  #: of a cascade the greatest one that it was fitted for; NaN of a model alone
+    numbers: Floats  #: 3 x rows, as Walk has them
+    called: npt.NDArray[np.bool_]  #: rows x models
+    quality: Interval
+    usd_per_1000: Interval
+    calls: float
+    #: Quality less that of the mixture of models for the same dollars; NaN below the cheapest.
+    above_mixture: float = math.nan
+
+    @staticmethod
+    def of(name: str, price: float, numbers: Floats, called: npt.NDArray[np.bool_], groups: Groups) -> Point:
+        """With intervals over prompts."""
+        return Point(
+            name,
+            price,
+            numbers,
+            called,
+            Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0)).interval(),
+            (1000.0 * Estimate.mean(numbers[USD], groups)).interval(),
+            float(np.mean(numbers[CALLS])),
+        )
+
+    @property
+    def outcome(self) -> tuple[Floats, Floats]:
+        """By row: quality, dollars."""
+        return self.numbers[QUALITY], self.numbers[USD]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two models, one of which is called for each prompt by chance; the dear one with probability `share`."""
+
+    cheap: int
+    dear: int
+    share: float
+    quality: float
+    usd_per_1000: float
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Points on the table that was tested on."""
+
+    fitted_on: str
+    tested_on: str
+    kind: str  #: or "auto", of several
+    evaluator: str
+    judge_usd: Optional[float]
+    groups: Groups
+    models: list[str]
+    table: _core.TraceTable  #: that was tested on
+    cascades: list[Point]  #: by price, descending; those that do not differ stand once
+    singles: list[Point]  #: by model
+    mixtures: list[Mixture]  #: along the hull of the table that was fitted on, the cheapest first
+    judge: Optional[tuple[Forecasts, Forecasts]]  #: its scores there, raw and calibrated
+
+    @cached_property
+    def steps(self) -> list[int]:
+        """Of `cascades`: each dearer and better than the one before."""
+        by_usd = sorted(range(len(self.cascades)), key=lambda k: self.cascades[k].usd_per_1000.value)
+        out: list[int] = []
+        for k in by_usd:
+            if not out or self.cascades[k].quality.value > self.cascades[out[-1]].quality.value:
+                out.append(k)
+        return out
+
+    @property
+    def weak(self) -> int:
+        """The cheapest model of the hull."""
+        return self.mixtures[0].cheap
+
+    @property
+    def strong(self) -> int:
+        """The best model of the table that was fitted on."""
+        return self.mixtures[-1].dear
+
+    @cached_property
+    def metrics(self) -> dict[str, Interval]:
+        """Those of the field, by name."""
+        return Compared(
+            [point.outcome for point in self.cascades],
+            [point.outcome for point in self.singles],
+            [point.called[:, self.strong] for point in self.cascades],
+            self.weak,
+            self.strong,
+            self.groups,
+        ).field_metrics(self.judge)
+
+
+def find_frontier(
+    source: TableSource,
+    test: TableSource,
+    kinds: Sequence[str],
+    prices: Sequence[float] = (),
+    judge_usd: Optional[float] = None,
+    progress: Optional[Progress] = None,
+) -> Frontier:
+    """Cascades of `kinds`, fitted on `source` at these prices, or at those of price_grid() and between them.
+
+    `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
+    for people. DataError where the tables have prompts in common or differ in their models.
+    """
+    for table in (test.table, source.table):
+        if is_log(table):
+            raise DataError(
+                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
+    require_few_models(source.table, 0.0, "fitted")
+    _core.require_apart(source.table, test.table)
+    require_prices(prices, "finite numbers that are not negative")
+    if test.models != source.models:
+        test = TableSource(test.table.select_models(source.models), test.evaluator, test.context, test.judge_usd)
+    prepared = source.prepare(np.arange(len(source.quality)), whole=True)
+    outcomes = on_other(prepared, test)
+    points: list[Point] = []
+    left, asked = (0, list(prices)) if len(prices) else (REFINEMENTS, price_grid(source.usd))
+    progress = progress or Progress()
+    while asked:
+        progress.expect(len(asked))
+        for candidate in best_candidates(source, kinds, asked, progress):
+            points.append(_point(candidate, prepared, outcomes, test))
+            progress.step()
+        points.sort(key=lambda point: -point.price)
+        asked, left = prices_between(points) if left > 0 else [], left - 1
+    singles = []
+    for model, name in enumerate(source.models):
+        walk = Order((model,)).walk(outcomes)
+        singles.append(Point.of(name, math.nan, walk.numbers, _called(walk.called, len(source.models)), test.groups))
+    mixtures = mixtures_of(source, singles)
+    judge = None
+    if test.shown is not None:
+        judge = Forecasts(test.shown, test.quality), Forecasts(outcomes.seen, test.quality)
+    return Frontier(
+        source.name,
+        test.name,
+        "auto" if len(kinds) > 1 else kinds[0],
+        source.evaluator,
+        judge_usd,
+        test.groups,
+        source.models,
+        test.table,
+        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in _that_differ(points)],
+        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in singles],
+        mixtures,
+        judge,
+    )
+
+
+def best_candidates(
+    source: TableSource, kinds: Sequence[str], prices: Sequence[float], progress: Progress
+) -> list[Candidate]:
+    """At each price the kind that is tried or, of several and the models alone, what is worth most by cross-fitting."""
+    if len(kinds) < 2:
+        return [Candidate(kinds[0], price) for price in prices]
+    each = [(SINGLE, model) for model in range(len(source.models))] + [(kind, 0) for kind in kinds]
+    candidates = [Candidate(kind, price, model) for price in prices for kind, model in each]
+    fits = crossfit(cast(Source, source), candidates, False, progress)
+    worth = [float(np.sum(utility(fits.candidate(k), of.price))) for k, of in enumerate(candidates)]
+    best = np.argmax(np.reshape(worth, (len(prices), len(each))), axis=1)
+    return [candidates[k * len(each) + int(of)] for k, of in enumerate(best)]
+
+
+def on_other(prepared: PreparedTable, other: TableSource) -> Outcomes:
+    """Another table as a policy meets it that was fitted on this one: by its calibration and its features."""
+    seen = other.quality
+    if other.shown is not None:
+        seen = np.column_stack([of(other.shown[:, model]) for model, of in enumerate(prepared.calibration)])
+    psi = None
+    if prepared.features is not None and prepared.features.size > 0:
+        psi = other.psi_of(prepared.features)
+        if prepared.psi_range:
+            psi = np.clip(psi, *np.array(prepared.psi_range, np.float32).T)
+    return Outcomes(seen, other.quality, other.usd, psi, other.judge_usd)
+
+
+def mixtures_of(source: TableSource, singles: Sequence[Point]) -> list[Mixture]:
+    """The models of the fitting table's hull, and mixtures of each with the next, as they do on the other table."""
+    sums = Points(source.usd.sum(axis=0), source.quality.sum(axis=0))
+    corners = zip(*hull(sums))
+    models = [int(np.flatnonzero((sums.usd == usd) & (sums.quality == quality))[0]) for usd, quality in corners]
+
+    def mixture(cheap: int, dear: int, share: float) -> Mixture:
+        a, b = singles[cheap], singles[dear]
+        quality = a.quality.value + share * (b.quality.value - a.quality.value)
+        usd = a.usd_per_1000.value + share * (b.usd_per_1000.value - a.usd_per_1000.value)
+        return Mixture(cheap, dear, share, quality, usd)
+
+    shares = [k / MIXTURES for k in range(1, MIXTURES + 1)]
+    return [mixture(models[0], models[0], 0.0)] + [mixture(a, b, s) for a, b in zip(models, models[1:]) for s in shares]
+
+
+def above_mixture(point: Point, mixtures: Sequence[Mixture]) -> float:
+    """Above lines from each mixture to the next, which on another table need not ascend; NaN below the cheapest."""
+    usd, best = point.usd_per_1000.value, mixtures[0].quality
+    if usd < mixtures[0].usd_per_1000 * (1.0 - 1e-12):
+        return math.nan
+    for a, b in zip(mixtures, mixtures[1:]):
+        width = b.usd_per_1000 - a.usd_per_1000
+        if width > 0.0:
+            share = min(max((usd - a.usd_per_1000) / width, 0.0), 1.0)
+        else:
+            share = 1.0 if usd >= b.usd_per_1000 else 0.0
+        if share > 0.0:
+            best = a.quality + share * (b.quality - a.quality)
+    return point.quality.value - best
+
+
+def prices_between(points: Sequence[Point]) -> list[float]:
+    """Between neighbours, by price, that lie far apart in dollars or quality."""
+    at = np.array([(point.usd_per_1000.value, point.quality.value) for point in points])
+    far = (np.abs(np.diff(at, axis=0)) > FAR * np.ptp(at, axis=0)).any(axis=1)
+    out = []
+    for k in np.flatnonzero(far).tolist():
+        more, less = points[k].price, points[k + 1].price
+        between = rounded(math.sqrt(more * less), 3) if less > 0.0 else 0.0
+        if less < between < more:
+            out.append(between)
+    return out
+
+
+def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
+    policy: Policy = KINDS[candidate.kind].fit(prepared, candidate)
+    walk = policy.walk(outcomes)
+    name = policy.text(test.models)
+    if isinstance(policy, LearnedIndices):
+        name = f"indices at price {candidate.price:g}"
+    return Point.of(name, candidate.price, walk.numbers, _called(walk.called, len(test.models)), test.groups)
+
+
+def _called(called: npt.NDArray[np.int64], models: int) -> npt.NDArray[np.bool_]:
+    """Rows x models of rows x positions."""
+    return np.stack([(called == model).any(axis=1) for model in range(models)], axis=1)
+
+
+def _that_differ(points: Sequence[Point]) -> list[Point]:
+    """From their neighbours."""
+    out: list[Point] = []
+    for point in points:
+        if not out or not np.array_equal(point.numbers[: USD + 1], out[-1].numbers[: USD + 1]):
+            out.append(point)
+    return out
+
+
+def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
+    """What is seen of an answer, and what that costs."""
+    if evaluator == NONE:
+        return "no answer judged"
+    free = ", judging taken to be free"
+    return f"evaluator {evaluator}" + (free if judge_usd is None else f" at ${judge_usd:.3g} a call")
+
+
+def points_columns(frontier: Frontier) -> dict[str, list[Any]]:
+    """The columns of frontier.csv: a row for each cascade, model and mixture."""
+    out: dict[str, list[Any]] = {}
+
+    def add(kind: str, name: str, price: float, usd: Interval, quality: Interval, calls: float, above: float) -> None:
+        row = {"kind": kind, "name": name, "price": price}
+        row |= dict(zip(("usd_per_1000", "usd_low", "usd_high"), usd))
+        row |= dict(zip(("quality", "quality_low", "quality_high"), quality))
+        row |= {"calls": calls, "above_mixture": above, "evaluator": frontier.evaluator}
+        row |= {"judge_usd": math.nan if frontier.judge_usd is None else frontier.judge_usd}
+        for column, value in row.items():
+            out.setdefault(column, []).append(value)
+
+    for kind, points in (("cascade", frontier.cascades), ("single", frontier.singles)):
+        for p in points:
+            add(kind, p.name, p.price, p.usd_per_1000, p.quality, p.calls, p.above_mixture)
+    for m in frontier.mixtures:
+        name = frontier.models[m.cheap]
+        if m.cheap != m.dear:
+            name = f"{1.0 - m.share:.4g} {name} + {m.share:.4g} {frontier.models[m.dear]}"
+        usd, quality = (Interval(x, math.nan, math.nan) for x in (m.usd_per_1000, m.quality))
+        add("mixture", name, math.nan, usd, quality, 1.0, 0.0)
+    return out
+
+
+def rows_columns(frontier: Frontier) -> Iterator[tuple[str, str, str, str, str, str]]:
+    """The lines of rows.csv but its header: what becomes of each prompt by each cascade and model alone."""
+    prompts = frontier.table.prompts
+    for kind, points in (("cascade", frontier.cascades), ("single", frontier.singles)):
+        for point in points:
+            sets = {
+                key: "|".join(m for m, c in zip(frontier.models, key) if c) for key in set(map(tuple, point.called))
+            }
+            for row, prompt in enumerate(prompts):
+                quality, usd = (digits(float(of[row])) for of in point.outcome)
+                yield kind, f"{point.price:g}", prompt, sets[tuple(point.called[row])], quality, usd
+
+
+def frontier_csv(frontier: Frontier) -> str:
+    """frontier.csv."""
+    columns = points_columns(frontier)
+    lines = [list(columns), *(list(row) for row in zip(*columns.values()))]
+    return "".join(",".join(csv_cell(x if isinstance(x, str) else digits(x)) for x in line) + "\n" for line in lines)
+
+
+def rows_csv(frontier: Frontier) -> str:
+    """rows.csv."""
+    header = ("kind", "price", "prompt", "called", "quality", "usd")
+    return "".join(",".join(map(csv_cell, line)) + "\n" for line in (header, *rows_columns(frontier)))
+
+
+def digits(x: float) -> str:
+    """All that tell it from other numbers; nothing where it is not known."""
+    if not math.isfinite(x):
+        return ""
+    return repr(x).removesuffix(".0")
+
+
+def frontier_steps(frontier: Frontier) -> Sheet:
+    """What each step to the next better cascade costs."""
+    out = Sheet(
+        f"Cascades ({frontier.kind}) on {frontier.tested_on}, "
+        f"{evaluator_text(frontier.evaluator, frontier.judge_usd)}, each better than the cheaper ones: what each step "
+        "costs and brings",
+        ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
+    )
+    before: Optional[Point] = None
+    for number, step in enumerate(frontier.steps, 1):
+        point = frontier.cascades[step]
+        out.notes.append(f"{number}: {point.name}")
+        more = [UNKNOWN] * 3
+        if before is not None:
+            usd = point.usd_per_1000.value - before.usd_per_1000.value
+            gain = Estimate.mean(
+                point.numbers[QUALITY] - before.numbers[QUALITY], frontier.groups, (-1.0, 1.0)
+            ).interval()
+            more = [_usd(usd), interval_text(gain, 4), _usd(0.01 * usd / gain.value if gain.value > 0.0 else math.nan)]
+        above = f"{point.above_mixture:.4f}" if math.isfinite(point.above_mixture) else UNKNOWN
+        out.add(number, f"{point.price:g}", usd_text(point.usd_per_1000), interval_text(point.quality, 4), above, *more)
+        before = point
+    out.notes.append(
+        "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
+        "more quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; "
+        "intervals are 95% over prompts"
+    )
+    return out
+
+
+def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
+    """`explained`: notes say what each is."""
+    out = Sheet(
+        f"Metrics of the field on {frontier.tested_on}: weak model {frontier.models[frontier.weak]}, strong model "
+        f"{frontier.models[frontier.strong]}",
+        ["metric", "value"],
+    )
+    for name, value in frontier.metrics.items():
+        out.add(name, usd_text(value) if name.startswith("usd") else interval_text(value, 4))
+        if explained:
+            out.notes.append(f"{name}: {MEANINGS[name]}")
+    out.notes.append("95% intervals over prompts: percentiles of 400 bootstrap draws from a fixed seed")
+    return out
+
+
+def metrics_json(frontier: Frontier) -> dict[str, Any]:
+    """{"aiq": {"value": ..., "low": ..., "high": ...}, ..., "weak": ..., "strong": ...}."""
+    ends: dict[str, Any] = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
+    return ends | {name: interval_json(value) for name, value in frontier.metrics.items()}
+
+
+def frontier_json(frontier: Frontier) -> dict[str, Any]:
+    """The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics."""
+    points = [
+        {
+            "kind": kind,
+            "name": point.name,
+            "price": _known(point.price),
+            "usd_per_1000": interval_json(point.usd_per_1000),
+            "quality": interval_json(point.quality),
+            "calls": point.calls,
+            "above_mixture": _known(point.above_mixture),
+        }
+        for kind, some in (("cascade", frontier.cascades), ("single", frontier.singles))
+        for point in some
+    ]
+    return {
+        "fitted_on": frontier.fitted_on,
+        "tested_on": frontier.tested_on,
+        "kind": frontier.kind,
+        "evaluator": frontier.evaluator,
+        "judge_usd": frontier.judge_usd,
+        "prompts": frontier.groups.count,
+        "points": points,
+        "steps": frontier.steps,
+        "metrics": metrics_json(frontier),
+    }
+
+
+def frontier_title(frontier: Frontier) -> tuple[str, str]:
+    """Of the report, with what stands below it."""
+    return (
+        "Quality against dollars",
+        f"Fitted on {frontier.fitted_on}, judged on {frontier.tested_on}: {frontier.groups.count} prompts, "
+        f"{evaluator_text(frontier.evaluator, frontier.judge_usd)}, 95% intervals over prompts",
+    )
+
+
+def frontier_figure(frontier: Frontier) -> dict[str, Any]:
+    """As pandora.Figure takes it: its title names kind, evaluator and prices, marks are the steps' numbers."""
+    label = f"cascades ({frontier.kind})"
+    title = (
+        f"Cascades ({frontier.kind}) with {evaluator_text(frontier.evaluator, frontier.judge_usd)}{_prices(frontier)}"
+    )
+    cascades = _series(label, frontier.cascades)
+    cascades["marks"] = [""] * len(frontier.cascades)
+    for number, step in enumerate(frontier.steps, 1):
+        cascades["marks"][step] = str(number)
+    series = [cascades]
+    if len(frontier.mixtures) > 1:  # one is a model alone
+        mixtures = _series("mixtures of two models", ())
+        mixtures["x"] = [m.usd_per_1000 for m in frontier.mixtures]
+        mixtures["y"] = [m.quality for m in frontier.mixtures]
+        series.append(mixtures | {"line": True})
+    if len(frontier.singles) + 2 > MOST_MARKERS:
+        series.append(_series("models alone", frontier.singles))
+    else:
+        series += [_series(point.name, [point]) for point in frontier.singles]
+    axes = {"x_label": "dollars per 1,000 prompts", "y_label": "quality"}
+    caption = (
+        f"Quality against dollars on {frontier.groups.count} prompts of {frontier.tested_on}, fitted on "
+        f"{frontier.fitted_on}; 95% intervals over prompts; a number is that of the table of steps."
+    )
+    return {
+        "name": "frontier",
+        "kind": "scatter",
+        "title": title,
+        "caption": " ".join([caption, *_figure_notes(series)]),
+        "spoken": f"{title}: quality against dollars per 1,000 prompts; " + ", ".join(str(s["label"]) for s in series),
+        **axes,
+        "x_key": "",
+        "log_x": True,
+        "log_y": False,
+        "stacked": False,
+        "diagonal": False,
+        "apart": False,
+        "categories": [],
+        "width_cm": 12.0,
+        "references": [],
+        "series": series,
+    }
+
+
+def _series(label: str, points: Sequence[Point]) -> dict[str, Any]:
+    usd, quality = [p.usd_per_1000 for p in points], [p.quality for p in points]
+    out: dict[str, Any] = {"label": label, "policy": "", "reward": "", "line": False}
+    for names, of in ((("x", "x_low", "x_high"), usd), (("y", "low", "high"), quality)):
+        for end, name in enumerate(names):
+            out[name] = [_known(interval[end]) for interval in of]
+    return out
+
+
+def _figure_notes(series: Sequence[dict[str, Any]]) -> list[str]:
+    """What a logarithmic axis of dollars cannot show."""
+    out = []
+    left_out = [(sum(x < 0 for x in s["x"]), s["label"]) for s in series]
+    if any(count for count, _ in left_out):
+        told = "; ".join(f"{count} of {label}" for count, label in left_out if count)
+        out.append(f"A logarithmic axis cannot show values that are not positive; left out: {told}.")
+    clipped = [
+        str(s["label"])
+        for s in series
+        if any(x >= 0 and low is not None and low <= 0 for x, low in zip(s["x"], s["x_low"]))
+    ]
+    if clipped:
+        out.append(f"Intervals that reach zero or below end at the edge of the axes: {'; '.join(clipped)}.")
+    if any(x == 0 for s in series for x in s["x"]):
+        out.append("Zero has a place of its own at the left of the logarithmic axis.")
+    return out
+
+
+def _prices(frontier: Frontier) -> str:
+    """The utilities per dollar that the cascades were fitted for."""
+    most, least = frontier.cascades[0].price, frontier.cascades[-1].price
+    if most == least:
+        return f", price {most:.4g} of utility per dollar"
+    return f", prices {least:.4g} to {most:.4g} of utility per dollar"
+
+
+def _usd(x: float) -> str:
+    return usd_text(Interval(x, math.nan, math.nan))
+
+
+def _known(x: float) -> Optional[float]:
+    return x if math.isfinite(x) else None
+
+
+__all__ = [
+    "Frontier",
+    "Mixture",
+    "Point",
+    "above_mixture",
+    "best_candidates",
+    "evaluator_text",
+    "find_frontier",
+    "frontier_csv",
+    "frontier_figure",
+    "frontier_json",
+    "frontier_steps",
+    "frontier_title",
+    "metrics_json",
+    "metrics_sheet",
+    "mixtures_of",
+    "on_other",
+    "points_columns",
+    "prices_between",
+    "rows_columns",
+    "rows_csv",
+]

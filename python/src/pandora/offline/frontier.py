@@ -5,6 +5,7 @@ Fitted on one table and judged on another, also which models are mixed.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from .kinds import Candidate, price_grid, rounded
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy
-from .policies.indices import LearnedIndices
+from .policies.indices import Indices, LearnedIndices, calibration_rows
 from .progress import Progress
 from .sheet import Sheet, csv_cell
 from .sources.evaluator import NONE
@@ -270,12 +271,39 @@ def prices_between(points: Sequence[Point]) -> list[float]:
     return out
 
 
+class _OnOther:
+    """Indices that are learned from one table, on the rows of another."""
+
+    def __init__(self, candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> None:
+        learned = prepared.outcomes
+        rows = calibration_rows(prepared.rows, learned.models)
+        options = {
+            "kind": "indices",
+            "models": test.models,
+            "price": candidate.price,
+            "evaluator": test.evaluator,
+            "rules": json.loads(_core.index_rules(not prepared.sees_truth, 0.0, len(rows))),
+            "index_features": 1 if learned.psi is None else learned.psi.shape[1],
+        }
+        self._cascade = _core.cascade_of(json.dumps(options))
+        usd = learned.usd + learned.judge_usd
+        _core.learn_rows(self._cascade, learned.psi, usd, prepared.shown, learned.quality, rows)
+        shown = test.quality if test.shown is None else test.shown
+        self._rows = outcomes.psi, outcomes.usd + outcomes.judge_usd, shown
+
+    def run(self, _: object) -> Any:
+        """What is called and deployed, of all rows."""
+        return _core.run_cascade(self._cascade, *self._rows)
+
+
 def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
-    policy: Policy = KINDS[candidate.kind].fit(prepared, candidate)
-    walk = policy.walk(outcomes)
-    name = policy.text(test.models)
-    if isinstance(policy, LearnedIndices):
+    if candidate.kind == Indices.name:
+        policy: Policy = LearnedIndices(_OnOther(candidate, prepared, outcomes, test))
         name = f"indices at price {candidate.price:g}"
+    else:
+        policy = KINDS[candidate.kind].fit(prepared, candidate)
+        name = policy.text(test.models)
+    walk = policy.walk(outcomes)
     return Point.of(name, candidate.price, walk.numbers, _called(walk.called, len(test.models)), test.groups)
 
 

@@ -182,17 +182,6 @@ def test_one_model_gains_nothing_over_itself() -> None:
     assert not h.pays
 
 
-def test_models_by_usefulness_are_greedy() -> None:
-    draw = np.random.default_rng(11)
-    quality, usd = draw.random((30, 5)), draw.random((30, 5)) / 100
-    found = check.models_by_usefulness(quality, usd, 10.0)
-    worth = quality - 10.0 * usd
-    for length in range(1, 6):
-        left = [m for m in range(5) if m not in found[: length - 1]]
-        sums = {m: worth[:, [*found[: length - 1], m]].max(axis=1).sum() for m in left}
-        assert found[length - 1] == max(left, key=lambda m: sums[m])
-
-
 def test_more_models_than_can_be_checked_are_named() -> None:
     table = table_of(12, 20, 17)
     with pytest.raises(DataError, match="has 17 models; at most 16 are checked together; name those .models.: m"):

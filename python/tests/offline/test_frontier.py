@@ -11,12 +11,14 @@ from typing import Any, Optional
 
 import numpy as np
 import pytest
+from pandora.offline.options import FitSettings
 
 from pandora import DataError, Trace, UsageError
 from pandora.figures import figures_of
 from pandora.offline import frontier as frontiers
 from pandora.offline.estimate import Interval
 from pandora.offline.frontier import Frontier, Mixture, Point, find_frontier
+from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.progress import Progress
 from pandora.offline.sources.table import TableSource
 
@@ -284,11 +286,8 @@ def test_what_is_refused() -> None:
         find_frontier(fit, test, ["thresholds"], [-1.0])
     with pytest.raises(DataError, match="200 of its 200 prompts stand in fit too"):
         find_frontier(fit, TableSource(table_of("fit", 2), "score"), ["thresholds"])
+    with pytest.raises(UsageError, match="a router goes by the prompt's features"):
+        settings = FitSettings(Aim(AimKind.PRICE, 0.0), "score", kind="router")
+        frontiers.frontier_of_tables(fit.table, test.table, settings)
     with pytest.raises(DataError, match="has no model"):
         find_frontier(fit, TableSource(table_of("test", 2, models=2), "score"), ["thresholds"])
-
-
-def test_evaluators_in_words() -> None:
-    assert frontiers.evaluator_text("none", None) == "no answer judged"
-    assert frontiers.evaluator_text("score", None) == "evaluator score, judging taken to be free"
-    assert frontiers.evaluator_text("score", 0.00012) == "evaluator score at $0.00012 a call"

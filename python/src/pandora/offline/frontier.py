@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
-from .check import require_few_models, require_prices
+from .check import require_prices
 from .choose import SINGLE
 from .crossfit import Source, crossfit
 from .estimate import Estimate, Interval
@@ -25,14 +25,15 @@ from .groups import Floats, Groups
 from .identified import is_log
 from .kinds import Candidate, price_grid, rounded
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
+from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy
 from .policies.indices import Indices, LearnedIndices, calibration_rows
 from .progress import Progress
 from .sheet import Sheet, csv_cell
-from .sources.evaluator import NONE
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, interval_text, usd_text
+from .words import evaluator_text
 from .worth import interval_json
 
 #: Points of mixtures between two models.
@@ -152,13 +153,7 @@ def find_frontier(
     `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
     for people. DataError where the tables have prompts in common or differ in their models.
     """
-    for table in (test.table, source.table):
-        if is_log(table):
-            raise DataError(
-                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
-                "cascade fit` and `pandora cascade test` take logs"
-            )
-    require_few_models(source.table, 0.0, "fitted")
+    require_few_models(source.name, source.models, source.quality, source.usd, 0.0, "fitted")
     _core.require_apart(source.table, test.table)
     require_prices(prices, "finite numbers that are not negative")
     if test.models != source.models:
@@ -197,6 +192,29 @@ def find_frontier(
         mixtures,
         judge,
     )
+
+
+def frontier_of_tables(
+    table: _core.TraceTable,
+    test: _core.TraceTable,
+    settings: FitSettings,
+    prices: Sequence[float] = (),
+    progress: Optional[Progress] = None,
+) -> Frontier:
+    """Fitted on one table and judged on the other. Of the settings the aim is not used."""
+    settings.require_sound()
+    context = settings.context if settings.uses_context else ()
+    for of in (test, table):
+        if is_log(of):
+            raise DataError(
+                f"{of.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
+    source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
+    if source.estimated:
+        settings = replace(settings, estimated=True)
+        settings.require_sound()
+    return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
 
 
 def best_candidates(
@@ -319,14 +337,6 @@ def _that_differ(points: Sequence[Point]) -> list[Point]:
         if not out or not np.array_equal(point.numbers[: USD + 1], out[-1].numbers[: USD + 1]):
             out.append(point)
     return out
-
-
-def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
-    """What is seen of an answer, and what that costs."""
-    if evaluator == NONE:
-        return "no answer judged"
-    free = ", judging taken to be free"
-    return f"evaluator {evaluator}" + (free if judge_usd is None else f" at ${judge_usd:.3g} a call")
 
 
 def points_columns(frontier: Frontier) -> dict[str, list[Any]]:
@@ -570,11 +580,11 @@ __all__ = [
     "Point",
     "above_mixture",
     "best_candidates",
-    "evaluator_text",
     "find_frontier",
     "frontier_csv",
     "frontier_figure",
     "frontier_json",
+    "frontier_of_tables",
     "frontier_steps",
     "frontier_title",
     "metrics_json",

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -291,3 +292,20 @@ def test_what_is_refused() -> None:
         frontiers.frontier_of_tables(fit.table, test.table, settings)
     with pytest.raises(DataError, match="has no model"):
         find_frontier(fit, TableSource(table_of("test", 2, models=2), "score"), ["thresholds"])
+
+
+def test_report_can_be_drawn(tmp_path: Path) -> None:
+    from pandora.offline.report import frontier_files
+    from pandora.rendering.render import load
+
+    found = found_by()
+    for name, text in frontier_files(found).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    report = load(tmp_path)
+    (section,) = report["sections"]
+    (figure,) = section["figures"]
+    assert figure["series"][0]["x"] == [point.usd_per_1000.value for point in found.cascades]
+    assert [table["name"] for table in section["tables"]] == ["steps", "metrics"]
+    assert section["tables"][1]["notes"][0] == "aiq: area under the hull over its dollars, divided by their range"
+    assert (tmp_path / "tables" / "metrics.csv").read_text().splitlines()[0] == "metric,value"

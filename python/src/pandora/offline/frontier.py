@@ -153,6 +153,7 @@ def find_frontier(
     `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
     for people. DataError where the tables have prompts in common or differ in their models.
     """
+    _require_answers(test.table, source.table)
     require_few_models(source.name, source.models, source.quality, source.usd, 0.0, "fitted")
     _core.require_apart(source.table, test.table)
     require_prices(prices, "finite numbers that are not negative")
@@ -204,17 +205,21 @@ def frontier_of_tables(
     """Fitted on one table and judged on the other. Of the settings the aim is not used."""
     settings.require_sound()
     context = settings.context if settings.uses_context else ()
-    for of in (test, table):
-        if is_log(of):
-            raise DataError(
-                f"{of.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
-                "cascade fit` and `pandora cascade test` take logs"
-            )
+    _require_answers(test, table)
     source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
     if source.estimated:
         settings = replace(settings, estimated=True)
         settings.require_sound()
     return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
+
+
+def _require_answers(*tables: _core.TraceTable) -> None:
+    for table in tables:
+        if is_log(table):
+            raise DataError(
+                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
 
 
 def best_candidates(
@@ -580,6 +585,7 @@ __all__ = [
     "Point",
     "above_mixture",
     "best_candidates",
+    "digits",
     "find_frontier",
     "frontier_csv",
     "frontier_figure",

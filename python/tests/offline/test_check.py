@@ -15,6 +15,7 @@ from pandora.offline import check, identified
 from pandora.offline.check import Calibrations, ModelIndices, check_json, check_sheets, check_table, reservation_value
 from pandora.offline.groups import Groups
 from pandora.offline.outcomes import Outcomes
+from pandora.offline.policies.order import Order
 from pandora.offline.sources.table import TableSource
 
 Floats = npt.NDArray[np.float64]
@@ -167,12 +168,38 @@ def test_headroom_by_loops(evaluator: str) -> None:
     assert h.by_cascade == (h.fixed_cascade.utility.value > h.index_policy.utility.value)
 
 
+def test_policies_of_folds_saw_the_other_folds_alone() -> None:
+    table, price = table_of(21, 60), 60.0
+    h = check_table(table, "score", [price]).headrooms[0]
+    quality, usd, fold = table.quality(), table.cost(), Groups.of_table(table).folds
+    calibrations = Calibrations(table.score("score"), quality, fold, 5)
+    numbers = np.empty((3, 3, 60))
+    for f in range(5):
+        outcomes, held = Outcomes(calibrations.seen(f), quality, usd), np.flatnonzero(fold == f)
+        fit, others = check.Fitted.on(outcomes.take(np.flatnonzero(fold != f)), price), outcomes.take(held)
+        for k, policy in enumerate((Order((fit.single,)), fit.cascade)):
+            numbers[k][:, held] = policy.walk(others).numbers
+        numbers[2][:, held] = fit.index.numbers(others)
+    for worth, of in zip((h.best_single, h.fixed_cascade, h.index_policy), numbers):
+        assert worth.quality.value == pytest.approx(of[0].mean())
+        assert worth.usd_per_1000.value == pytest.approx(1000.0 * of[1].mean())
+        assert worth.calls.value == pytest.approx(of[2].mean())
+    whole = check.Fitted.on(Outcomes(calibrations.seen(5), quality, usd), price)
+    assert h.fitted == whole
+
+
 def test_ties_between_policies_are_not_decided_by_rounding() -> None:
     """Where both do the same on every prompt of the other folds, the index policy is taken."""
-    table = table_of(9, 100, 2)
-    h = check_table(table, "quality", [5.0]).headrooms[0]
-    if h.fixed_cascade.utility == h.index_policy.utility:
-        assert not h.by_cascade
+    source = TableSource(table_of(9, 50, 2), "quality")
+    fold, single, index = source.groups.folds, np.zeros((3, 50)), np.zeros((3, 50))
+    cascade = np.zeros((3, 50))
+    cascade[0] = 0.1 * (fold == 3)
+    fits = [check.Fitted(0, Order((1,)), ModelIndices((0,), (0.5,)))] * 6
+    found = check._conclude(source, 1.0, np.stack([single, cascade, index]), fits, fold)
+    assert found.routing_gain.value == 0.0  # in fold 3 the index policy, in others the cascade
+    cascade[0] = 0.1 * (fold >= 3)
+    found = check._conclude(source, 1.0, np.stack([single, cascade, index]), fits, fold)
+    assert found.routing_gain.value == pytest.approx(cascade[0].mean())
 
 
 def test_one_model_gains_nothing_over_itself() -> None:
@@ -254,6 +281,32 @@ def test_labels_in_part_have_estimated_means_and_no_bound() -> None:
     assert check_sheets(found)[0].columns[-2:] == ["estimated quality", "times as wide"]
     with pytest.raises(UsageError, match="qualities are not known, and nobody can look at them"):
         TableSource(some, "quality")
+
+
+def test_labels_that_became_known_with_different_probabilities() -> None:
+    """Good-looking answers were labelled more often; weights 1 / label_propensity undo it."""
+    whole, draw = table_of(22, 3000, 2), np.random.default_rng(22)
+    quality, score = whole.quality(), whole.score("score")
+    p = np.where(score > 0.5, 0.8, 0.2)
+    known = draw.random(p.shape) < p
+    cells = list(np.ndindex(p.shape))
+    table = Trace(
+        {
+            "prompt_id": [f"p{row}" for row, _ in cells],
+            "model": [f"m{model}" for _, model in cells],
+            "quality": [quality[at] if known[at] else None for at in cells],
+            "cost": [whole.cost()[at] for at in cells],
+            "score": [score[at] for at in cells],
+            "label_propensity": [p[at] for at in cells],
+        }
+    )._table
+    means = identified.estimated_means(table, "score")
+    for model, mean in enumerate(means):
+        assert mean.quality.low < quality[:, model].mean() < mean.quality.high
+        assert quality[known[:, model], model].mean() > mean.quality.high  # what plain means would say
+        n = 3000
+        full = math.sqrt(quality[:, model].var() / n) * 1.961
+        assert mean.widening == pytest.approx((mean.quality.high - mean.quality.value) / full, rel=0.05)
 
 
 def test_full_tables_identify_the_plugin() -> None:

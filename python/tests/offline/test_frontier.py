@@ -122,8 +122,9 @@ def test_above_mixture_by_hand() -> None:
 
 
 def test_prices_between_those_that_are_far_apart() -> None:
-    points = [at(1.0, 0.50, 100.0), at(1.05, 0.51, 50.0), at(4.0, 0.80, 25.0), at(4.1, 0.81, 12.0)]
-    assert frontiers.prices_between(points) == [35.4]
+    points = [at(1.0, 0.50, 100.0), at(1.6, 0.51, 50.0), at(1.7, 0.8, 25.0), at(1.8, 0.81, 12.0)]
+    points.append(at(4.0, 0.82, 6.0))
+    assert frontiers.prices_between(points) == [70.7, 35.4, 8.49]
     assert frontiers.prices_between(points[:1]) == []
 
 

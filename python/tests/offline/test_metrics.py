@@ -130,6 +130,12 @@ def test_deferral_area_is_a_mean_over_dollars(seed: int, up_to: float) -> None:
     assert math.isnan(metrics.deferral_area(points, 0.0, up_to))
 
 
+def test_deferral_is_constant_beyond_the_points() -> None:
+    points = Points(np.array([4.0, 6.0]), np.array([0.5, 0.7]))
+    assert metrics.deferral_area(points, 10.0, 1.0) == pytest.approx(0.4 * 0.5 + 0.2 * 0.6 + 0.4 * 0.7)
+    assert metrics.deferral_area(points, 10.0, 0.5) == pytest.approx((0.4 * 0.5 + 0.1 * 0.55) / 0.5)
+
+
 def test_least_cost_and_arena_score_by_hand() -> None:
     points = Points(np.array([1.0, 4.0, 2.0]), np.array([0.5, 0.9, 0.9]))
     assert metrics.least_cost_at(points, 0.9) == 2.0
@@ -200,6 +206,11 @@ def test_answers_of_one_kind_have_no_curve() -> None:
     forecast = np.array([[0.2, 0.8]])
     assert math.isnan(Forecasts(forecast, np.ones((1, 2))).area_under_roc(np.ones(1)))
     assert Forecasts(forecast, np.ones((1, 2))).area_under_risk(np.ones(1)) == 0.0
+
+
+def test_the_end_of_a_bin_belongs_to_it_whatever_the_rounding() -> None:
+    forecast, truth = np.array([[0.4, np.nextafter(0.4, 1.0)]]), np.array([[1.0, 0.0]])
+    assert Forecasts(forecast, truth).calibration_error(np.ones(1)) == pytest.approx(0.1)
 
 
 def test_unknown_truths_are_left_out() -> None:

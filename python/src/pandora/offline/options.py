@@ -273,8 +273,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         ("cascade", "frontier"),
         "quality against dollars: cascades over a range of prices, models alone, mixtures of models",
-        _options("table", "test", "prices", *_FIT, "models", *_READING, kind="thresholds")
-        + (
+        (
+            *_options("table", "test", "prices", *_FIT, "models", *_READING, kind="thresholds"),
             replace(
                 OPTIONS["out"],
                 type="folder",
@@ -282,8 +282,8 @@ COMMANDS: tuple[Command, ...] = (
                 needed=True,
                 help="the folder of frontier.csv and a page with the figure.",
             ),
-        )
-        + _options("figures", "rows", "force", "format"),
+            *_options("figures", "rows", "force", "format"),
+        ),
     ),
     Command(("cascade", "show"), "a cascade's file in words", _options("cascade", "format")),
     Command(

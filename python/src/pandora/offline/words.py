@@ -18,9 +18,6 @@ from .sources.evaluator import NONE
 from .text import interval_text, saving_text, share_text, usd_text
 from .worth import DollarTail, Worth
 
-#: Standard errors beyond which the scores of labelled answers are others than those of all.
-MOST_ERRORS = 3.5
-
 
 def aim_text(aim: Aim) -> str:
     """Such as "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95"."""
@@ -209,37 +206,6 @@ def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
     return (
         f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
         f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
-    )
-
-
-def label_shares_note(
-    models: Sequence[str], quality: Floats, score: Optional[Floats], told: bool, groups: Groups
-) -> Optional[str]:
-    """Where the share of answers whose quality is known depends on the score, although nothing says how.
-
-    quality, score: rows x models, NaN where not known. `told`: whether the table has label_propensity.
-    """
-    if told or score is None:
-        return None
-    found = []
-    for model, name in enumerate(models):
-        shown = ~np.isnan(score[:, model])
-        known = shown & ~np.isnan(quality[:, model])
-        if known.sum() < 2 or known.sum() == shown.sum():
-            continue
-        rows = np.flatnonzero(shown)
-        some, s, label = groups.take(rows), score[rows, model], known[rows].astype(float)
-        # By how much scores of labelled answers are greater than those of others.
-        less = Estimate.ratio(s * label, label, some) - Estimate.ratio(s * (1.0 - label), 1.0 - label, some)
-        if abs(less.value) > MOST_ERRORS * less.error:
-            with_label, without = float(np.mean(s[label == 1.0])), float(np.mean(s[label == 0.0]))
-            found.append(f"{name} ({with_label:.3g} and {without:.3g})")
-    if not found:
-        return None
-    return (
-        "which answers have a quality depends on their scores, whose means with and without one differ: "
-        f"{', '.join(found)}; estimates are right only where label_propensity says with what probability each became "
-        "known"
     )
 
 

@@ -109,7 +109,7 @@ def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:
     table = source.table
     told = Told(found, settings, use, notes_of(found, source, settings, prepared), table.source, table.digest())
     record = told.record(file)
-    cascade = running(file, record, prepared) if own is None else RoutedByEstimator.of(own, file, record, prepared)
+    cascade = running(file, record, prepared) if own is None else RoutedByEstimator({**file, "about": record}, own)
     sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
     return cascade, [sheet.table() for sheet in sheets], record
 

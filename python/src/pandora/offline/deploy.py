@@ -64,10 +64,10 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
         file.update(kind="indices", rules=rules, estimation=estimation)
     elif isinstance(policy, Plans):
         alone = all(len(plan.order) == 1 for plan in plans)
-        file.update(kind="router" if alone else "routed", plans=[_plan(plan, names) for plan in plans])
+        file.update(kind="router" if alone else "routed", plans=[plan_of(plan, names) for plan in plans])
         file["router"] = policy.predictor.to_json()
     else:
-        file.update(kind="thresholds", **_plan(plans[0], names))
+        file.update(kind="thresholds", **plan_of(plans[0], names))
     if prepared.calibration and file["kind"] in ("thresholds", "routed"):
         file["calibration"] = [prepared.calibration[model].to_json() for model in used]
     if file["kind"] != "thresholds":
@@ -78,7 +78,8 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
     return file
 
 
-def _plan(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+    """Of a file, with the models' names."""
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 

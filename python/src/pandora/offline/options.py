@@ -48,7 +48,8 @@ class Option:
             return
         for one in value if self.type in ("numbers", "texts") else (value,):
             if self.words and one not in self.words:
-                some = self.words if len(self.words) == 1 else (", ".join(self.words[:-1]), self.words[-1])
+                words = [word for word in self.words if word]
+                some = (", ".join(words[:-1]), words[-1])
                 raise Refusal(
                     self.name, one, "unknown" + nearest_text(nearest(str(one), self.words)), f"use {' or '.join(some)}"
                 )

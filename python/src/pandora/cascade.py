@@ -496,7 +496,10 @@ class Cascade:
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:
         """Psi of a prompt."""
-        return self._live.context_of(text("Cascade.context_of: prompt", prompt), arguments.columns(columns))
+        psi: npt.NDArray[np.float32] = self._live.context_of(
+            text("Cascade.context_of: prompt", prompt), arguments.columns(columns)
+        )
+        return psi
 
     def calibrate(
         self, period: int, psi: npt.ArrayLike, model: str, dollars: float, score: float, quality: Optional[float] = None

@@ -273,14 +273,15 @@ def _frontier(given: dict[str, Any]) -> None:
     paths = {name: os.path.join(folder, name) for name in ("frontier.csv", "rows.csv", "report.json")}
     for path in paths.values():
         claim_file(path, True, [given["table"], given["test"]])
-    tables = [reading(given["table"]), reading(given["test"])]
     context = settings.context if settings.uses_context else ()
-    sources = [TableSource(table, settings.evaluator, context, settings.judge) for table in tables]
-    if sources[0].estimated:
+    source, test = (
+        TableSource(reading(given[name]), settings.evaluator, context, settings.judge) for name in ("table", "test")
+    )
+    if source.estimated:
         settings = replace(settings, estimated=True)
         settings.require_sound()
     with _Shown() as progress:
-        frontier = find_frontier(*sources, settings.kinds, given["prices"], settings.judge_usd, progress)
+        frontier = find_frontier(source, test, settings.kinds, given["prices"], settings.judge_usd, progress)
     write_text(paths["frontier.csv"], frontier_csv(frontier))
     if given["rows"]:
         write_text(paths["rows.csv"], rows_csv(frontier))

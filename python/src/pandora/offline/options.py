@@ -408,7 +408,7 @@ def aim_of(
             "",
             None,
             f"{'nothing says' if not given else 'several things say'} what the cascade is for",
-            "give one of {price} (utility per dollar), {max_usd} (dollars per prompt) and {min_quality}",
+            "give one of {price}, {max_usd} and {min_quality}: utility per dollar, dollars per prompt, a mean quality",
         )
     return Aim(given[0][0], float(given[0][1]), max_latency)
 

@@ -48,7 +48,7 @@ def tail_text(tail: DollarTail) -> str:
     return (
         f"the dearest {tail.dearest} of {tail.prompts} prompts carr{'ies' if tail.dearest == 1 else 'y'} "
         f"{100.0 * tail.share:.0f}% of the dollars; a skewness of {tail.skewness:.2g} asks for "
-        f"{math.ceil(tail.least_prompts):.0f} prompts and more"
+        f"{np.ceil(tail.least_prompts):.0f} prompts and more"
     )
 
 
@@ -97,10 +97,12 @@ def too_few_text(aim: Aim, prompts: int) -> str:
 
     if shows(prompts):
         return ""
-    most = float(prompts)
-    while not shows(most):
-        most *= 1.05
-    return f" ({prompts} prompts cannot show that, even without a failure; about {_two_digits(most)} could)"
+    least = float(prompts)
+    while not shows(least):
+        least *= 1.02
+    step = 10.0 ** max(math.floor(math.log10(least)) - 1, 0)
+    about = math.ceil(least / step) * step
+    return f" ({prompts} prompts cannot show that, even without a failure; about {about:.0f} could)"
 
 
 def order_text(file: Mapping[str, Any]) -> str:
@@ -207,7 +209,3 @@ def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
         f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
         f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
     )
-
-
-def _two_digits(x: float) -> str:
-    return f"{float(f'{x:.1e}'):.0f}"

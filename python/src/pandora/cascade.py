@@ -77,14 +77,15 @@ class Frontier:
     `.weak` and `.strong`.
     """
 
-    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], figures: str, metrics: str) -> None:
-        found = json.loads(metrics)
-        self.weak: str = found.pop("weak")
-        self.strong: str = found.pop("strong")
-        self.metrics: dict[str, Interval] = {name: _interval(value) for name, value in found.items()}
-        self.points: Table = Table(points, "frontier")
-        self.steps: Table = of_program(steps)
-        (self.figure,) = figures_of(figures).values()
+    def __init__(self, found: Any) -> None:
+        from .offline import frontier as made  # takes scipy
+
+        self.weak: str = found.models[found.weak]
+        self.strong: str = found.models[found.strong]
+        self.metrics: dict[str, Interval] = {name: Interval(*value) for name, value in found.metrics.items()}
+        self.points: Table = Table(made.points_columns(found), "frontier")
+        self.steps: Table = made.frontier_steps(found).table()
+        (self.figure,) = figures_of(json.dumps([made.frontier_figure(found)])).values()
 
     def plot(self, axes: Any = None) -> Any:
         """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
@@ -456,18 +457,19 @@ class Cascade:
 
         `evaluator`, `context`, `kind` and `judge_usd` are those of `fit`.
         """
-        with arguments.named():
-            return Frontier(
-                *_core.find_frontier(
-                    table_of(trace),
-                    table_of(test),
-                    _evaluator("Cascade.frontier: evaluator", evaluator),
-                    _specs("Cascade.frontier: context", context),
-                    text("Cascade.frontier: kind", kind),
-                    _dollars("Cascade.frontier: judge_usd", judge_usd),
-                    numbers("Cascade.frontier: prices", prices),
-                )
-            )
+        from .offline.frontier import frontier_of_tables  # takes scipy
+        from .offline.kinds import Aim, AimKind
+        from .offline.options import FitSettings
+
+        settings = FitSettings(
+            Aim(AimKind.PRICE, 0.0),
+            _evaluator("Cascade.frontier: evaluator", evaluator),
+            tuple(_specs("Cascade.frontier: context", context)),
+            text("Cascade.frontier: kind", kind),
+            _dollars("Cascade.frontier: judge_usd", judge_usd),
+        )
+        asked = numbers("Cascade.frontier: prices", prices)
+        return Frontier(frontier_of_tables(table_of(trace), table_of(test), settings, asked))
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).

@@ -19,6 +19,7 @@ from .groups import FOLDS, Floats, Groups, Ints
 from .identified import EstimatedMean, Identified, estimated_means, identified, is_log, unlabelled
 from .kinds import Aim, AimKind
 from .learners.isotonic import IsotonicMap
+from .options import require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies.order import Effort, Order, best_order
 from .sheet import Sheet
@@ -27,8 +28,6 @@ from .sources.table import TableSource
 from .text import interval_text, number_text
 from .worth import Worth, interval_json
 
-#: As environments take it; of more models the most useful ones must be named.
-MOST_MODELS = 16
 #: Utility per dollar.
 MOST_PRICE = 1e9
 #: The gain of a policy over itself.
@@ -247,13 +246,14 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     look at them: the first judge's score is looked at then. Refuses another evaluator or price; DataError for a table
     of fewer than two prompts or too many models.
     """
-    require_few_models(table, prices[0] if len(prices) else 0.0, "checked")
+    quality: Floats = table.quality()
+    at = prices[0] if len(prices) else 0.0
+    require_few_models(table.source, table.models, np.nan_to_num(quality), np.nan_to_num(table.cost()), at, "checked")
     log, holes = is_log(table), unlabelled(table) > 0
     if evaluator == TRUTH and holes and table.scores:
         evaluator = "score" if table.scores[0] == "score" else f"score:{table.scores[0]}"
     groups = Groups.of_table(table)
     means = estimated_means(table, evaluator) if log or holes else []
-    quality: Floats = table.quality()
     headrooms: list[Headroom] = []
     of_judges: dict[str, Calibrations] = {}
     if not log:
@@ -441,31 +441,6 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
     return (
         f"no cascade is better than {single} with this evaluator ({evaluator}) at price {h.price:g}: {policy} gains "
         f"{gain} in utility per prompt, and the bound is {bound:.4f} above"
-    )
-
-
-def models_by_usefulness(quality: Floats, usd: Floats, price: float) -> list[int]:
-    """The best single model, then the one that raises the mean of every prompt's best utility most, and so on."""
-    worth = quality - price * usd
-    out: list[int] = []
-    best = np.full(len(worth), -np.inf)
-    while len(out) < worth.shape[1]:
-        sums = np.maximum(best[:, None], worth).sum(axis=0)
-        sums[out] = -np.inf
-        left = [model for model in range(worth.shape[1]) if model not in out]
-        out.append(max(left, key=lambda model: sums[model]))
-        best = np.maximum(best, worth[:, out[-1]])
-    return out
-
-
-def require_few_models(table: _core.TraceTable, price: float, done: str) -> None:
-    """DataError for more than MOST_MODELS, with the most useful ones at this price. `done`: "checked"."""
-    if len(table.models) <= MOST_MODELS:
-        return
-    useful = models_by_usefulness(table.quality(), table.cost(), price)[:MOST_MODELS]
-    raise DataError(
-        f"{table.source}: has {len(table.models)} models; at most {MOST_MODELS} are {done} together; name those "
-        "(models): " + ",".join(table.models[model] for model in useful)
     )
 
 
@@ -717,8 +692,6 @@ __all__ = [
     "check_table",
     "correlation",
     "measure_headroom",
-    "models_by_usefulness",
-    "require_few_models",
     "require_prices",
     "require_table",
     "reservation_value",

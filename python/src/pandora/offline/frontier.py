@@ -5,6 +5,7 @@ Fitted on one table and judged on another, also which models are mixed.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
-from .check import require_few_models, require_prices
+from .check import require_prices
 from .choose import SINGLE
 from .crossfit import Source, crossfit
 from .estimate import Estimate, Interval
@@ -24,14 +25,15 @@ from .groups import Floats, Groups
 from .identified import is_log
 from .kinds import Candidate, price_grid, rounded
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
+from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy
-from .policies.indices import LearnedIndices
+from .policies.indices import Indices, LearnedIndices, calibration_rows
 from .progress import Progress
 from .sheet import Sheet, csv_cell
-from .sources.evaluator import NONE
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, interval_text, usd_text
+from .words import evaluator_text
 from .worth import interval_json
 
 #: Points of mixtures between two models.
@@ -151,13 +153,8 @@ def find_frontier(
     `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
     for people. DataError where the tables have prompts in common or differ in their models.
     """
-    for table in (test.table, source.table):
-        if is_log(table):
-            raise DataError(
-                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
-                "cascade fit` and `pandora cascade test` take logs"
-            )
-    require_few_models(source.table, 0.0, "fitted")
+    _require_answers(test.table, source.table)
+    require_few_models(source.name, source.models, source.quality, source.usd, 0.0, "fitted")
     _core.require_apart(source.table, test.table)
     require_prices(prices, "finite numbers that are not negative")
     if test.models != source.models:
@@ -196,6 +193,33 @@ def find_frontier(
         mixtures,
         judge,
     )
+
+
+def frontier_of_tables(
+    table: _core.TraceTable,
+    test: _core.TraceTable,
+    settings: FitSettings,
+    prices: Sequence[float] = (),
+    progress: Optional[Progress] = None,
+) -> Frontier:
+    """Fitted on one table and judged on the other. Of the settings the aim is not used."""
+    settings.require_sound()
+    context = settings.context if settings.uses_context else ()
+    _require_answers(test, table)
+    source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
+    if source.estimated:
+        settings = replace(settings, estimated=True)
+        settings.require_sound()
+    return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
+
+
+def _require_answers(*tables: _core.TraceTable) -> None:
+    for table in tables:
+        if is_log(table):
+            raise DataError(
+                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
 
 
 def best_candidates(
@@ -270,12 +294,39 @@ def prices_between(points: Sequence[Point]) -> list[float]:
     return out
 
 
+class _OnOther:
+    """Indices that are learned from one table, on the rows of another."""
+
+    def __init__(self, candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> None:
+        learned = prepared.outcomes
+        rows = calibration_rows(prepared.rows, learned.models)
+        options = {
+            "kind": "indices",
+            "models": test.models,
+            "price": candidate.price,
+            "evaluator": test.evaluator,
+            "rules": json.loads(_core.index_rules(not prepared.sees_truth, 0.0, len(rows))),
+            "index_features": 1 if learned.psi is None else learned.psi.shape[1],
+        }
+        self._cascade = _core.cascade_of(json.dumps(options))
+        usd = learned.usd + learned.judge_usd
+        _core.learn_rows(self._cascade, learned.psi, usd, prepared.shown, learned.quality, rows)
+        shown = test.quality if test.shown is None else test.shown
+        self._rows = outcomes.psi, outcomes.usd + outcomes.judge_usd, shown
+
+    def run(self, _: object) -> Any:
+        """What is called and deployed, of all rows."""
+        return _core.run_cascade(self._cascade, *self._rows)
+
+
 def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
-    policy: Policy = KINDS[candidate.kind].fit(prepared, candidate)
-    walk = policy.walk(outcomes)
-    name = policy.text(test.models)
-    if isinstance(policy, LearnedIndices):
+    if candidate.kind == Indices.name:
+        policy: Policy = LearnedIndices(_OnOther(candidate, prepared, outcomes, test))
         name = f"indices at price {candidate.price:g}"
+    else:
+        policy = KINDS[candidate.kind].fit(prepared, candidate)
+        name = policy.text(test.models)
+    walk = policy.walk(outcomes)
     return Point.of(name, candidate.price, walk.numbers, _called(walk.called, len(test.models)), test.groups)
 
 
@@ -291,14 +342,6 @@ def _that_differ(points: Sequence[Point]) -> list[Point]:
         if not out or not np.array_equal(point.numbers[: USD + 1], out[-1].numbers[: USD + 1]):
             out.append(point)
     return out
-
-
-def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
-    """What is seen of an answer, and what that costs."""
-    if evaluator == NONE:
-        return "no answer judged"
-    free = ", judging taken to be free"
-    return f"evaluator {evaluator}" + (free if judge_usd is None else f" at ${judge_usd:.3g} a call")
 
 
 def points_columns(frontier: Frontier) -> dict[str, list[Any]]:
@@ -542,11 +585,12 @@ __all__ = [
     "Point",
     "above_mixture",
     "best_candidates",
-    "evaluator_text",
+    "digits",
     "find_frontier",
     "frontier_csv",
     "frontier_figure",
     "frontier_json",
+    "frontier_of_tables",
     "frontier_steps",
     "frontier_title",
     "metrics_json",

@@ -216,7 +216,8 @@ class Forecasts:
         known = known[np.argsort(-f[known], kind="stable")]
         self._row, self._truth, descending = row[known], t[known], f[known]
         self._tie = np.append(0, np.cumsum(descending[1:] != descending[:-1]))[: len(known)]
-        self._bin = np.clip(np.ceil(descending * BINS) - 1.0, 0, BINS - 1).astype(np.int64)
+        # Rounded, as 0.4 is the end of a bin also where it is a mean that was summed up.
+        self._bin = np.clip(np.ceil(np.round(descending * BINS, 9)) - 1.0, 0, BINS - 1).astype(np.int64)
         self._gap = self._truth - descending
 
     def calibration_error(self, weights: Floats) -> float:

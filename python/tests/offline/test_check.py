@@ -1,0 +1,296 @@
+"""What a table holds and what routing can pay, against implementations by loops and against cases by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from pandora import DataError, Trace, UsageError
+from pandora.offline import check, identified
+from pandora.offline.check import Calibrations, ModelIndices, check_json, check_sheets, check_table, reservation_value
+from pandora.offline.groups import Groups
+from pandora.offline.outcomes import Outcomes
+from pandora.offline.sources.table import TableSource
+
+Floats = npt.NDArray[np.float64]
+
+
+def table_of(seed: int = 1, rows: int = 200, models: int = 3, share: float = 1.0, **more: Any) -> Any:
+    """A judge that knows something, prompts of unequal difficulty; a share of the qualities is known."""
+    draw = np.random.default_rng(seed)
+    hard = draw.normal(size=(rows, 1))
+    quality = (hard + draw.normal(size=(rows, models)) < np.linspace(0.0, 1.5, models)).astype(float)
+    usd = 0.0005 * np.minimum(4.0 ** np.arange(models), 1e3) * draw.uniform(0.5, 1.5, (rows, models))
+    score = np.round(np.clip(0.5 * quality + 0.25 + 0.2 * draw.normal(size=quality.shape), 0.0, 1.0), 2)
+    known = np.where(draw.random(quality.shape) < share, quality, np.nan)
+    given = {"models": [f"m{m}" for m in range(models)], "quality": known, "cost": usd, "scores": {"score": score}}
+    return Trace({**given, **more})._table
+
+
+def test_correlations_are_pearsons() -> None:
+    draw = np.random.default_rng(3)
+    a, b = draw.random(50), draw.random(50)
+    assert check.correlation(a, b) == pytest.approx(np.corrcoef(a, b)[0, 1])
+    holes = np.where(draw.random(50) < 0.3, math.nan, b)
+    some = ~np.isnan(holes)
+    assert check.correlation(a, holes) == pytest.approx(np.corrcoef(a[some], b[some])[0, 1])
+    assert math.isnan(check.correlation(a, np.ones(50)))
+    assert math.isnan(check.correlation(a, np.full(50, math.nan)))
+
+
+def isotonic(x: Floats, y: Floats, at: float) -> float:
+    """The nondecreasing fit at a score that was seen: max over a <= at of min over b >= at of means of y in [a, b]."""
+    means = [
+        min(float(y[(x >= a) & (x <= b)].mean()) for b in np.unique(x) if b >= at) for a in np.unique(x) if a <= at
+    ]
+    return max(means)
+
+
+def test_explained_variance_is_of_prompts_that_were_not_calibrated_on() -> None:
+    table = table_of(4, 60, 2)
+    groups, quality, score = Groups.of_table(table), table.quality(), np.round(table.score("score"), 1)
+    table = Trace({"models": ["a", "b"], "quality": quality, "cost": table.cost(), "scores": {"score": score}})._table
+    facts = check.table_facts(table, groups, quality).judges[0]
+    fold, totals = groups.folds, np.zeros((2, 2))
+    for row, model in np.ndindex(quality.shape):
+        others = fold != fold[row]
+        x, y, s = score[others, model], quality[others, model], score[row, model]
+        below, above = x[x <= s], x[x >= s]
+        if not len(below) or not len(above):
+            seen = isotonic(x, y, x.min() if not len(below) else x.max())
+        else:  # between two scores that were seen along a line
+            low, high = below.max(), above.min()
+            part = (s - low) / (high - low) if high > low else 0.0
+            seen = (1.0 - part) * isotonic(x, y, low) + part * isotonic(x, y, high)
+        totals[model] += (quality[row, model] - y.mean()) ** 2, (quality[row, model] - seen) ** 2
+    for model in range(2):
+        assert facts.models[model].explained == pytest.approx(1.0 - totals[model, 1] / totals[model, 0])
+    assert facts.all.explained == pytest.approx(1.0 - totals[:, 1].sum() / totals[:, 0].sum())
+    assert facts.all.correlation == pytest.approx(np.corrcoef(score.ravel(), quality.ravel())[0, 1])
+
+
+def test_tenths_of_scores() -> None:
+    score = np.array([[0.0, 0.1], [0.1, 0.95], [1.0, 0.99]])
+    quality = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.5]])
+    table = Trace(
+        {"models": ["a", "b"], "quality": quality, "cost": np.ones((3, 2)), "scores": {"score": score}}
+    )._table
+    facts = check.table_facts(table, Groups.of_table(table), quality).judges[0]
+    assert facts.answers.tolist() == [1, 2, 0, 0, 0, 0, 0, 0, 0, 3]
+    assert facts.score[9] == pytest.approx((0.95 + 1.0 + 0.99) / 3)
+    assert facts.quality[[0, 1, 9]].tolist() == pytest.approx([0.0, 0.5, 2.5 / 3])
+    assert math.isnan(facts.quality[5])
+
+
+def test_calibrations_are_those_of_the_rows_outside_the_fold() -> None:
+    from pandora.offline.learners.isotonic import IsotonicMap
+
+    table = table_of(6, 90)
+    quality, score, fold = table.quality(), table.score("score"), np.arange(90) % 4
+    quality[::7, 1] = math.nan
+    found = Calibrations(score, quality, fold, 4)
+    for without in range(5):
+        for model in range(3):
+            rows = (fold != without) & ~np.isnan(quality[:, model])
+            whole = IsotonicMap.fit(score[rows, model], quality[rows, model])
+            assert found.seen(without)[:, model] == pytest.approx(whole(score[:, model]))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_reservation_values_solve_their_equation(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    values = np.round(draw.random(40), 1 if seed % 2 else 6)
+    for cost in (0.0, 0.01, 0.3, 0.9, 2.0):
+        sigma = reservation_value(values, cost)
+        assert float(np.maximum(values - sigma, 0.0).mean()) == pytest.approx(cost, abs=1e-12)
+    assert reservation_value(values, 0.0) == values.max()
+    assert reservation_value(values, 2.0) == pytest.approx(values.mean() - 2.0)
+    assert reservation_value(np.full(3, 0.5), 0.0) == 0.5
+
+
+def test_index_policy_walks_until_the_best_reaches_the_next_index() -> None:
+    draw = np.random.default_rng(7)
+    seen, quality = np.round(draw.random((50, 4)), 1), draw.random((50, 4))
+    usd = draw.random((50, 4))
+    policy = ModelIndices((2, 0, 3, 1), (0.9, 0.7, 0.6, 0.3))
+    found = policy.numbers(Outcomes(seen, quality, usd))
+    for row in range(50):
+        best, worth, spent, calls = -1.0, 0.0, 0.0, 0
+        for position, model in enumerate(policy.order):
+            if position > 0 and best >= policy.indices[position]:
+                break
+            spent, calls = spent + usd[row, model], calls + 1
+            if seen[row, model] > best:
+                best, worth = seen[row, model], quality[row, model]
+        assert found[:, row].tolist() == pytest.approx([worth, spent, calls])
+
+
+def test_indices_of_models_in_their_order() -> None:
+    seen = np.array([[0.2, 1.0, 0.5], [0.4, 0.0, 0.5]])
+    usd = np.array([[0.1, 0.1, 0.0], [0.1, 0.3, 0.0]])
+    found = ModelIndices.fit(seen, usd, 1.0)
+    assert found.order == (1, 2, 0)  # (1 - s) / 2 = 0.2; the value itself; 0.3 - 0.1
+    assert found.indices == pytest.approx((0.6, 0.5, 0.2))
+
+
+@pytest.mark.parametrize("evaluator", ["quality", "score"])
+def test_headroom_by_loops(evaluator: str) -> None:
+    """Fits of folds are those of the parts; here they are walked and counted again, prompt by prompt."""
+    table, price = table_of(8, 150), 40.0
+    h = check_table(table, evaluator, [price]).headrooms[0]
+    quality, usd, groups = table.quality(), table.cost(), Groups.of_table(table)
+    worth, fold = quality - price * usd, groups.folds
+    single = [int(np.argmax(worth[fold != f].mean(axis=0))) for f in range(5)]
+    alone = np.array([worth[row, single[fold[row]]] for row in range(150)])
+    assert h.best_single.utility.value == pytest.approx(alone.mean())
+    error = alone.std(ddof=1) / math.sqrt(150)
+    assert h.best_single.utility.high - h.best_single.utility.value == pytest.approx(1.9760132 * error, rel=1e-6)
+    best = worth.max(axis=1)
+    assert h.bound.utility.value == pytest.approx(best.mean())
+    gain = best - alone
+    assert h.bound.gain.value == pytest.approx(gain.mean())
+    wide = math.sqrt(1.0 + 5.0 / 4.0) * 1.9760132 * gain.std(ddof=1) / math.sqrt(150)
+    assert h.bound.gain.high - h.bound.gain.value == pytest.approx(wide, rel=1e-6)
+    assert h.bound.calls.value == 1.0 and h.best_single.calls.value == 1.0
+    seen = quality if evaluator == "quality" else Calibrations(table.score("score"), quality, fold, 5).seen(5)
+    index = [reservation_value(seen[:, m], price * float(usd[:, m].mean())) for m in range(3)]
+    assert h.fitted.index.indices == pytest.approx(sorted(index, reverse=True))
+    assert h.fitted.single == int(np.argmax(worth.mean(axis=0)))
+    assert h.single_in_hindsight.value == pytest.approx(worth.mean(axis=0).max())
+    best_of_two = max(h.fixed_cascade.utility.value, h.index_policy.utility.value)
+    assert h.routing_gain.value <= best_of_two - alone.mean() + 1e-12
+    assert h.by_cascade == (h.fixed_cascade.utility.value > h.index_policy.utility.value)
+
+
+def test_ties_between_policies_are_not_decided_by_rounding() -> None:
+    """Where both do the same on every prompt of the other folds, the index policy is taken."""
+    table = table_of(9, 100, 2)
+    h = check_table(table, "quality", [5.0]).headrooms[0]
+    if h.fixed_cascade.utility == h.index_policy.utility:
+        assert not h.by_cascade
+
+
+def test_one_model_gains_nothing_over_itself() -> None:
+    h = check_table(table_of(10, 40, 1), "quality", [5.0]).headrooms[0]
+    for gain in (h.fixed_cascade.gain, h.index_policy.gain, h.bound.gain, h.routing_gain):
+        assert gain == (0.0, 0.0, 0.0)
+    assert not h.pays
+
+
+def test_more_models_than_can_be_checked_are_named() -> None:
+    table = table_of(12, 20, 17)
+    with pytest.raises(DataError, match="has 17 models; at most 16 are checked together; name those .models.: m"):
+        check_table(table)
+
+
+def test_members_and_sentences() -> None:
+    found = check_table(table_of(13, 200), "score", [1.0, 100.0])
+    record = json.loads(json.dumps(check_json(found), allow_nan=False))
+    assert sorted(record) == sorted(
+        [
+            "table",
+            "rows",
+            "prompts",
+            "dropped",
+            "notes",
+            "models",
+            "evaluator",
+            "facts",
+            "estimators",
+            "reasons",
+            "prices",
+            "verdict",
+        ]
+    )
+    assert sorted(record["facts"]) == ["correlation", "judges", "models"]
+    assert sorted(record["facts"]["judges"][0]) == ["correlation", "explained", "models", "score", "tenths"]
+    price = record["prices"][0]
+    assert sorted(price) == sorted(
+        ["price", "best_single", "fixed_cascade", "index_policy", "bound", "routing", "verdict"]
+    )
+    numbers = {"value", "low", "high", "gain", "quality", "usd_per_1000", "calls"}
+    assert set(price["bound"]) == numbers
+    assert set(price["best_single"]) == numbers | {"model", "in_hindsight"}
+    assert set(price["fixed_cascade"]) == numbers | {"order", "thresholds"}
+    assert set(price["index_policy"]) == numbers | {"order", "indices"}
+    assert set(price["routing"]) == {"policy", "gain", "pays"}
+    assert record["verdict"] == "; ".join(part["verdict"] for part in record["prices"])
+    for verdict in found.verdicts:
+        assert verdict.startswith(("routing can pay up to ", "no cascade is better than m")), verdict
+    sheets = check_sheets(found)
+    assert [sheet.title[:13] for sheet in sheets] == [
+        "200 prompts, ",
+        "Correlation o",
+        "Judges: corre",
+        "What score sa",
+        "Price 1: util",
+        "Price 100: ut",
+    ]
+    assert sheets[4].notes[-1] == f"verdict: {found.verdicts[0]}"
+    assert "; stops are on the calibrated score:" in sheets[4].notes[0]
+    assert [row[0].text for row in sheets[4].rows] == ["best single", "fixed cascade", "index policy", "bound"]
+    assert sheets[4].rows[0][2].text == "---"
+
+
+def test_labels_in_part_have_estimated_means_and_no_bound() -> None:
+    whole, some = table_of(14, 1500), table_of(14, 1500, share=0.3)
+    found = check_table(some, prices=[20.0])
+    assert found.evaluator == "score"  # nobody can look at what is not known
+    assert math.isnan(found.headrooms[0].bound.gain.value)
+    assert found.verdicts[0].split(" at price")[0] in ("routing pays", "no cascade is better")
+    truth = whole.quality().mean(axis=0)
+    for model, mean in enumerate(found.means):
+        assert mean.quality.low < truth[model] < mean.quality.high
+        assert 1.0 < mean.widening < 2.0  # sqrt(1 / 0.3) without a judge
+    assert found.can.estimators == ["ips", "snips", "dr"]
+    assert "plugin needs every answer's quality; quality is known of " in found.can.reasons[0]
+    record = check_json(found)
+    assert set(record["facts"]["models"][0]) >= {"estimated_quality", "times_as_wide"}
+    assert check_sheets(found)[0].columns[-2:] == ["estimated quality", "times as wide"]
+    with pytest.raises(UsageError, match="qualities are not known, and nobody can look at them"):
+        TableSource(some, "quality")
+
+
+def test_full_tables_identify_the_plugin() -> None:
+    can = identified.identified(table_of())
+    assert can.estimators == ["plugin"] and can.best == "plugin"
+    assert can.reasons == ["every answer's quality and cost is known: means say all, and nothing is weighted"]
+
+
+def test_prompts_that_come_twice_are_one() -> None:
+    table = table_of(
+        15, 60, prompts=[f"p{k}" for k in range(60)], columns={"prompt": [f"q{k % 40}" for k in range(60)]}
+    )
+    found = check_table(table, "quality", [5.0])
+    assert found.facts.prompts == 40
+    assert check_sheets(found)[0].notes[0] == (
+        "20 rows have the prompt of another row; intervals count 40 different prompts"
+    )
+
+
+def test_what_is_refused() -> None:
+    table = table_of(16, 20)
+    for price in (-1.0, math.nan, 2e9):
+        with pytest.raises(
+            UsageError, match="out of range; give utility per dollar, a number from 0 to 1e9, such as 5"
+        ):
+            check_table(table, "quality", [price])
+    for evaluator in ("none", "nonsense"):
+        with pytest.raises(UsageError, match=f"evaluator.*{evaluator}.*: unknown; use quality"):
+            check_table(table, evaluator)
+    with pytest.raises(DataError, match="has no score"):
+        check_table(table, "score:other")
+    same = {"prompts": ["p", "q"], "columns": {"prompt": ["same"] * 2}}
+    one = Trace({"models": ["a"], "quality": [[0.5]] * 2, "cost": [[1.0]] * 2, **same})
+    with pytest.raises(DataError, match="has 1 prompt: nothing is left to judge on what is fitted on others; give a"):
+        check_table(one._table)
+
+
+def test_fewer_prompts_than_folds() -> None:
+    h = check_table(table_of(17, 3), "score", [5.0]).headrooms[0]
+    assert h.folds == 3

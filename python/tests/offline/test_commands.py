@@ -99,7 +99,13 @@ def test_tests_checks_and_frontiers(folder: pathlib.Path, capsys: Output) -> Non
     where = folder / "frontier"
     words = ["--evaluator", "score", "--out", str(where), "--price", "5,20", "--rows"]
     assert run("cascade", "frontier", str(folder / "fit.csv"), "--test", str(folder / "new.csv"), *words) == 0
-    assert capsys.readouterr().out.endswith(f"points of mixtures in {where / 'frontier.csv'}\n")
+    out, err = capsys.readouterr()
+    assert out.endswith(f"points of mixtures in {where / 'frontier.csv'}\n")
+    report = json.loads((where / "report.json").read_text())
+    assert report["title"] == "Quality against dollars" and report["generator"] == "pandora report 1"
+    drawn = [where / "report.html", where / "report.tex", where / "figures" / "frontier.svg"]
+    assert all(file.exists() for file in drawn) or "not all was rendered" in err
+    assert (where / "tables" / "steps.csv").exists() and (where / "figures" / "frontier.csv").exists()
     for name in ("frontier.csv", "rows.csv"):
         assert "=small" in (where / name).read_text()
         rows = csv.reader(io.StringIO((where / name).read_text()))
@@ -192,6 +198,21 @@ def test_an_interrupted_fit_writes_nothing(
         capsys.readouterr().err == "pandora: interrupted; nothing was written\n"
         and not (folder / "never.json").exists()
     )
+
+
+def test_rules_of_a_log_that_are_to_be_kept_stay(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    def keeps(*given: Any) -> Any:
+        cascade, tables, record = fit_table(*given)
+        return cascade, tables, {**record, "running": {"keep": True}}
+
+    fit_table = commands.fit_table
+    monkeypatch.setattr(commands, "fit_table", keeps)
+    (folder / "runs.json").write_text("x")
+    assert fit(folder, out="runs.json") == 0 and (folder / "runs.json").read_text() == "x"
+    assert f"{folder / 'runs.json'} stays as it is; for what comes nearest name" in capsys.readouterr().out
+    assert fit(folder, out="fresh.json") == 0 and pandora.Cascade.load(folder / "fresh.json").kind == "thresholds"
 
 
 def test_a_defect_is_told_as_one(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:

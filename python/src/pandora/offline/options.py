@@ -223,7 +223,9 @@ _ALL = (
         "flag",
         False,
     ),
-    Option("figures", "the formats of figures: png, svg, pdf or none; a list.", "texts", ("png", "svg")),
+    Option(
+        "figures", "the formats of figures: svg, pdf or png; a list.", "texts", ("svg",), words=("svg", "pdf", "png")
+    ),
     Option("format", "how results are printed: text, json, markdown or csv.", "text", "text", words=FORMATS),
 )
 OPTIONS: dict[str, Option] = {option.name: option for option in _ALL}

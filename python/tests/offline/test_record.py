@@ -265,6 +265,7 @@ def test_a_context_that_tells_the_outcomes_is_named() -> None:
         (number_text(float("nan"), 2), "---"),
         (interval_text(Interval(0.5, 0.25, 0.75), 2), "0.50 [0.25, 0.75]"),
         (interval_text(Interval(0.5, float("nan"), float("nan")), 2), "0.50"),
+        (interval_text(Interval(-0.0, -0.0, 0.0), 2), "0.00 [0.00, 0.00]"),
         (usd_text(Interval(0.00123, 0.001, 0.002)), "0.00123 [0.00100, 0.00200]"),
         (usd_text(Interval(123.4, 100.0, 150.0)), "123.40 [100.00, 150.00]"),
         (share_text(Interval(0.12, 0.1, 0.14)), "12.0% [10.0%, 14.0%]"),

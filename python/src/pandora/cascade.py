@@ -18,8 +18,9 @@ from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
 from .features import Features
 from .figures import figures_of
+from .progress import Progress, bar_of
 from .table import Table, of_program
-from .trace import Source, Trace, table_of, tables_of
+from .trace import Source, Trace, table_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
 
@@ -282,8 +283,8 @@ class Cascade:
     ('thresholds', ['small', 'large'])
     """
 
-    def __init__(self, live: _core.Cascade) -> None:
-        if not isinstance(live, _core.Cascade):
+    def __init__(self, live: Any) -> None:
+        if not hasattr(live, "begin_prompt"):
             raise UsageError("Cascade: make one with Cascade.fit, Cascade.load or Cascade.new")
         self._live = live
         self._cautioned = False
@@ -307,6 +308,8 @@ class Cascade:
         explore: float = 0.0,
         forget: Optional[float] = None,
         c: float = 0.0,
+        router: Optional[Any] = None,
+        progress: Progress = None,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
@@ -322,30 +325,37 @@ class Cascade:
         as nothing is surely better. `openings` is of a log of decisions, as in `test`. `explore` is set_explore's. Of
         the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
         samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
-        is without either. What was promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
+        is without either. `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which
+        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. `progress` is as
+        in `run`: True shows a bar, a function is called with how many fits are done, and of how many. What was promised
+        stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
-        aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
-        given = [(name, value) for name, value in aims.items() if value is not None]
-        if len(given) != 1:
-            raise UsageError("Cascade.fit: give one of price, max_usd and min_quality")
-        aim, value = given[0]
-        with arguments.named():
-            live, tables = _core.fit_cascade(
-                table_of(trace),
-                aim,
-                number(f"Cascade.fit: {aim}", value),
-                _evaluator("Cascade.fit: evaluator", evaluator),
-                _specs("Cascade.fit: context", context),
-                text("Cascade.fit: kind", kind),
-                _dollars("Cascade.fit: judge_usd", judge_usd),
-                text("Cascade.fit: openings", openings),
-                number("Cascade.fit: forget", 0.0 if forget is None else forget),
-                number("Cascade.fit: c", c),
-                None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
-                number("Cascade.fit: explore", explore),
-            )
+        from .offline import api  # scipy takes its time to load
+
+        what = "Cascade.fit:"
+        aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
+        bar = bar_of(progress, "fits")
+        try:
+            with arguments.named():
+                live, tables, _ = api.fit(
+                    table_of(trace),
+                    **{name: None if x is None else number(f"{what} {name}", x) for name, x in aims.items()},
+                    evaluator=_evaluator(f"{what} evaluator", evaluator),
+                    context=_specs(f"{what} context", context),
+                    kind=text(f"{what} kind", kind),
+                    judge_usd=_dollars(f"{what} judge_usd", judge_usd),
+                    openings=text(f"{what} openings", openings),
+                    forget=number(f"{what} forget", 0.0 if forget is None else forget),
+                    c=number(f"{what} c", c),
+                    explore=number(f"{what} explore", explore),
+                    router=router,
+                    progress=bar,
+                )
+        finally:
+            if bar is not None:
+                bar.close()
         cascade = cls(live)
-        cascade.tables = tables_of(tables)
+        cascade.tables = tables
         cascade.set_explore(explore)
         return cascade
 
@@ -488,7 +498,10 @@ class Cascade:
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:
         """Psi of a prompt."""
-        return self._live.context_of(text("Cascade.context_of: prompt", prompt), arguments.columns(columns))
+        psi: npt.NDArray[np.float32] = self._live.context_of(
+            text("Cascade.context_of: prompt", prompt), arguments.columns(columns)
+        )
+        return psi
 
     def calibrate(
         self, period: int, psi: npt.ArrayLike, model: str, dollars: float, score: float, quality: Optional[float] = None

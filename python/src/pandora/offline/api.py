@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..table import Table
 from .choose import SINGLE
 from .deploy import every_row, file_of, models_used, running, use_of
 from .estimator_router import RoutedByEstimator
+from .feedback import dependence_note
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
 from .learners.estimators import EstimatorPredictor, require_estimator
@@ -21,10 +23,10 @@ from .policies.router import Plans
 from .progress import Progress
 from .record import Told
 from .sources.evaluator import NONE, TRUTH
-from .sources.labels import judge_of, label_note
+from .sources.labels import judge_of, label_note, label_probabilities
 from .sources.table import PreparedTable, TableSource
 from .tables import cascade_tables
-from .words import label_shares_note, rare_note
+from .words import rare_note
 
 Fitted = tuple[Union[_core.Cascade, RoutedByEstimator], list[Table], dict[str, Any]]
 
@@ -89,8 +91,6 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
 
 def _of_estimates(settings: FitSettings) -> FitSettings:
     """Indices learn from every answer's quality, and single estimates are none."""
-    from dataclasses import replace
-
     estimated = replace(settings, estimated=True)
     estimated.require_sound()
     return estimated
@@ -109,7 +109,7 @@ def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:
     table = source.table
     told = Told(found, settings, use, notes_of(found, source, settings, prepared), table.source, table.digest())
     record = told.record(file)
-    cascade = running(file, record, prepared) if own is None else RoutedByEstimator.of(own, file, record, prepared)
+    cascade = running(file, record, prepared) if own is None else RoutedByEstimator({**file, "about": record}, own)
     sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
     return cascade, [sheet.table() for sheet in sheets], record
 
@@ -120,11 +120,9 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
     if source.estimates is not None:
         out += [*table.notes, label_note(table)]
         arrays = _core.TableArrays(table)
-        shown = judge_of(table, settings.evaluator) if table.scores else None
-        shares = label_shares_note(
-            source.models, arrays.quality, shown, arrays.label_propensity is not None, source.groups
-        )
-        out += [shares] if shares else []
+        score, known = judge_of(table, settings.evaluator), np.array(arrays.quality)
+        bias = dependence_note(known, score, label_probabilities(table), np.ones(known.shape, bool), source.groups)
+        out += [bias] if bias else []
     elif table.dropped > 0:
         out.append(table.notes[-1])
     for kind, seconds in found.slow.items():

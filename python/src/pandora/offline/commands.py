@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Callable, Optional
 
 from .. import _core
@@ -17,6 +16,7 @@ from ..progress import bar_of
 from ..trace import Trace
 from .api import fit_table
 from .command_line import read, spelt
+from .document import Section, write_document
 from .errors import Lacking, Refusal
 from .files import claim_file, claim_folder, write_text
 from .kinds import Aim, AimKind
@@ -70,12 +70,17 @@ def _ended(words: Sequence[str]) -> int:
 
 
 def _fail(code: int, message: str) -> int:
+    _say(message)
+    return code
+
+
+def _say(message: str) -> None:
+    """One line on standard error."""
     try:
         sys.stderr.write(f"pandora: {printable(message, 2000)}\n")
         sys.stderr.flush()
     except OSError:  # messages that nobody wants are no error
         pass
-    return code
 
 
 def _write(text: str) -> None:
@@ -263,34 +268,42 @@ def _check(given: dict[str, Any]) -> None:
 
 
 def _frontier(given: dict[str, Any]) -> None:
-    from .frontier import find_frontier, frontier_csv, frontier_json, frontier_steps, metrics_sheet, rows_csv
-    from .sources.table import TableSource
+    from .frontier import (
+        frontier_csv,
+        frontier_figure,
+        frontier_json,
+        frontier_of_tables,
+        frontier_steps,
+        frontier_title,
+        metrics_sheet,
+        rows_csv,
+    )
 
     reading = _reading(given)
     settings = _settings(given, Aim(AimKind.PRICE, 0.0))
     folder = given["out"]
     claim_folder(folder, given["force"])
-    paths = {name: os.path.join(folder, name) for name in ("frontier.csv", "rows.csv", "report.json")}
-    for path in paths.values():
-        claim_file(path, True, [given["table"], given["test"]])
-    tables = [reading(given["table"]), reading(given["test"])]
-    context = settings.context if settings.uses_context else ()
-    sources = [TableSource(table, settings.evaluator, context, settings.judge) for table in tables]
-    if sources[0].estimated:
-        settings = replace(settings, estimated=True)
-        settings.require_sound()
+    for name in ("frontier.csv", "rows.csv", "report.json", "report.html", "report.tex"):
+        claim_file(os.path.join(folder, name), True, [given["table"], given["test"]])
+    tables = reading(given["table"]), reading(given["test"])
     with _Shown() as progress:
-        frontier = find_frontier(*sources, settings.kinds, given["prices"], settings.judge_usd, progress)
-    write_text(paths["frontier.csv"], frontier_csv(frontier))
+        frontier = frontier_of_tables(tables[0], tables[1], settings, given["prices"], progress)
+    file = os.path.join(folder, "frontier.csv")
+    write_text(file, frontier_csv(frontier))
     if given["rows"]:
-        write_text(paths["rows.csv"], rows_csv(frontier))
+        write_text(os.path.join(folder, "rows.csv"), rows_csv(frontier))
+    sheets = {"steps": frontier_steps(frontier), "metrics": metrics_sheet(frontier, True)}
+    section = Section("Cascades, models and mixtures", sheets, [frontier_figure(frontier)])
+    problem = write_document(folder, *frontier_title(frontier), [section], given["figures"])
     if given["format"] == "json":
         return _print_json(frontier_json(frontier))
     _print_sheets([frontier_steps(frontier), metrics_sheet(frontier, False)], given["format"])
+    if problem:
+        _say(problem)
     if given["format"] in ("text", "markdown"):
         _print(
             f"{len(frontier.cascades)} cascades, {len(frontier.singles)} models and {len(frontier.mixtures)} points of "
-            f"mixtures in {paths['frontier.csv']}\n"
+            f"mixtures in {file}\n"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Optional, Protocol
+from typing import Any, Optional, Protocol
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Source(Protocol):
         """As a fit on these rows sees the source. `whole`: they are all rows, and nothing is held out."""
         ...
 
-    def read(self, prepared: Prepared, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
+    def read(self, prepared: Any, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
         """3 x rows: quality, dollars and calls, unbiased of rows that are not fitted on; and seconds of the calls."""
         ...
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from .fit import Fit
 from .groups import Ints
 from .options import FitSettings
-from .outcomes import Walk
 from .policies import Order, Policy
 from .policies.indices import LearnedIndices, calibration_rows
 from .policies.router import Plans
@@ -64,10 +64,10 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
         file.update(kind="indices", rules=rules, estimation=estimation)
     elif isinstance(policy, Plans):
         alone = all(len(plan.order) == 1 for plan in plans)
-        file.update(kind="router" if alone else "routed", plans=[_plan(plan, names) for plan in plans])
+        file.update(kind="router" if alone else "routed", plans=[plan_of(plan, names) for plan in plans])
         file["router"] = policy.predictor.to_json()
     else:
-        file.update(kind="thresholds", **_plan(plans[0], names))
+        file.update(kind="thresholds", **plan_of(plans[0], names))
     if prepared.calibration and file["kind"] in ("thresholds", "routed"):
         file["calibration"] = [prepared.calibration[model].to_json() for model in used]
     if file["kind"] != "thresholds":
@@ -78,7 +78,8 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
     return file
 
 
-def _plan(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+    """Of a file, with the models' names."""
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 
@@ -95,28 +96,39 @@ def running(file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
     """On the table that was fitted on: how much of the traffic each model gets hardly depends on the fit."""
-    outcomes, names, policy = prepared.outcomes, fit.source.models, fit.policy
-    walk = policy.walk(outcomes)
-    rows = len(walk.deployed)
-    called = np.bincount(walk.called[walk.called >= 0], minlength=len(names)) / rows
-    deployed = np.bincount(walk.deployed, minlength=len(names)) / rows
-    shares = [ModelShare(n, float(called[names.index(n)]), float(deployed[names.index(n)])) for n in file["models"]]
+    names, policy = fit.source.models, fit.policy
+    called, deployed, judged = _calls(policy, file, prepared)
+    made, rows = called >= 0, len(deployed)
+    shares = []
+    for name in file["models"]:
+        model = names.index(name)
+        shares.append(ModelShare(name, float((called == model).sum()) / rows, float((deployed == model).sum()) / rows))
     never = [names[model] for model in fit.never]
     if isinstance(policy, LearnedIndices):
         never += [share.model for share in shares if share.called == 0.0]
     elif isinstance(policy, Plans):
         never += [name for name in names if name not in file["models"]]
-    return Use(shares, never, _judged(policy, walk, outcomes))
+    return Use(shares, never, float(made[judged].sum() / made.sum()))
 
 
-def _judged(policy: Policy, walk: Walk, outcomes: Any) -> float:
-    """The share of the calls for prompts of which several models may be called."""
-    calls = (walk.called >= 0).sum(axis=1)
+def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """The models that are called, in order and then -1, whose answer is deployed, and whether answers are judged."""
+    outcomes = prepared.outcomes
+    # Of equal estimates the running cascade deploys that of the model that comes first in its file, not in its order.
+    if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
+        used = np.array([prepared.source.models.index(name) for name in file["models"]])
+        usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
+        cascade = _core.cascade_of(json.dumps(file))
+        psi = None if file["kind"] == "thresholds" else outcomes.psi
+        found = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
+        columns = np.array([*used, -1])  # -1 is the last
+        return columns[found[0].astype(np.int64)], columns[found[1].astype(np.int64)], np.asarray(found[2])
+    walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
-        several: Any = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
+        several = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
     else:
-        several = np.full(len(calls), isinstance(policy, LearnedIndices) or len(plans_of(policy)[0].order) > 1)
-    return float(calls[several].sum() / calls.sum())
+        several = np.full(len(walk.deployed), isinstance(policy, LearnedIndices))
+    return walk.called, walk.deployed, several
 
 
 def every_row(source: Any) -> Ints:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 from ..errors import UsageError
-from .deploy import _plan
+from .deploy import plan_of
+from .groups import Floats
 from .options import FitSettings
 from .policies.router import Plans
+from .record import known
 from .sources.table import PreparedTable
+from .tables import cascade_tables
 
 #: Utilities as numbers of psi: beyond it they are taken for it.
 _MOST_UTILITY = 1e30
@@ -24,12 +27,30 @@ class RoutedByEstimator:
     """Has the methods of _core.Cascade.
 
     A cascade of the engine does what comes after the choice of a plan: its psi is 1 and what the estimator says that
-    each plan is worth, of which its router takes the greatest. Another one, of the same features, knows a prompt's.
+    each plan is worth, of which its router takes the greatest. Another one, of the same features, reads a prompt's.
     """
 
-    def __init__(self, live: _core.Cascade, features: _core.Cascade, plans: Plans, psi_range: Any) -> None:
-        self._live, self._features, self._plans = live, features, plans
-        self._range = np.array(psi_range, np.float32) if psi_range else None
+    def __init__(self, file: dict[str, Any], plans: Plans) -> None:
+        """`file`: by file_of(), with `about`."""
+        #: the members that a file would have, with the estimator's name in place of a router
+        self.file, self._plans = file, plans
+        count, features = len(plans.plans), file.get("features")
+        chosen = _linear(np.vstack([np.zeros(count), np.eye(count)]))
+        psi_range = [[-1.0, 1.0], *([[-_MOST_UTILITY, _MOST_UTILITY]] * count)]
+        live = {**file, "router": chosen, "index_features": 1 + count, "psi_range": psi_range, "features": None}
+        first = file["plans"][0]["order"][:1]
+        reader = {
+            **file,
+            "kind": "router",
+            "models": first,
+            "plans": [{"order": first, "thresholds": []}],
+            "router": _linear(np.zeros((1 if features is None else 1 + len(features["columns"]), 1))),
+            "calibration": None,
+            "about": None,
+        }
+        self._live, self._reader = (_core.cascade_of(json.dumps(one)) for one in (live, reader))
+        ends = file.get("psi_range")
+        self._range = None if ends is None else np.array(ends, np.float32)
 
     @staticmethod
     def file_of(
@@ -37,7 +58,7 @@ class RoutedByEstimator:
     ) -> dict[str, Any]:
         """The members that a file would have, with the estimator's name in place of a router."""
         names = prepared.source.models
-        plans = [_plan(plan, names) for plan in policy.plans]
+        plans = [plan_of(plan, names) for plan in policy.plans]
         alone = all(len(plan.order) == 1 for plan in policy.plans)
         file: dict[str, Any] = {
             "kind": "router" if alone else "routed",
@@ -49,35 +70,15 @@ class RoutedByEstimator:
         }
         if prepared.calibration and not alone:
             file["calibration"] = [prepared.calibration[model].to_json() for model in used]
-        return file
-
-    @staticmethod
-    def of(policy: Plans, file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable) -> RoutedByEstimator:
-        """`file`: by file_of()."""
-        count = len(policy.plans)
-        chosen = _linear(np.vstack([np.zeros(count), np.eye(count)]))
-        psi_range = [[-1.0, 1.0], *([[-_MOST_UTILITY, _MOST_UTILITY]] * count)]
-        # Its psi are utilities, of which a price would be taken once more.
-        live = {**file, "router": chosen, "index_features": 1 + count, "psi_range": psi_range, "about": about}
-        first = file["plans"][0]["order"][:1]
-        reader: dict[str, Any] = {
-            "kind": "router",
-            "models": first,
-            "price": file["price"],
-            "evaluator": "none",
-            "plans": [{"order": first, "thresholds": []}],
-            "router": _linear(np.zeros((1 if prepared.outcomes.psi is None else prepared.outcomes.psi.shape[1], 1))),
-        }
         if prepared.features is not None and prepared.features.size > 0:
-            reader["features"] = json.loads(prepared.features.json)
+            file["features"] = json.loads(prepared.features.json)
         if prepared.psi_range:
-            reader["psi_range"] = [list(ends) for ends in prepared.psi_range]
-        cascades = [_core.cascade_of(json.dumps(one)) for one in (live, reader)]
-        return RoutedByEstimator(cascades[0], cascades[1], policy, prepared.psi_range)
+            file["psi_range"] = [list(ends) for ends in prepared.psi_range]
+        return file
 
     def begin(self, psi: npt.NDArray[np.float32]) -> int:
         """A request arrives."""
-        number: int = self._live.begin(self._utilities(psi))
+        number: int = self._live.begin(self._utilities(psi[None])[0])
         return number
 
     def begin_prompt(self, text: str, columns: dict[str, Any]) -> int:
@@ -86,15 +87,42 @@ class RoutedByEstimator:
 
     def context_of(self, text: str, columns: dict[str, Any]) -> npt.NDArray[np.float32]:
         """Psi of a prompt, 1 and its features."""
-        psi: npt.NDArray[np.float32] = self._features.context_of(text, columns)
+        psi: npt.NDArray[np.float32] = self._reader.context_of(text, columns)
         return psi
 
     def _utilities(self, psi: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Of n prompts, n x (1 + plans)."""
         if self._range is not None:
             psi = np.clip(psi, self._range[:, 0], self._range[:, 1])
-        quality, usd = self._plans.predictor.predict(psi[None, 1:])
-        worth = np.clip(quality[0] - self._plans.price * usd[0], -_MOST_UTILITY, _MOST_UTILITY)
-        return np.concatenate([[1.0], worth]).astype(np.float32)
+        quality, usd = self._plans.predictor.predict(psi[:, 1:])
+        worth = np.clip(quality - self._plans.price * usd, -_MOST_UTILITY, _MOST_UTILITY)
+        return np.column_stack([np.ones(len(psi)), worth]).astype(np.float32)
+
+    def run(self, psi: Optional[npt.NDArray[np.float32]], usd: Floats, shown: Floats) -> tuple[Any, Any, Any]:
+        """What it does with n prompts, as _core.run_cascade() says it of others."""
+        if psi is None:
+            psi = np.ones((len(usd), 1), np.float32)
+        found: tuple[Any, Any, Any] = _core.run_cascade(self._live, self._utilities(psi), usd, shown)
+        return found
+
+    def show(self) -> list[dict[str, Any]]:
+        """Its tables."""
+        return [sheet.found() for sheet in cascade_tables(self.file, self.counts(), "cascade")]
+
+    def test(
+        self,
+        table: _core.TraceTable,
+        against: str,
+        evaluator: str,
+        judge_usd: Optional[float],
+        estimator: str,
+        openings: str,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """On a table that it was not fitted on, as JSON and as a table."""
+        from .judge import judge_cascade, judged_json, judged_sheet
+
+        judged = judge_cascade(self, "cascade", table, against, evaluator, judge_usd, estimator, openings)
+        return known(judged_json(judged)), judged_sheet(judged).found()
 
     def save(self, path: str) -> NoReturn:
         """Raises UsageError."""

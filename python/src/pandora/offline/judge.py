@@ -23,6 +23,7 @@ from .apart import worth_apart
 from .call_log import Bools, Openings
 from .errors import Lacking, Refusal
 from .estimate import Estimate
+from .estimator_router import RoutedByEstimator
 from .feedback import dependence_note
 from .groups import Floats, Groups, Ints
 from .identified import identified
@@ -105,7 +106,8 @@ class Meeting:
         self, cascade: Running, table: _core.TraceTable, evaluator: Optional[str], judge_usd: Optional[float]
     ) -> None:
         self.cascade, self.table, self.arrays = cascade, table, _core.TableArrays(table)
-        self.file: dict[str, Any] = json.loads(cascade.text())
+        own = cascade if isinstance(cascade, RoutedByEstimator) else None
+        self.file: dict[str, Any] = json.loads(cascade.text()) if own is None else own.file
         self.record = record_of(self.file)
         self.models: list[str] = self.file["models"]
         self.price, self.fitted_for = float(self.file["price"]), str(self.file["evaluator"])
@@ -154,9 +156,13 @@ class Meeting:
         """
         usd = np.ascontiguousarray(np.nan_to_num(self.arrays.usd)[:, self.columns])
         shown = np.zeros(usd.shape) if self.shown is None else np.nan_to_num(self.shown)[:, self.columns]
-        rules = _core.Cascade.parse(self.cascade.text(), "cascade")
-        rules.set_explore(0.0)  # what is promised is what the rules do
-        called, deployed, judged = _core.run_cascade(rules, self.psi, usd + self.judge_usd, np.ascontiguousarray(shown))
+        usd, shown = usd + self.judge_usd, np.ascontiguousarray(shown)
+        if isinstance(self.cascade, RoutedByEstimator):
+            called, deployed, judged = self.cascade.run(self.psi, usd, shown)
+        else:
+            rules = _core.Cascade.parse(self.cascade.text(), "cascade")
+            rules.set_explore(0.0)  # what is promised is what the rules do
+            called, deployed, judged = _core.run_cascade(rules, self.psi, usd, shown)
         of = np.array([*self.columns, -1])  # -1 is the last
         return of[called.astype(np.int64)], of[deployed.astype(np.int64)], np.asarray(judged)
 

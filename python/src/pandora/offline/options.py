@@ -48,7 +48,8 @@ class Option:
             return
         for one in value if self.type in ("numbers", "texts") else (value,):
             if self.words and one not in self.words:
-                some = self.words if len(self.words) == 1 else (", ".join(self.words[:-1]), self.words[-1])
+                words = [word for word in self.words if word]
+                some = (", ".join(words[:-1]), words[-1])
                 raise Refusal(
                     self.name, one, "unknown" + nearest_text(nearest(str(one), self.words)), f"use {' or '.join(some)}"
                 )
@@ -222,7 +223,9 @@ _ALL = (
         "flag",
         False,
     ),
-    Option("figures", "the formats of figures: png, svg, pdf or none; a list.", "texts", ("png", "svg")),
+    Option(
+        "figures", "the formats of figures: svg, pdf or png; a list.", "texts", ("svg",), words=("svg", "pdf", "png")
+    ),
     Option("format", "how results are printed: text, json, markdown or csv.", "text", "text", words=FORMATS),
 )
 OPTIONS: dict[str, Option] = {option.name: option for option in _ALL}
@@ -273,8 +276,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         ("cascade", "frontier"),
         "quality against dollars: cascades over a range of prices, models alone, mixtures of models",
-        _options("table", "test", "prices", *_FIT, "models", *_READING, kind="thresholds")
-        + (
+        (
+            *_options("table", "test", "prices", *_FIT, "models", *_READING, kind="thresholds"),
             replace(
                 OPTIONS["out"],
                 type="folder",
@@ -282,8 +285,8 @@ COMMANDS: tuple[Command, ...] = (
                 needed=True,
                 help="the folder of frontier.csv and a page with the figure.",
             ),
-        )
-        + _options("figures", "rows", "force", "format"),
+            *_options("figures", "rows", "force", "format"),
+        ),
     ),
     Command(("cascade", "show"), "a cascade's file in words", _options("cascade", "format")),
     Command(
@@ -407,7 +410,7 @@ def aim_of(
             "",
             None,
             f"{'nothing says' if not given else 'several things say'} what the cascade is for",
-            "give one of {price} (utility per dollar), {max_usd} (dollars per prompt) and {min_quality}",
+            "give one of {price}, {max_usd} and {min_quality}: utility per dollar, dollars per prompt, a mean quality",
         )
     return Aim(given[0][0], float(given[0][1]), max_latency)
 

@@ -117,7 +117,12 @@ class Sheet:
         return out
 
     def table(self) -> Table:
-        """As Python has it: columns of numbers as arrays, where all cells are numbers."""
+        """As Python has it."""
+        found = self.found()
+        return Table(found["columns"], found["title"], found["text"], found["html"], found["notes"])
+
+    def found(self) -> dict[str, Any]:
+        """As table.of_program takes it: columns of numbers as arrays, where all cells are numbers."""
         columns: dict[str, Any] = {}
         if self.heading_column:
             columns[self.heading_column] = self._headings()
@@ -131,7 +136,13 @@ class Sheet:
                 columns[column or f"column {c + 1}"] = np.array(known, dtype=float)
             else:
                 columns[column or f"column {c + 1}"] = ["" if cell.text == UNKNOWN else cell.text for cell in cells]
-        return Table(columns, self.title, self.text(100), self.html(), self.notes)
+        return {
+            "columns": columns,
+            "title": self.title,
+            "text": self.text(100),
+            "html": self.html(),
+            "notes": list(self.notes),
+        }
 
     def _headings(self) -> list[str]:
         heading, out = "", []

@@ -24,9 +24,10 @@ def interval_text(x: Interval, decimals: int) -> str:
     """Such as "0.9450 [0.9410, 0.9490]"; without ends of a single prompt."""
     if not math.isfinite(x.value):
         return UNKNOWN
-    if not math.isfinite(x.low):
-        return f"{x.value:.{decimals}f}"
-    return f"{x.value:.{decimals}f} [{x.low:.{decimals}f}, {x.high:.{decimals}f}]"
+    value, low, high = (end + 0.0 for end in x)  # -0.0 is 0
+    if not math.isfinite(low):
+        return f"{value:.{decimals}f}"
+    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def usd_text(x: Interval) -> str:

@@ -18,9 +18,6 @@ from .sources.evaluator import NONE
 from .text import interval_text, saving_text, share_text, usd_text
 from .worth import DollarTail, Worth
 
-#: Standard errors beyond which the scores of labelled answers are others than those of all.
-MOST_ERRORS = 3.5
-
 
 def aim_text(aim: Aim) -> str:
     """Such as "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95"."""
@@ -51,7 +48,7 @@ def tail_text(tail: DollarTail) -> str:
     return (
         f"the dearest {tail.dearest} of {tail.prompts} prompts carr{'ies' if tail.dearest == 1 else 'y'} "
         f"{100.0 * tail.share:.0f}% of the dollars; a skewness of {tail.skewness:.2g} asks for "
-        f"{math.ceil(tail.least_prompts):.0f} prompts and more"
+        f"{np.ceil(tail.least_prompts):.0f} prompts and more"
     )
 
 
@@ -100,10 +97,12 @@ def too_few_text(aim: Aim, prompts: int) -> str:
 
     if shows(prompts):
         return ""
-    most = float(prompts)
-    while not shows(most):
-        most *= 1.05
-    return f" ({prompts} prompts cannot show that, even without a failure; about {_two_digits(most)} could)"
+    least = float(prompts)
+    while not shows(least):
+        least *= 1.02
+    step = 10.0 ** max(math.floor(math.log10(least)) - 1, 0)
+    about = math.ceil(least / step) * step
+    return f" ({prompts} prompts cannot show that, even without a failure; about {about:.0f} could)"
 
 
 def order_text(file: Mapping[str, Any]) -> str:
@@ -210,38 +209,3 @@ def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
         f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
         f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
     )
-
-
-def label_shares_note(
-    models: Sequence[str], quality: Floats, score: Optional[Floats], told: bool, groups: Groups
-) -> Optional[str]:
-    """Where the share of answers whose quality is known depends on the score, although nothing says how.
-
-    quality, score: rows x models, NaN where not known. `told`: whether the table has label_propensity.
-    """
-    if told or score is None:
-        return None
-    found = []
-    for model, name in enumerate(models):
-        shown = ~np.isnan(score[:, model])
-        known = shown & ~np.isnan(quality[:, model])
-        if known.sum() < 2 or known.sum() == shown.sum():
-            continue
-        rows = np.flatnonzero(shown)
-        some, s, label = groups.take(rows), score[rows, model], known[rows].astype(float)
-        # By how much scores of labelled answers are greater than those of others.
-        less = Estimate.ratio(s * label, label, some) - Estimate.ratio(s * (1.0 - label), 1.0 - label, some)
-        if abs(less.value) > MOST_ERRORS * less.error:
-            with_label, without = float(np.mean(s[label == 1.0])), float(np.mean(s[label == 0.0]))
-            found.append(f"{name} ({with_label:.3g} and {without:.3g})")
-    if not found:
-        return None
-    return (
-        "which answers have a quality depends on their scores, whose means with and without one differ: "
-        f"{', '.join(found)}; estimates are right only where label_propensity says with what probability each became "
-        "known"
-    )
-
-
-def _two_digits(x: float) -> str:
-    return f"{float(f'{x:.1e}'):.0f}"

@@ -14,7 +14,6 @@ from ..learners.predictors import PlanPredictors
 from ..outcomes import Outcomes, Walk
 from .order import Effort, Order
 
-
 Predictors = Union[PlanPredictors, EstimatorPredictors]
 
 
@@ -82,7 +81,7 @@ def is_simpler(a: Kind, b: Kind) -> bool:
 
 
 def features_of(outcomes: Outcomes) -> np.ndarray:
-    """rows x d: the features of the prompts; of none where d is 0."""
+    """Rows x d: the features of the prompts; of none where d is 0."""
     if outcomes.psi is None:
         return np.empty((len(outcomes.quality), 0), np.float32)
     return outcomes.psi[:, 1:]

@@ -44,7 +44,7 @@ class Order:
             out.numbers[CALLS] += goes_on
             out.called[goes_on, position] = model
             if outcomes.latency is not None and out.seconds is not None:
-                out.seconds += np.where(goes_on, outcomes.latency[:, model], 0.0)
+                np.add(out.seconds, np.where(goes_on, outcomes.latency[:, model], 0.0), out=out.seconds)
             better = goes_on & (seen > best)
             out.deployed[better] = model
             best[better] = seen[better]

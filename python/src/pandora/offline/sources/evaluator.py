@@ -30,15 +30,17 @@ def judges_of(table: _core.TraceTable) -> list[str]:
 
 
 def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
-    """rows x models, in [0, 1]: what a judge shows of every answer. Refuses an evaluator that a table does not have."""
+    """Rows x models, in [0, 1]: what a judge shows of every answer. Refuses an evaluator that a table does not have."""
     if not evaluator:
         judges = judges_of(table)
+        shown = ", ".join(judges) or "no judge's score"
         raise Refusal(
-            "evaluator",
+            "",
             None,
-            f"say what is seen of an answer when its model was called: {table.source} has "
-            + (", ".join(judges) if judges else "no judge's score"),
-            f"give {{evaluator:{judges[0] if judges else 'quality'}}}" + ("" if judges else " if the truth is known then"),
+            f"no evaluator is given, which says what is seen of an answer at run time: {table.source} has "
+            f"{shown}, and quality is a yardstick, a free and perfect judge that needs the truth at run time",
+            f"give {{evaluator:{judges[0] if judges else 'quality'}}}"
+            + ("" if judges else " if the truth is known then"),
         )
     name = judge_named(evaluator)
     if name is None:

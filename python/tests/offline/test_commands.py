@@ -1,0 +1,277 @@
+"""The commands: what they print, write and refuse, and with which exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pandora
+from pandora.offline import commands
+
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """With fit.csv and new.csv, wide tables of two models whose names a spreadsheet would run."""
+    where = tmp_path_factory.mktemp("commands")
+    for name, seed in (("fit.csv", 3), ("new.csv", 4)):
+        draw = np.random.default_rng(seed)
+        quality = (draw.random((200, 2)) < [0.6, 0.9]).astype(int)
+        score = np.clip(0.2 + 0.6 * quality + 0.15 * draw.normal(size=(200, 2)), 0.0, 1.0).round(3)
+        with (where / name).open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(
+                ["prompt", "=small", "=small|total_cost", "=small|score", "large", "large|total_cost", "large|score"]
+            )
+            for k in range(200):
+                cells = [[quality[k, m], (0.001, 0.02)[m], score[k, m]] for m in range(2)]
+                rows.writerow([f"{name} {k}", *cells[0], *cells[1]])
+    return where
+
+
+def run(*words: str) -> int:
+    return commands.main([str(word) for word in words])
+
+
+def fit(folder: pathlib.Path, *more: str, out: str = "c.json") -> int:
+    words = ("--price", "10", "--evaluator", "score", "--kind", "thresholds", "--force", "--out", str(folder / out))
+    return run("cascade", "fit", str(folder / "fit.csv"), *words, *more)
+
+
+def test_fit_prints_and_writes(folder: pathlib.Path, capsys: Output) -> None:
+    assert fit(folder) == 0
+    said = capsys.readouterr().out
+    assert said.endswith(f"cascade in {folder / 'c.json'}\n") and "\nverdict: use =small (accepted from " in said
+    assert max(map(len, said.splitlines())) < 200
+    cascade = pandora.Cascade.load(folder / "c.json")
+    assert fit(folder, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out) == cascade.about
+    assert run("cascade", "show", str(folder / "c.json")) == 0
+    assert capsys.readouterr().out == said[: said.index("cascade in ")]
+
+
+def test_it_is_the_fit_of_python(folder: pathlib.Path, capsys: Output) -> None:
+    assert fit(folder, "--judge-usd", "0.0001", "--explore", "0.1") == 0
+    capsys.readouterr()
+    of_file = pandora.Cascade.load(folder / "c.json")
+    cascade = pandora.Cascade.fit(
+        folder / "fit.csv", price=10.0, evaluator="score", kind="thresholds", judge_usd=0.0001, explore=0.1
+    )
+    assert of_file.about == cascade.about and of_file.explore == 0.1
+    assert cascade.__reduce__()[1] == of_file.__reduce__()[1]
+
+
+def test_other_formats(folder: pathlib.Path, capsys: Output) -> None:
+    assert fit(folder, "--format", "csv") == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    (model, *_) = csv.DictReader(io.StringIO(first))
+    assert model["model"] == "'=small" and model["called"] == "100.0%"
+    assert [row[""] for row in csv.DictReader(io.StringIO(second))] == ["best single", "thresholds", "promise"]
+    assert fit(folder, "--format", "markdown") == 0
+    assert "| =small |" in capsys.readouterr().out
+    assert run("cascade", "show", str(folder / "c.json"), "--format", "json") == 0
+    file = json.loads(capsys.readouterr().out)
+    assert file["kind"] == "thresholds" and "state" not in file and file["about"]["pays"]
+
+
+def test_tests_checks_and_frontiers(folder: pathlib.Path, capsys: Output) -> None:
+    assert fit(folder) == 0
+    capsys.readouterr()
+    assert run("cascade", "test", str(folder / "c.json"), str(folder / "new.csv"), "--format", "json") == 0
+    tested = json.loads(capsys.readouterr().out)
+    assert tested["against"] in ("=small", "large") and tested["gain"]["low"] > 0.0
+    assert run("cascade", "test", str(folder / "c.json"), str(folder / "new.csv")) == 0
+    assert "verdict: the cascade is better than " in capsys.readouterr().out
+    assert (
+        run("trace", "check", str(folder / "fit.csv"), "--evaluator", "score", "--price", "10", "--format", "json") == 0
+    )
+    assert len(json.loads(capsys.readouterr().out)["prices"]) == 1
+    where = folder / "frontier"
+    words = ["--evaluator", "score", "--out", str(where), "--price", "5,20", "--rows"]
+    assert run("cascade", "frontier", str(folder / "fit.csv"), "--test", str(folder / "new.csv"), *words) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith(f"points of mixtures in {where / 'frontier.csv'}\n")
+    report = json.loads((where / "report.json").read_text())
+    assert report["title"] == "Quality against dollars" and report["generator"] == "pandora report 1"
+    drawn = [where / "report.html", where / "report.tex", where / "figures" / "frontier.svg"]
+    assert all(file.exists() for file in drawn) or "not all was rendered" in err
+    assert (where / "tables" / "steps.csv").exists() and (where / "figures" / "frontier.csv").exists()
+    for name in ("frontier.csv", "rows.csv"):
+        assert "=small" in (where / name).read_text()
+        rows = csv.reader(io.StringIO((where / name).read_text()))
+        assert not any(cell.startswith("=") for row in rows for cell in row), name
+    assert run("cascade", "frontier", str(folder / "fit.csv"), "--test", str(folder / "new.csv"), *words) == 2
+    assert "is not empty; name a fresh folder, or use it with --force" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (
+            ["cascade", "fit", "{fit}", "--evaluator", "score"],
+            2,
+            "nothing says what the cascade is for; give one of --price",
+        ),
+        (
+            ["cascade", "fit", "{fit}", "--price", "-1", "--evaluator", "score"],
+            2,
+            "--price -1: out of range; give utility",
+        ),
+        (["cascade", "fit", "{fit}", "--price", "1"], 2, "fit.csv has score, and quality is a yardstick"),
+        (["cascade", "fit", "{fit}", "--max-usd", "5", "--evaluator", "score"], 2, "for none --price 0"),
+        (
+            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--max-latency", "2"],
+            3,
+            "leave out --max-latency",
+        ),
+        (["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score:x"], 3, 'has no score "x"'),
+        (["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", "{fit}"], 2, "is the input"),
+        (
+            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", "{fit}/x"],
+            2,
+            "cannot be written",
+        ),
+        (
+            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", "{folder}"],
+            2,
+            "there is a folder",
+        ),
+        (["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", ""], 2, "--out: names no file"),
+        (["cascade", "fit", "no.csv", "--price", "1", "--evaluator", "score"], 3, "no.csv: cannot be read"),
+        (
+            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--scale", "x"],
+            2,
+            "--scale x: is no range",
+        ),
+        (
+            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--prices", "no"],
+            2,
+            "no: cannot be read",
+        ),
+        (["cascade", "fit", "{fit}", "--price", "1", "--format", "xml"], 2, "--format xml: unknown; use text, json"),
+        (["cascade", "show", "{fit}"], 3, "is not JSON"),
+        (["cascade", "shwo", "{fit}"], 2, "cascade shwo: unknown command; the nearest is show"),
+        ([], 2, "a command is missing; `pandora --help` lists the commands"),
+    ],
+)
+def test_errors_are_one_sentence(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output, words: list[str], code: int, told: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert run(*(word.format(fit=folder / "fit.csv", folder=folder) for word in words)) == code
+    out, err = capsys.readouterr()
+    assert told in err and err.startswith("pandora: ") and err.count("\n") == 1 and out == ""
+    assert not (folder / "cascade.json").exists()
+
+
+def test_what_is_there_is_replaced_with_force_alone(folder: pathlib.Path, capsys: Output) -> None:
+    (folder / "there.json").write_text("x")
+    words = ["--price", "10", "--evaluator", "score", "--kind", "thresholds", "--out", str(folder / "there.json")]
+    assert run("cascade", "fit", str(folder / "fit.csv"), *words) == 2
+    assert "is there already; name another file, or replace it with --force" in capsys.readouterr().err
+    assert (folder / "there.json").read_text() == "x"
+    assert run("cascade", "fit", str(folder / "fit.csv"), *words, "--force") == 0
+    (folder / "link.json").symlink_to(folder / "there.json")
+    assert fit(folder, out="link.json") == 2
+    assert "there is a link" in capsys.readouterr().err
+
+
+def test_an_interrupted_fit_writes_nothing(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "fit_table", interrupt)
+    assert fit(folder, out="never.json") == 130
+    assert (
+        capsys.readouterr().err == "pandora: interrupted; nothing was written\n"
+        and not (folder / "never.json").exists()
+    )
+
+
+def test_rules_of_a_log_that_are_to_be_kept_stay(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    def keeps(*given: Any) -> Any:
+        cascade, tables, record = fit_table(*given)
+        return cascade, tables, {**record, "running": {"keep": True}}
+
+    fit_table = commands.fit_table
+    monkeypatch.setattr(commands, "fit_table", keeps)
+    (folder / "runs.json").write_text("x")
+    assert fit(folder, out="runs.json") == 0 and (folder / "runs.json").read_text() == "x"
+    assert f"{folder / 'runs.json'} stays as it is; for what comes nearest name" in capsys.readouterr().out
+    assert fit(folder, out="fresh.json") == 0 and pandora.Cascade.load(folder / "fresh.json").kind == "thresholds"
+
+
+def test_a_defect_is_told_as_one(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("of something")
+
+    monkeypatch.setattr(commands, "fit_table", fail)
+    assert fit(folder, out="never.json") == 1
+    assert "defect: ZeroDivisionError: of something; please report it" in capsys.readouterr().err
+
+
+def program(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pandora.offline", *words], text=True, stderr=subprocess.PIPE, check=False, **more
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no disk that is always full")
+def test_a_full_disk_is_told(folder: pathlib.Path, capsys: Output) -> None:
+    assert fit(folder) == 0
+    capsys.readouterr()
+    with open("/dev/full", "w") as full:
+        found = program("cascade", "show", str(folder / "c.json"), stdout=full)
+    assert found.returncode == 6
+    assert (
+        found.stderr == "pandora: standard output could not be written (No space left on device); is its disk full?\n"
+    )
+
+
+def test_it_is_a_program_of_one_thread_that_needs_no_locale(folder: pathlib.Path, capsys: Output) -> None:
+    assert fit(folder) == 0
+    said = capsys.readouterr().out
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    found = program(
+        "cascade", "show", str(folder / "c.json"), stdout=subprocess.PIPE, env={**environment, "LC_ALL": "C"}
+    )
+    assert found.returncode == 0 and found.stderr == "" and found.stdout == said[: said.index("cascade in ")]
+    asked = "import sys; sys.argv = ['-m']; import os, pandora; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
+    for threads, wanted in (({}, "1\n"), ({"OPENBLAS_NUM_THREADS": "2"}, "2\n")):
+        out = subprocess.run(
+            [sys.executable, "-c", asked], env={**environment, **threads}, capture_output=True, text=True, check=True
+        )
+        assert out.stdout == wanted
+
+
+def test_prices_of_tokens(folder: pathlib.Path, capsys: Output) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("TOML is read from Python 3.11 on")
+    draw = np.random.default_rng(3)
+    with (folder / "tokens.jsonl").open("w") as file:
+        for k in range(100):
+            for model in ("a", "b"):
+                row = {"prompt_id": str(k), "model": model, "quality": float(draw.random() < 0.7), "prompt_tokens": 100}
+                file.write(json.dumps({**row, "completion_tokens": int(draw.integers(100, 1000))}) + "\n")
+    (folder / "prices.toml").write_text('[prices]\na = [0.15, 0.6]\n"b" = { in = 3.0, out = 15 }\n')
+    words = ["--price", "10", "--evaluator", "quality", "--kind", "thresholds", "--format", "json"]
+    words += ["--out", str(folder / "tokens.json"), "--prices", str(folder / "prices.toml")]
+    assert run("cascade", "fit", str(folder / "tokens.jsonl"), *words) == 0
+    assert json.loads(capsys.readouterr().out)["single"]["usd_per_1000"]["value"] > 0.0
+    (folder / "prices.toml").write_text("a = 3\n")
+    assert run("cascade", "fit", str(folder / "tokens.jsonl"), *words, "--force") == 2
+    assert 'the price of "a" is none: give { in = 0.15, out = 0.6 }' in capsys.readouterr().err

@@ -293,7 +293,7 @@ def test_thinned_logs_and_leaning_labels_are_told(folder: Path, fitted: tuple[An
     judged = judge_cascade(fitted[0], "c", table(folder, "thinned", kept), "large").found
     assert judged.worth.quality.low <= whole <= judged.worth.quality.high
     assert any(note.startswith("pdrop: the log was thinned") for note in judged.notes)
-    thumbs = labelled(full(world), 18, lambda row: 0.8 if row["quality"] < 0.5 else 0.2, told=False)
+    thumbs = labelled(full(world), 18, lambda row: 0.4 if row["quality"] < 0.5 else 0.25, told=False)
     found: JudgedCascade = judge_cascade(fitted[0], "c", table(folder, "thumbs", thumbs), "large")
     assert any("which qualities are known depends on the score" in note for note in found.found.notes)
     fair = judge_cascade(fitted[0], "c", table(folder, "labels"), "large")

@@ -4,8 +4,10 @@ files.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -137,6 +139,48 @@ def _call(world: World, prompt: int, model: int, p: float) -> Row:
         "score": float(world.score[prompt, model]),
         "propensity": p,
     }
+
+
+def full(world: World, latency: bool = False) -> list[Row]:
+    """Every model's answer to every prompt."""
+    rows = [_call(world, prompt, model, 1.0) for prompt in range(len(world.quality)) for model in range(3)]
+    for row in rows:
+        del row["propensity"]
+        if latency:
+            row["latency"] = 1000.0 * row["cost"]
+    return rows
+
+
+def written(path: Path, rows: list[Row]) -> Path:
+    """As JSON lines; of a service (`service`) as it writes them."""
+    if not any("deployed" in row for row in rows):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+    decisions: dict[str, list[Row]] = {}
+    for row in rows:
+        decisions.setdefault(row["prompt_id"], []).append(row)
+    share = sum(row["quality"] is not None for row in rows) / len(decisions)
+    lines: list[Row] = []
+    for number, calls in enumerate(decisions.values(), 1):
+        (deployed,) = [call for call in calls if call["deployed"]]
+        of_calls = [
+            {
+                "model": call["model"],
+                "propensity": call["propensity"],
+                "dollars": call["cost"],
+                "score": call["score"],
+                "latency": None,
+                "deploy_propensity": call["label_propensity"] / share,
+            }
+            for call in calls
+        ]
+        line = {"request": number, "time": 1e9 + number, "evaluator": "score", "features": "", "psi": [1]}
+        last = {"candidates": MODELS, "calls": of_calls, "deployed": deployed["model"], "rules": deployed["rules"]}
+        lines.append({**line, **last})
+        if deployed["quality"] is not None:
+            lines.append({"request": number, "time": 2e9 + number, "quality": deployed["quality"]})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
 
 
 def labelled(rows: list[Row], seed: int, p: Any, told: bool = True) -> list[Row]:

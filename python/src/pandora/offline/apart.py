@@ -197,9 +197,8 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
         return None
 
     def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
-        nothing = np.zeros(0, bool)
         found = laws_of(source, calibration, takes)
-        return [law.take(nothing[:0].nonzero()[0]) if m in left_out else law for m, law in enumerate(found)]
+        return [law.take(np.zeros(len(law.seen), bool)) if m in left_out else law for m, law in enumerate(found)]
 
     calibration = PreparedLog(source, every).calibration
     whole = laws(calibration, np.ones(LAW_GROUPS, bool))

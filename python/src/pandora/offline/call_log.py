@@ -199,14 +199,15 @@ class CallLog:
     @cached_property
     def label_weight(self) -> Floats:
         """1 / (propensity x label_propensity), of thinned rows more. NaN where nothing was called."""
-        return self.sampling[:, None] / (self.propensity * self.label_probability)
+        weight: Floats = self.sampling[:, None] / (self.propensity * self.label_probability)
+        return weight
 
 
 def label_probabilities_of(quality: Floats, called: Bools) -> Floats:
     """The share of each model's calls whose quality is known."""
     known = (called & ~np.isnan(quality)).sum(axis=0)
-    share = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
-    return np.broadcast_to(share, called.shape).copy()
+    share: Floats = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
+    return np.repeat(share[None, :], len(called), axis=0)
 
 
 def _require_probabilities(name: str, models: list[str], probability: Floats, column: str) -> None:

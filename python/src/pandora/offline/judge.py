@@ -20,7 +20,7 @@ from .. import _core
 from ..errors import DataError, UsageError
 from .apart import NOTE as APART_NOTE
 from .apart import worth_apart
-from .call_log import Bools, Openings
+from .call_log import Bools, CallLog, Openings
 from .errors import Lacking, Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
@@ -278,6 +278,8 @@ def _plain(meeting: Meeting, model: int) -> Found:
     """Of a full table: plain means."""
     quality, groups = np.array(meeting.arrays.quality), meeting.groups
     own, alone = meeting.numbers(quality), meeting.alone(model, quality)
+    if meeting.file.get("order") == [meeting.table.models[model]]:
+        own = alone  # and surely no better
     latency, notes = _latency(meeting, model), []
     if latency is not None:
         notes.append(
@@ -357,7 +359,8 @@ def _logged(meeting: Meeting, model: int, how: Estimator, openings: Openings) ->
     own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
     reasons, tosses = identified(meeting.table).reasons, openings is Openings.INDEPENDENT
-    of_order = faults_of_first_calls(source.log) if tosses else []  # which of tosses say nothing
+    in_order = CallLog.of_table(meeting.table, Openings.IN_ORDER) if tosses else None
+    of_order = [] if in_order is None else faults_of_first_calls(in_order)  # which of tosses say nothing
     notes = [*source.notes, *(reason for reason in reasons if reason not in of_order)]
     running = None
     if reader.running is not None:

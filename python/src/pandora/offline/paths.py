@@ -113,7 +113,8 @@ class Paths:
     @property
     def weights(self) -> Floats:
         """By row, w_T."""
-        return np.prod(self.ratio, axis=1)
+        weights: Floats = np.prod(self.ratio, axis=1)
+        return weights
 
     def with_rest(self, outcome: Floats, rest: Floats) -> Paths:
         """To what was seen after each step is added what is yet to come; the last column becomes the outcome."""
@@ -178,7 +179,7 @@ class LoggedWalks:
             here = ~np.isnan(place) if log.openings is not Openings.IN_ORDER else place == position + 1
             so_far = so_far & calls[:, position] & here
             made[:, position] = so_far
-        left = (calls & ~made).any(axis=1)
+        left: Bools = np.any(calls & ~made, axis=1)
         judge = np.where(judged, log.judge_usd, 0.0)
         return LoggedWalks(np.where(made, called, -1).astype(np.int64), left, deployed.astype(np.int64), judge)
 
@@ -207,7 +208,8 @@ class LoggedWalks:
     @property
     def made(self) -> Ints:
         """Calls, by row."""
-        return (self.cells >= 0).sum(axis=1)
+        made: Ints = np.sum(self.cells >= 0, axis=1)
+        return made
 
     @property
     def steps(self) -> int:
@@ -284,7 +286,10 @@ class LogSupport:
         if not self.is_off:
             return ""
         if not is_log:
-            reason = "label_propensity is not the probability with which qualities became known"
+            reason = (
+                "label_propensity is not the probability with which qualities became known or, without one, that "
+                "depends on more than the model"
+            )
         elif openings is Openings.INDEPENDENT:
             reason = (
                 "propensities are wrong, calls did not come by tosses of their own, or the log is not a sample of all "
@@ -338,11 +343,12 @@ def saving(usd: Estimate, of_model: Estimate, widening: float = 1.0) -> Interval
     )
 
 
-def lacking(name: str, fault: str) -> Lacking:
+def lacking(name: str, fault: str) -> DataError:
     """A fault as an error, whose options are spelt as its reader writes them; notes have those of the command."""
-    return Lacking(
-        f"{name}: " + re.sub(r"--([a-z]+)(?: (independent|apart|router))?", lambda o: _place(o[1], o[2]), fault)
-    )
+    told = f"{name}: {fault}"
+    if "; " not in told:
+        return DataError(told)
+    return Lacking(re.sub(r"--([a-z]+)(?: (independent|apart|router))?", lambda o: _place(o[1], o[2]), told))
 
 
 def _place(option: str, value: Optional[str]) -> str:

@@ -294,7 +294,8 @@ class LogSearch:
             spread = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
             usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * spread + 1e-9)
             usable &= w**2 / (ww + noise.expected) >= least
-            return np.where(usable, mean - CAUTION * error, -np.inf)
+            rating: Floats = np.where(usable, mean - CAUTION * error, -np.inf)
+        return rating
 
 
 def _grid(seen: Floats) -> Floats:
@@ -303,8 +304,8 @@ def _grid(seen: Floats) -> Floats:
     if not len(seen):
         return np.empty(0)
     places = np.arange(1, THRESHOLDS + 1) * (len(seen) - 1) // THRESHOLDS
-    values = np.unique(np.floor(100.0 * seen[places] + 0.5) / 100.0)
-    return values[values > seen[0]]
+    values: Floats = np.unique(np.floor(100.0 * seen[places] + 0.5) / 100.0)
+    return np.asarray(values[values > seen[0]])
 
 
 def faults_of_first_calls(log: CallLog) -> list[str]:

@@ -18,9 +18,8 @@ from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
 from .features import Features
 from .figures import figures_of
-from .progress import Progress, bar_of
 from .table import Table, of_program
-from .trace import Source, Trace, table_of
+from .trace import Source, Trace, table_of, tables_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
 
@@ -77,15 +76,14 @@ class Frontier:
     `.weak` and `.strong`.
     """
 
-    def __init__(self, found: Any) -> None:
-        from .offline import frontier as made  # takes scipy
-
-        self.weak: str = found.models[found.weak]
-        self.strong: str = found.models[found.strong]
-        self.metrics: dict[str, Interval] = {name: Interval(*value) for name, value in found.metrics.items()}
-        self.points: Table = Table(made.points_columns(found), "frontier")
-        self.steps: Table = made.frontier_steps(found).table()
-        (self.figure,) = figures_of(json.dumps([made.frontier_figure(found)])).values()
+    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], figures: str, metrics: str) -> None:
+        found = json.loads(metrics)
+        self.weak: str = found.pop("weak")
+        self.strong: str = found.pop("strong")
+        self.metrics: dict[str, Interval] = {name: _interval(value) for name, value in found.items()}
+        self.points: Table = Table(points, "frontier")
+        self.steps: Table = of_program(steps)
+        (self.figure,) = figures_of(figures).values()
 
     def plot(self, axes: Any = None) -> Any:
         """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
@@ -309,7 +307,6 @@ class Cascade:
         forget: Optional[float] = None,
         c: float = 0.0,
         router: Optional[Any] = None,
-        progress: Progress = None,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
@@ -326,37 +323,57 @@ class Cascade:
         the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
         samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
         is without either. `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which
-        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. `progress` is as
-        in `run`: True shows a bar, a function is called with how many fits are done, and of how many. What was promised
+        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. What was promised
         stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
+        aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
+        given = [(name, value) for name, value in aims.items() if value is not None]
+        if len(given) != 1:
+            raise UsageError("Cascade.fit: give one of price, max_usd and min_quality")
+        aim, value = given[0]
+        if router is not None:
+            return cls._routed_by(
+                router,
+                table_of(trace),
+                **{aim: number(f"Cascade.fit: {aim}", value)},
+                max_latency=None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
+                evaluator=_evaluator("Cascade.fit: evaluator", evaluator),
+                context=_specs("Cascade.fit: context", context),
+                kind=text("Cascade.fit: kind", kind),
+                judge_usd=_dollars("Cascade.fit: judge_usd", judge_usd),
+                openings=text("Cascade.fit: openings", openings),
+                explore=number("Cascade.fit: explore", explore),
+            )
+        with arguments.named():
+            live, tables = _core.fit_cascade(
+                table_of(trace),
+                aim,
+                number(f"Cascade.fit: {aim}", value),
+                _evaluator("Cascade.fit: evaluator", evaluator),
+                _specs("Cascade.fit: context", context),
+                text("Cascade.fit: kind", kind),
+                _dollars("Cascade.fit: judge_usd", judge_usd),
+                text("Cascade.fit: openings", openings),
+                number("Cascade.fit: forget", 0.0 if forget is None else forget),
+                number("Cascade.fit: c", c),
+                None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
+                number("Cascade.fit: explore", explore),
+            )
+        cascade = cls(live)
+        cascade.tables = tables_of(tables)
+        cascade.set_explore(explore)
+        return cascade
+
+    @classmethod
+    def _routed_by(cls, router: Any, table: _core.TraceTable, **asked: Any) -> Cascade:
+        """By the fits in Python, where a user's own estimator chooses."""
         from .offline import api  # scipy takes its time to load
 
-        what = "Cascade.fit:"
-        aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
-        bar = bar_of(progress, "fits")
-        try:
-            with arguments.named():
-                live, tables, _ = api.fit(
-                    table_of(trace),
-                    **{name: None if x is None else number(f"{what} {name}", x) for name, x in aims.items()},
-                    evaluator=_evaluator(f"{what} evaluator", evaluator),
-                    context=_specs(f"{what} context", context),
-                    kind=text(f"{what} kind", kind),
-                    judge_usd=_dollars(f"{what} judge_usd", judge_usd),
-                    openings=text(f"{what} openings", openings),
-                    forget=number(f"{what} forget", 0.0 if forget is None else forget),
-                    c=number(f"{what} c", c),
-                    explore=number(f"{what} explore", explore),
-                    router=router,
-                    progress=bar,
-                )
-        finally:
-            if bar is not None:
-                bar.close()
+        with arguments.named():
+            live, tables, _ = api.fit(table, router=router, **asked)
         cascade = cls(live)
         cascade.tables = tables
-        cascade.set_explore(explore)
+        cascade.set_explore(asked["explore"])
         return cascade
 
     @classmethod
@@ -457,19 +474,18 @@ class Cascade:
 
         `evaluator`, `context`, `kind` and `judge_usd` are those of `fit`.
         """
-        from .offline.frontier import frontier_of_tables  # takes scipy
-        from .offline.kinds import Aim, AimKind
-        from .offline.options import FitSettings
-
-        settings = FitSettings(
-            Aim(AimKind.PRICE, 0.0),
-            _evaluator("Cascade.frontier: evaluator", evaluator),
-            tuple(_specs("Cascade.frontier: context", context)),
-            text("Cascade.frontier: kind", kind),
-            _dollars("Cascade.frontier: judge_usd", judge_usd),
-        )
-        asked = numbers("Cascade.frontier: prices", prices)
-        return Frontier(frontier_of_tables(table_of(trace), table_of(test), settings, asked))
+        with arguments.named():
+            return Frontier(
+                *_core.find_frontier(
+                    table_of(trace),
+                    table_of(test),
+                    _evaluator("Cascade.frontier: evaluator", evaluator),
+                    _specs("Cascade.frontier: context", context),
+                    text("Cascade.frontier: kind", kind),
+                    _dollars("Cascade.frontier: judge_usd", judge_usd),
+                    numbers("Cascade.frontier: prices", prices),
+                )
+            )
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).

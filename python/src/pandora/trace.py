@@ -33,10 +33,10 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]
 class TraceCheck:
     """What a table holds and what routing on it can pay: `.verdicts` by price, `.tables`, `.values` as plain data."""
 
-    def __init__(self, found: dict[str, Any], tables: Sequence[Table]) -> None:
+    def __init__(self, found: dict[str, Any], tables: Sequence[Mapping[str, Any]]) -> None:
         #: as `pandora trace check --format json` prints it
         self.values = found
-        self.tables = list(tables)
+        self.tables = [of_program(table) for table in tables]
 
     @property
     def verdicts(self) -> list[str]:
@@ -218,10 +218,7 @@ class Trace:
         prices = numbers("Trace.check: price", price)
         if not prices:
             raise UsageError("Trace.check: no price: give one or more")
-        from .offline.check import check_json, check_sheets, check_table  # takes scipy
-
-        found = check_table(self._table, text("Trace.check: evaluator", evaluator), prices)
-        return TraceCheck(check_json(found), [sheet.table() for sheet in check_sheets(found)])
+        return TraceCheck(*self._table.check(text("Trace.check: evaluator", evaluator), prices))
 
     def __repr__(self) -> str:
         return f"Trace({self._table.source}: {self.rows} prompts, models {', '.join(self.models)})"

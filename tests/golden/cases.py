@@ -1,7 +1,8 @@
 """What is asked of each world.
 
-A line is `check`, `fit`, `test`, `frontier` or `show` with options; `A: fit ...` names the cascade's file, which `test A ...` and `show A`
-take. `test A @FILE` is on another file than the world's second draw. Lines with `--format text` are printed as people read them.
+A line is `check`, `fit`, `test`, `frontier` or `show` with options; `A: fit ...` names the cascade's file, which
+`test A ...` and `show A` take. `test A @FILE` is on another file than the world's second draw. Lines with
+`--format text` are printed as people read them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ CASES = {
         test B --judge-usd 0.001 --format text
         test C
         test A --evaluator score
+        test B @two.csv
         frontier --evaluator score
         frontier --evaluator quality --price 2,20 --format text
         show A
@@ -111,7 +113,8 @@ CASES = {
         test B --against small
         frontier --evaluator score --price 5,20,80 --rows
         frontier --evaluator quality --kind indices --price 20 --rows
-        frontier --evaluator none --kind router --context x --price 20 --rows
+        frontier --evaluator score --kind router --context x --price 20 --rows
+        frontier --evaluator none --kind router --context x --price 20
         frontier --evaluator score --kind routed --context x --price 20 --rows
     """,
     "rarely-fails": """
@@ -221,7 +224,7 @@ CASES = {
         test D
         test E
         test F
-        frontier --evaluator none --kind router --context x
+        frontier --evaluator score --kind router --context x
         show A
     """,
     "classes": """
@@ -241,7 +244,7 @@ CASES = {
         fit --price 10 --evaluator none --kind router --context length
         test A
         test B
-        frontier --evaluator none --kind router --context text:4,length --price 10
+        frontier --evaluator score --kind router --context text:4,length --price 10
     """,
     "embedding": """
         A: fit --price 10 --evaluator none --kind router --context embedding
@@ -305,6 +308,21 @@ CASES = {
         fit --min-quality 0.6 --evaluator score
         test A --against worse
         frontier --evaluator score --price 5,15
+    """,
+    "router-blind": """
+        check --evaluator score
+        A: fit --price 10 --evaluator score --context x
+        fit --max-usd 0.01 --evaluator score --context x
+        fit --min-quality 0.6 --evaluator score --context x
+        test A
+    """,
+    "routed-pays": """
+        check --evaluator score
+        A: fit --price 10 --evaluator score --context kind
+        fit --max-usd 0.02 --evaluator score --context kind
+        fit --min-quality 0.8 --evaluator score --context kind
+        test A
+        test A --judge-usd 0.001 --evaluator quality
     """,
     "gaps": """
         A: fit --price 10 --evaluator none --kind router --context x
@@ -398,6 +416,16 @@ CASES = {
         A: fit --price 20 --evaluator score --max-latency 2
         test A
     """,
+    "semicolons": """
+        check --models small,large --price 10
+        A: fit --price 10 --evaluator score --context x,length --max-latency 3
+        test A
+    """,
+    "folder": """
+        check --price 10
+        A: fit --price 10 --evaluator quality --context x
+        test A
+    """,
     "holes": """
         check
         check --missing drop
@@ -480,6 +508,8 @@ CASES = {
         test A
         test A --estimator snips
         fit --price 20 --evaluator quality
+        fit --price 20 --evaluator quality --missing drop
+        frontier --evaluator score
     """,
     "log-sessions": """
         check
@@ -542,6 +572,8 @@ CASES = {
         A: fit --price 20 --evaluator score
         test A
         test A --against large --estimator snips
+        A: fit --price 40 --evaluator score --force
+        show A
     """,
     "log-running-poor": """
         check --evaluator score

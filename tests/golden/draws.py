@@ -1,4 +1,7 @@
-"""Numbers of made-up worlds, by plus, minus, times, divide and square root of uniform draws alone: the same on every machine."""
+"""Numbers of made-up worlds: uniform draws, of which plus, minus, times, divide and square root make all others.
+
+So they are the same on every machine.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import gzip
 import io
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,9 +18,9 @@ from typing import Any
 from numpy.random import PCG64, Generator
 
 WORDS = {
-    "code": "python function loop array bug compile pointer module import syntax".split(),
-    "talk": "hello weather story friend travel dinner music garden holiday letter".split(),
-    "maths": "prove integral matrix prime theorem vector sum angle fraction limit".split(),
+    "code": ["python", "function", "loop", "array", "bug", "compile", "pointer", "module", "import", "syntax"],
+    "talk": ["hello", "weather", "story", "friend", "travel", "dinner", "music", "garden", "holiday", "letter"],
+    "maths": ["prove", "integral", "matrix", "prime", "theorem", "vector", "sum", "angle", "fraction", "limit"],
 }
 KINDS = tuple(WORDS)
 
@@ -92,15 +96,15 @@ class Prompt:
 
 
 # What a judge says of an answer's quality.
-JUDGES = {
-    "good": lambda q, d: clipped(0.15 + 0.7 * q + d.bell(0.1)),
-    "fair": lambda q, d: clipped(0.25 + 0.5 * q + d.bell(0.2)),
-    "bad": lambda q, d: clipped(0.4 + 0.2 * q + d.bell(0.25)),
+JUDGES: dict[str, Callable[[float, Draw], float]] = {
+    "good": lambda q, d: clipped(0.28 + 0.44 * q + d.bell(0.16)),
+    "fair": lambda q, d: clipped(0.33 + 0.34 * q + d.bell(0.2)),
+    "bad": lambda q, d: clipped(0.43 + 0.14 * q + d.bell(0.2)),
     "blind": lambda q, d: d.uniform(),
     "constant": lambda q, d: 0.5,
     "binary": lambda q, d: float((q > 0.5) != d.chance(0.12)),
     "tied": lambda q, d: round(4 * clipped(0.2 + 0.6 * q + d.bell(0.15))) / 4,
-    "contrary": lambda q, d: clipped(0.85 - 0.7 * q + d.bell(0.1)),
+    "contrary": lambda q, d: clipped(0.7 - 0.4 * q + d.bell(0.15)),
     "stars": lambda q, d: 1 + round(4 * clipped(0.15 + 0.7 * q + d.bell(0.15))),
 }
 
@@ -145,7 +149,10 @@ class Law:
             margin = model.skill + model.kinds.get(kind, 0.0) + model.slope * x - self.hard * difficulty
             right = squashed(2.0 * (margin + self.own * draw.bell()))
             quality = clipped(right + draw.bell(0.05)) if self.graded else float(draw.chance(right))
-            answer: dict[str, Any] = {"quality": short(quality), "cost": short(model.usd * length * draw.uniform(0.5, 1.5))}
+            answer: dict[str, Any] = {
+                "quality": short(quality),
+                "cost": short(model.usd * length * draw.uniform(0.5, 1.5)),
+            }
             for judge, sort in self.judges.items():
                 answer[judge] = short(JUDGES[sort](quality, draw))
             if self.latency:

@@ -36,10 +36,18 @@ def drawn(draw: Draw, names: list[str], weights: list[float]) -> tuple[str, floa
 
 
 def in_order(
-    law: Law, seed: int, count: int, more: float, weights: Callable[[Prompt], list[float]], labels: Labels | None = None,
+    law: Law,
+    seed: int,
+    count: int,
+    more: float,
+    weights: Callable[[Prompt], list[float]],
+    labels: Labels | None = None,
     each: int = 1,
 ) -> list[Row]:
-    """One call after the other: the first by weights, a further one of the others with probability `more`. `each`: decisions of a prompt."""
+    """One call after the other: the first by weights, a further one of the others with probability `more`.
+
+    `each`: decisions of a prompt.
+    """
     draw, rows = Draw(seed), []
     prompts = law.prompts(seed + 500_000, (count + each - 1) // each)
     for number in range(count):
@@ -70,10 +78,16 @@ def without(rows: list[Row], *names: str) -> list[Row]:
 
 
 def of_service(
-    law: Law, seed: int, count: int, rules: Callable[[Prompt], tuple[list[str], dict[str, float]]], explore: float, told: float,
-    one_call: bool = False, first: int = 1,
+    law: Law,
+    seed: int,
+    count: int,
+    rules: Callable[[Prompt], tuple[list[str], dict[str, float]]],
+    explore: float,
+    told: float,
+    one_call: bool = False,
+    first: int = 1,
 ) -> str:
-    """What a service wrote that runs a cascade: its decisions, by an order with thresholds of scores, and the feedback on some of them.
+    """What a service wrote that runs a cascade: decisions by an order with thresholds of scores, and some feedback.
 
     `one_call`: by a router, which sees no answer. `told`: the probability with which a feedback comes.
     """
@@ -85,7 +99,9 @@ def of_service(
         explored, by_rules, best = False, 1.0, ""
         while True:
             left = [name for name in names if name not in [call["model"] for call in calls]]
-            stops = bool(calls) and (one_call or prompt.answers[best]["score"] >= thresholds.get(calls[-1]["model"], 0.0))
+            stops = bool(calls) and (
+                one_call or prompt.answers[best]["score"] >= thresholds.get(calls[-1]["model"], 0.0)
+            )
             if not left or (one_call and calls):
                 break
             next_of_rules = None if stops or not queue else queue[0]
@@ -126,7 +142,9 @@ def of_service(
         }
         out.append(line)
         if draw.chance(told):
-            out.append({"request": number, "time": 1764132611.5 + number, "quality": prompt.answers[deployed]["quality"]})
+            out.append(
+                {"request": number, "time": 1764132611.5 + number, "quality": prompt.answers[deployed]["quality"]}
+            )
     return lines(rounded(out))
 
 

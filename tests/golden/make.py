@@ -1,4 +1,4 @@
-"""Runs every case of cases.py with a program and writes what came out: make.py PROGRAM [--out FILE] [--only WORLD] [--times]."""
+"""Runs every case of cases.py with a program and writes what came out."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from worlds import write_all
 
 MOST_NUMBERS = 160  # of a list that is kept as it is
 MOST_SECONDS = 60
+NUDGES = (1.0 + 1e-12, 1.0 - 1e-12)
 
 
 def digits(x: float) -> float | None:
@@ -31,7 +32,11 @@ def digits(x: float) -> float | None:
 
 def brief(numbers: list[float]) -> dict[str, Any]:
     """A long list of numbers: how many, sums by which it is known again, and its ends."""
-    sums = [math.fsum(numbers), math.fsum(x * x for x in numbers), math.fsum(x * (k % 97) for k, x in enumerate(numbers))]
+    sums = [
+        math.fsum(numbers),
+        math.fsum(x * x for x in numbers),
+        math.fsum(x * (k % 97) for k, x in enumerate(numbers)),
+    ]
     return {
         "count": len(numbers),
         "sum": digits(sums[0]),
@@ -76,14 +81,62 @@ def rows_in(path: Path) -> dict[str, Any]:
             of["called"].append(row["called"])
             of["quality"].append(float(row["quality"]))
             of["usd"].append(float(row["usd"]))
-    return {key: {name: values if name == "called" else [digits(x) for x in values] for name, values in of.items()} for key, of in out.items()}
+    return {
+        key: {name: values if name == "called" else [digits(x) for x in values] for name, values in of.items()}
+        for key, of in out.items()
+    }
+
+
+RULES = ("kind", "models", "order", "thresholds", "plans")
+AIMS = ("--price", "--max-usd", "--min-quality")
+
+
+def nudged(argv: list[str], factor: float) -> list[str]:
+    """The same case with the last digits of its price or bound changed; nothing where it has none."""
+    out = list(argv)
+    for name in AIMS:
+        if name in out:
+            at = out.index(name) + 1
+            out[at] = ",".join(repr(float(number) * factor) for number in out[at].split(","))
+    if "--out" in out:
+        out[out.index("--out") + 1] = f"nudged-{factor > 1.0}-{out[out.index('--out') + 1]}"
+    return out if out != argv and any(name in argv for name in AIMS) else []
+
+
+def agrees(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(agrees(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(agrees, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= 1e-7 * max(1.0, abs(a))
+    return bool(a == b)
+
+
+def outcome(program: str, argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    without_figures = {**os.environ, "PANDORA_RENDERER": "none"}
+    return subprocess.run(
+        [program, *argv], cwd=folder, env=without_figures, capture_output=True, text=True, timeout=MOST_SECONDS
+    )
+
+
+def on_edge(program: str, case: Case, argv: list[str], found: dict[str, Any], folder: Path) -> list[str]:
+    """Which members change with the last digits of the aim: what stands there is one of several that are as good."""
+    if not argv:
+        return []
+    done = outcome(program, argv, folder)
+    if done.returncode != 0:  # out of range by the nudge
+        return []
+    result = kept(json.loads(done.stdout))
+    out = [name for name in sorted(found["result"]) if not agrees(found["result"][name], result.get(name))]
+    if case.file:
+        rules = kept(json.loads((folder / argv[argv.index("--out") + 1]).read_text()))
+        out += [name for name in RULES if not agrees(found["cascade"].get(name), rules.get(name))]
+    return out
 
 
 def run(program: str, case: Case, folder: Path) -> dict[str, Any]:
-    without_figures = {**os.environ, "PANDORA_RENDERER": "none"}
-    done = subprocess.run(
-        [program, *case.argv], cwd=folder, env=without_figures, capture_output=True, text=True, timeout=MOST_SECONDS
-    )
+    done = outcome(program, case.argv, folder)
     out: dict[str, Any] = {"case": case.name, "world": case.world, "argv": case.argv, "exit_code": done.returncode}
     if done.stderr.strip() and not (done.returncode == 0 and "frontier" in case.argv):  # that figures were not drawn
         out["error"] = done.stderr.strip()
@@ -93,6 +146,9 @@ def run(program: str, case: Case, folder: Path) -> dict[str, Any]:
         out["result"] = kept(json.loads(done.stdout))
         if case.file:
             out["cascade"] = cascade_in(folder / case.file, out["result"])
+        differs = [name for factor in NUDGES for name in on_edge(program, case, nudged(case.argv, factor), out, folder)]
+        if differs:
+            out["knife_edge"] = sorted(set(differs))
         if "--rows" in case.argv:
             out["rows"] = rows_in(folder / case.argv[case.argv.index("--out") + 1] / "rows.csv")
     return out
@@ -118,14 +174,20 @@ def main() -> None:
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             if given.times:
-                print(f"{seconds:7.2f}  {found[-1]['exit_code']}  {case.name}: {' '.join(case.argv)}", file=sys.stderr, flush=True)
+                print(
+                    f"{seconds:7.2f}  {found[-1]['exit_code']}  {case.name}: {' '.join(case.argv)}",
+                    file=sys.stderr,
+                    flush=True,
+                )
             if temporary in json.dumps(found[-1]):
                 raise SystemExit(f"make.py: {case.name} names the temporary folder")
     text = "".join(json.dumps(one, sort_keys=True, ensure_ascii=False, separators=(",", ":")) + "\n" for one in found)
     Path(given.out).write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     failed = sum(one["exit_code"] != 0 for one in found)
-    print(f"{len(found)} cases, {failed} of them refused, {used.ru_utime + used.ru_stime:.0f} CPU seconds, {Path(given.out).stat().st_size} bytes")
+    edges = [one["case"] for one in found if "knife_edge" in one]
+    seconds, size = used.ru_utime + used.ru_stime, Path(given.out).stat().st_size
+    print(f"{len(found)} cases, {failed} refused, {len(edges)} on a knife's edge, {seconds:.0f} CPU s, {size} bytes")
 
 
 if __name__ == "__main__":

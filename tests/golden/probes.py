@@ -1,7 +1,8 @@
-"""What a cascade's file does with prompts and scores that stand here, asked of the Python package of the same program."""
+"""What a cascade's file does with prompts and scores that stand here, asked of the package of the same program."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def columns_of(features: dict[str, Any], which: int) -> dict[str, Any]:
 
 
 def walk(cascade: pandora.Cascade, psi: list[float], score: float) -> dict[str, Any]:
-    """A prompt on whose answers the judge always says the same: models with estimated qualities, and what is deployed."""
+    """A prompt on whose answers the judge always says the same: calls with estimated qualities, what is deployed."""
     request = cascade.begin(psi)
     while request.next() is not None:
         request.observe(0.001, score if request.needs_score else ())
@@ -36,13 +37,16 @@ def walk(cascade: pandora.Cascade, psi: list[float], score: float) -> dict[str, 
 
 def probed(path: Path, found: dict[str, Any]) -> dict[str, Any]:
     """`contexts`: psi of three prompts; `walks`: what is called at psi = 1, x, ..., x, and what is predicted there."""
+    warnings.simplefilter("ignore", pandora.PandoraWarning)  # of cascades that see the quality
     cascade = pandora.Cascade.load(path)
     cascade.set_learning(False)
     cascade.set_explore(0.0)
     out: dict[str, Any] = {"walks": {}}
     m = found["index_features"]
     if found["features"]:
-        out["contexts"] = [cascade.context_of(text, columns_of(found["features"], at)).tolist() for at, text in enumerate(TEXTS)]
+        out["contexts"] = [
+            cascade.context_of(text, columns_of(found["features"], at)).tolist() for at, text in enumerate(TEXTS)
+        ]
         m = len(out["contexts"][0])
     for place in PLACES if m > 1 else (0.0,):
         psi = [1.0] + [place] * (m - 1)

@@ -100,7 +100,8 @@ def nudged(argv: list[str], factor: float) -> list[str]:
             out[at] = ",".join(repr(float(number) * factor) for number in out[at].split(","))
     if "--out" in out:
         out[out.index("--out") + 1] = f"nudged-{factor > 1.0}-{out[out.index('--out') + 1]}"
-    return out if out != argv and any(name in argv for name in AIMS) else []
+    # With --force what is already in the file can stay.
+    return out if any(name in argv for name in AIMS) and "--force" not in argv else []
 
 
 def agrees(a: Any, b: Any) -> bool:

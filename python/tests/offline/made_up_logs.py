@@ -58,7 +58,8 @@ def in_order(world: World, seed: int, first: tuple[float, ...] = (0.5, 0.3, 0.2)
     for prompt in range(len(world.quality)):
         left, p = list(range(3)), list(first)
         while left:
-            model = int(draw.choice(left, p=np.array(p) / sum(p)))
+            ends = np.cumsum(p)
+            model = left[int(np.searchsorted(ends / ends[-1], draw.random(), "right"))]
             out.append(_call(world, prompt, model, p[left.index(model)]))
             left.remove(model)
             if draw.random() >= more:

@@ -367,8 +367,10 @@ class Cascade:
     @classmethod
     def _routed_by(cls, router: Any, table: _core.TraceTable, **asked: Any) -> Cascade:
         """By the fits in Python, where a user's own estimator chooses."""
-        from .offline import api  # scipy takes its time to load
-
+        try:
+            from .offline import api  # scipy takes its time to load
+        except ImportError:
+            raise UsageError("Cascade.fit: router takes scipy, which is not here; pip install scipy") from None
         with arguments.named():
             live, tables, _ = api.fit(table, router=router, **asked)
         cascade = cls(live)

@@ -64,8 +64,10 @@ void store(benchmark::State& state, const LaneSpec& rules) {
   std::vector<double> times;
   for (auto _ : state) {
     std::filesystem::remove_all(folder);
-    Store store(
-        {.folder = folder, .text = Cascade(options_of(models, m, rules)).text(), .beside = state.range(2) != 0});
+    Store store({.folder = folder,
+                 .cascade = {},
+                 .text = Cascade(options_of(models, m, rules)).text(),
+                 .beside = state.range(2) != 0});
     const auto ask = [&](const nlohmann::json& call) { return nlohmann::json::parse(store.call(call.dump())); };
     const auto timed = [&](const nlohmann::json& call) {
       const std::string line = call.dump();

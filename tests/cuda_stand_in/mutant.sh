@@ -21,6 +21,7 @@ faults() {
   fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/memory\(\)\.point\(\)\[k\] = k < width_ \? /if (k != 3) memory().point()[k] = k < width_ ? /' 'uninitialised: '
   fault shared-memory-race kernels/solve/tiled_newton.hpp 's/team_\.sync\(\);(\n      fetch\(first \+ kStrip\);)/$1/' 'race: '
   fault shared-memory-beyond kernels/solve/tile_memory.hpp 's/return tiles\(panels\) \* kTile > ready \? tiles\(panels\) \* kTile : ready;/return ready \/ 2;/' 'bounds: |memory of no array|fault: '
+  fault conflict-of-banks kernels/products/square_tiles.hpp 's/kTileSide \* kTileSide \+ 4/kTileSide * kTileSide/' 'FAILED' '*FewConflicts*'
   fault host-reads-device host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
   fault host-reads-device-without-keys host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
   fault device-reads-host host/lanes/engine/run_lanes.hpp 's/layout_->device_lanes \+ first\}/const_cast<LaneView<Real>*>(layout_->lanes.data()) + first}/' 'owner: |fault: '
@@ -29,6 +30,7 @@ faults() {
   fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: ' '*AFixedDevice*'
   fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap' '*LargeMatrices*'
   fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, resident\),/min(items, resident) - 1,/' 'invalid configuration'
+  fault second-wave kernels/cuda/cuda_backend.cuh 's/min\(items, resident\),/min(items, 64 * resident),/' 'a second wave' '*ReplaysEvery*' STAND_IN_MULTIPROCESSORS=1
   fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration'
   fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
   fault undefined-shift kernels/lane/stages.hpp 's/lane\.progress->due >> a & 1/lane.progress->due >> (a + 32) \& 1/' 'runtime error: shift exponent'
@@ -60,7 +62,7 @@ if [ "$1" = --check ]; then  # without a build, in every run of CI
   exit
 fi
 
-wanted=$1 build=$2
+wanted=$1 build=$(realpath "$2")  # commands of the build run in its folder
 found=
 fault() {
   [ "$1" = "$wanted" ] || return 0

@@ -39,6 +39,7 @@ template <class Team>
 struct Members {
   const Team& team;
 
+  PANDORA_HD int size() const { return Team::kAlone ? kWarp : team.size(); }
   template <class F>
   PANDORA_HD PANDORA_INLINE void each(F&& f) const {
     if constexpr (Team::kAlone)
@@ -62,6 +63,13 @@ struct Members {
     else
       out.value[0] = team.shuffle_xor(x.value[0], mask);
     return out;
+  }
+  /// x += what member i ^ mask has of it, for every mask from kMask to kLast, each twice or half the one before.
+  template <int kMask, int kLast, class T>
+  PANDORA_HD PANDORA_INLINE void add_up(Own<Team, T>& x) const {
+    const Own<Team, T> other = exchanged(x, kMask);
+    each([&](int i) { x[i] += other[i]; });
+    if constexpr (kMask != kLast) add_up<(kMask < kLast ? 2 * kMask : kMask / 2), kLast>(x);
   }
   /// Bit i: whether f(i) holds.
   template <class F>

@@ -17,6 +17,7 @@
 //   for (int i = team.rank() * V::width; i < n; i += team.size() * V::width) V::store(out + i, f(V::load(in + i)));
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -172,18 +173,14 @@ struct OpenTeam : BlockTeam {
   __host__ __device__ void* shared() const { return nullptr; }
 };
 
-template <>
-struct TeamPart<BlockTeam> {
+template <std::derived_from<BlockTeam> Team>
+struct TeamPart<Team> {
   WarpTeam team;
   int index, count;
 };
-PANDORA_HD inline TeamPart<BlockTeam> part_of(const BlockTeam& team) {
+template <std::derived_from<BlockTeam> Team>
+PANDORA_HD TeamPart<Team> part_of(const Team& team) {
   return {{}, team.rank() / 32, parts_of(team.size())};
-}
-template <>
-struct TeamPart<OpenTeam> : TeamPart<BlockTeam> {};
-PANDORA_HD inline TeamPart<OpenTeam> part_of(const OpenTeam& team) {
-  return {{{}, team.rank() / 32, parts_of(team.size())}};
 }
 
 #endif

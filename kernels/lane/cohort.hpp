@@ -91,7 +91,7 @@ struct RunCohort {
     const Shape& shape = problem.shape;
     const WalkMemory memory = WalkMemory::of_cohort(shape, problem.refit, memory_of(team, slot));
     const bool has_room = InMemory::fits(shape);
-    if (has_room) InMemory::stage(team, problem, problem.lanes[lanes[0]].tape, block, memory);
+    if (has_room) memory.stage(team, problem.lanes[lanes[0]].tape, block);
     for (int k = part.index; k < kCohortLanes; k += part.count) {
       if (lanes[k] < 0) continue;
       const LaneView<Real>& lane = problem.lanes[lanes[k]];

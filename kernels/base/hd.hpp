@@ -7,6 +7,13 @@
 #define PANDORA_HD
 #endif
 
+// What is done on a device, and what elsewhere.
+#if defined(__CUDA_ARCH__)
+#define PANDORA_ON_DEVICE(there, elsewhere) there
+#else
+#define PANDORA_ON_DEVICE(there, elsewhere) elsewhere
+#endif
+
 // Always inlined: files are compiled with and without contraction of a b + c, and one copy must not serve for another.
 #if defined(__CUDACC__)
 #define PANDORA_INLINE __forceinline__

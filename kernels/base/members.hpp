@@ -21,31 +21,17 @@ inline constexpr int kWarp = 32;
 /// What every member has one of.
 template <class Team, class T>
 struct Own {
-  T value;
-  PANDORA_HD T& operator[](int) { return value; }
-  PANDORA_HD const T& operator[](int) const { return value; }
-};
-template <class T>
-struct Own<SerialTeam, T> {
-  T value[kWarp];
-  PANDORA_HD T& operator[](int i) { return value[i]; }
-  PANDORA_HD const T& operator[](int i) const { return value[i]; }
+  T value[Team::kAlone ? kWarp : 1];
+  PANDORA_HD T& operator[]([[maybe_unused]] int i) { return value[Team::kAlone ? i : 0]; }
+  PANDORA_HD const T& operator[]([[maybe_unused]] int i) const { return value[Team::kAlone ? i : 0]; }
 };
 
 /// The lowest of some bits, not 0.
 PANDORA_HD inline int lowest_bit(unsigned bits) {
-#if defined(__CUDA_ARCH__)
-  return __ffs(static_cast<int>(bits)) - 1;
-#else
-  return std::countr_zero(bits);
-#endif
+  return PANDORA_ON_DEVICE(__ffs(static_cast<int>(bits)) - 1, std::countr_zero(bits));
 }
 PANDORA_HD inline int count_bits(unsigned bits) {
-#if defined(__CUDA_ARCH__)
-  return __popc(bits);
-#else
-  return std::popcount(bits);
-#endif
+  return PANDORA_ON_DEVICE(__popc(bits), std::popcount(bits));
 }
 
 /// Of a warp; all members make the same calls in the same order.
@@ -53,47 +39,46 @@ template <class Team>
 struct Members {
   const Team& team;
 
+  PANDORA_HD int size() const { return Team::kAlone ? kWarp : team.size(); }
   template <class F>
   PANDORA_HD PANDORA_INLINE void each(F&& f) const {
-    f(team.rank());
+    if constexpr (Team::kAlone)
+      for (int i = 0; i < kWarp; ++i) f(i);
+    else
+      f(team.rank());
   }
   template <class T>
   PANDORA_HD PANDORA_INLINE T of(const Own<Team, T>& x, int member) const {
-    return team.shuffle(x.value, member);
+    if constexpr (Team::kAlone)
+      return x[member];
+    else
+      return team.shuffle(x.value[0], member);
   }
   /// To member i what member i ^ mask has.
   template <class T>
   PANDORA_HD PANDORA_INLINE Own<Team, T> exchanged(const Own<Team, T>& x, int mask) const {
-    return {team.shuffle_xor(x.value, mask)};
+    Own<Team, T> out;
+    if constexpr (Team::kAlone)
+      for (int i = 0; i < kWarp; ++i) out[i] = x[i ^ mask];
+    else
+      out.value[0] = team.shuffle_xor(x.value[0], mask);
+    return out;
+  }
+  /// x += what member i ^ mask has of it, for every mask from kMask to kLast, each twice or half the one before.
+  template <int kMask, int kLast, class T>
+  PANDORA_HD PANDORA_INLINE void add_up(Own<Team, T>& x) const {
+    const Own<Team, T> other = exchanged(x, kMask);
+    each([&](int i) { x[i] += other[i]; });
+    if constexpr (kMask != kLast) add_up<(kMask < kLast ? 2 * kMask : kMask / 2), kLast>(x);
   }
   /// Bit i: whether f(i) holds.
   template <class F>
   PANDORA_HD PANDORA_INLINE unsigned which(F&& f) const {
-    return team.ballot(f(team.rank()));
-  }
-};
-template <>
-struct Members<SerialTeam> {
-  const SerialTeam& team;
-
-  template <class F>
-  PANDORA_HD PANDORA_INLINE void each(F&& f) const {
-    for (int i = 0; i < kWarp; ++i) f(i);
-  }
-  template <class T>
-  PANDORA_HD PANDORA_INLINE T of(const Own<SerialTeam, T>& x, int member) const {
-    return x[member];
-  }
-  template <class T>
-  PANDORA_HD PANDORA_INLINE Own<SerialTeam, T> exchanged(const Own<SerialTeam, T>& x, int mask) const {
-    Own<SerialTeam, T> out;
-    for (int i = 0; i < kWarp; ++i) out[i] = x[i ^ mask];
-    return out;
-  }
-  template <class F>
-  PANDORA_HD PANDORA_INLINE unsigned which(F&& f) const {
     unsigned out = 0;
-    for (int i = 0; i < kWarp; ++i) out |= (f(i) ? 1u : 0u) << i;
+    if constexpr (Team::kAlone)
+      for (int i = 0; i < kWarp; ++i) out |= (f(i) ? 1u : 0u) << i;
+    else
+      out = team.ballot(f(team.rank()));
     return out;
   }
 };

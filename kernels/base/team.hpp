@@ -17,6 +17,7 @@
 //   for (int i = team.rank() * V::width; i < n; i += team.size() * V::width) V::store(out + i, f(V::load(in + i)));
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -107,44 +108,20 @@ struct SerialTeam : ScalarTeam {
 
 /// 32 threads in step. The bodies of the members are device code only.
 struct WarpTeam : ScalarTeam {
-  __host__ __device__ int rank() const {
-#if defined(__CUDA_ARCH__)
-    return static_cast<int>(threadIdx.x % 32);
-#else
-    return 0;
-#endif
-  }
-  __host__ __device__ int size() const {
-    return 32;
-  }
-  __host__ __device__ void sync() const {
-#if defined(__CUDA_ARCH__)
-    __syncwarp();
-#endif
-  }
+  __host__ __device__ int rank() const { return PANDORA_ON_DEVICE(static_cast<int>(threadIdx.x % 32), 0); }
+  __host__ __device__ int size() const { return 32; }
+  __host__ __device__ void sync() const { PANDORA_ON_DEVICE(__syncwarp(), ); }
   // All members call these together.
   template <class T>
   __host__ __device__ T shuffle(T value, [[maybe_unused]] int from) const {  ///< the value that member `from` has
-#if defined(__CUDA_ARCH__)
-    return __shfl_sync(kAll, value, from);
-#else
-    return value;
-#endif
+    return PANDORA_ON_DEVICE(__shfl_sync(kAll, value, from), value);
   }
   template <class T>
   __host__ __device__ T shuffle_xor(T value, [[maybe_unused]] int mask) const {  ///< that of member rank() ^ mask
-#if defined(__CUDA_ARCH__)
-    return __shfl_xor_sync(kAll, value, mask);
-#else
-    return value;
-#endif
+    return PANDORA_ON_DEVICE(__shfl_xor_sync(kAll, value, mask), value);
   }
   __host__ __device__ unsigned ballot(bool holds) const {  ///< a bit for each member
-#if defined(__CUDA_ARCH__)
-    return __ballot_sync(kAll, holds);
-#else
-    return holds ? 1u : 0u;
-#endif
+    return PANDORA_ON_DEVICE(__ballot_sync(kAll, holds), holds ? 1u : 0u);
   }
 
  private:
@@ -166,33 +143,10 @@ __device__ inline void* shared_memory() {
 /// A whole block of at most 1,024 threads, a multiple of 32.
 struct BlockTeam : ScalarTeam {
   static constexpr bool kShares = true;
-  __host__ __device__ void* shared() const {
-#if defined(__CUDA_ARCH__)
-    return shared_memory();
-#else
-    return nullptr;
-#endif
-  }
-
-  __host__ __device__ int rank() const {
-#if defined(__CUDA_ARCH__)
-    return static_cast<int>(threadIdx.x);
-#else
-    return 0;
-#endif
-  }
-  __host__ __device__ int size() const {
-#if defined(__CUDA_ARCH__)
-    return static_cast<int>(blockDim.x);
-#else
-    return 1;
-#endif
-  }
-  __host__ __device__ void sync() const {
-#if defined(__CUDA_ARCH__)
-    __syncthreads();
-#endif
-  }
+  __host__ __device__ void* shared() const { return PANDORA_ON_DEVICE(shared_memory(), nullptr); }
+  __host__ __device__ int rank() const { return PANDORA_ON_DEVICE(static_cast<int>(threadIdx.x), 0); }
+  __host__ __device__ int size() const { return PANDORA_ON_DEVICE(static_cast<int>(blockDim.x), 1); }
+  __host__ __device__ void sync() const { PANDORA_ON_DEVICE(__syncthreads(), ); }
 #if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
   template <class T>
   __device__ void copy(T* to, const T* from) const {
@@ -219,29 +173,21 @@ struct OpenTeam : BlockTeam {
   __host__ __device__ void* shared() const { return nullptr; }
 };
 
-template <>
-struct TeamPart<BlockTeam> {
+template <std::derived_from<BlockTeam> Team>
+struct TeamPart<Team> {
   WarpTeam team;
   int index, count;
 };
-PANDORA_HD inline TeamPart<BlockTeam> part_of(const BlockTeam& team) {
+template <std::derived_from<BlockTeam> Team>
+PANDORA_HD TeamPart<Team> part_of(const Team& team) {
   return {{}, team.rank() / 32, parts_of(team.size())};
-}
-template <>
-struct TeamPart<OpenTeam> : TeamPart<BlockTeam> {};
-PANDORA_HD inline TeamPart<OpenTeam> part_of(const OpenTeam& team) {
-  return {{{}, team.rank() / 32, parts_of(team.size())}};
 }
 
 #endif
 
 /// list[counter++] = value, from member 0 of many teams at once; the order of the list is free.
 PANDORA_HD inline void append(int* counter, int* list, int value) {
-#if defined(__CUDA_ARCH__)
-  list[atomicAdd(counter, 1)] = value;
-#else
-  list[(*counter)++] = value;
-#endif
+  list[PANDORA_ON_DEVICE(atomicAdd(counter, 1), (*counter)++)] = value;
 }
 
 }  // namespace pandora

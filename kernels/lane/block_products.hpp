@@ -30,29 +30,25 @@ class ProductsOfBlock {
     return out;
   }
 
-  /// The end of a block and the start of the next: applies the updates of one to P where `ends`; forms images, Gram
-  /// matrix and diagonal of the block's contexts where `begins`, with no updates yet, and predictions where `rho` is not
-  /// null. Returns whether the diagonal is sound under `most`, if that is not null. `formed`: images and Gram matrix are
-  /// there. `widths`: of the Gram matrix only the diagonal is read.
-  PANDORA_HD bool advance(const GramView<Real>& g, bool ends, bool begins, const MostInverse<Real>* most, bool formed,
-                          bool widths, const Real* rho, Real* prediction) const {
+  /// The end of a block and the start of the next: applies the updates of one to P where `ends`; where `start` is not
+  /// null forms images, Gram matrix and diagonal of the block's contexts, with no updates yet, and predictions. Returns
+  /// whether the diagonal is sound, if it has to be. `formed`: images and Gram matrix are there. `widths`: of the Gram
+  /// matrix only the diagonal is read.
+  PANDORA_HD bool advance(const GramView<Real>& g, bool ends, const BlockStart<Real>* start, bool formed,
+                          bool widths) const {
     if constexpr (Team::kTiles)
-      if (tiled()) {
-        BlockStart<Real> start{block_, rho, prediction};
-        if (most != nullptr) start.most = *most;
-        start.bounded = most != nullptr;
-        return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, begins ? &start : nullptr);
-      }
+      if (tiled()) return advance_tiles<Real, Team>(shape_, scratch_.tiled, turn_, g, ends, start);
     if (ends) apply_gram(team_, shape_, g);
-    if (!begins) return true;
+    if (start == nullptr) return true;
     if (!formed) widths ? form_widths(team_, shape_, g, block_) : form_products(team_, shape_, g, block_);
     start_gram(team_, shape_, g, block_.B);
-    if (most != nullptr && !sound_gram(team_, shape_, g, block_, *most)) return false;
-    predict_block(rho, prediction);
+    if (start->bounded && !sound_gram(team_, shape_, g, block_, start->most)) return false;
+    predict_block(start->rho, start->prediction);
     return true;
   }
   PANDORA_HD void form(const GramView<Real>& g) const {
-    advance(g, false, true, nullptr, false, false, nullptr, nullptr);
+    const BlockStart<Real> start{block_};
+    advance(g, false, &start, false, false);
   }
 
   PANDORA_HD void predict_block(const Real* rho, Real* prediction) const {

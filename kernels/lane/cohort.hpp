@@ -73,7 +73,7 @@ struct RunCohort {
   template <class Team>
   PANDORA_APART PANDORA_HD void advance(const Team& team, int slot, const int* lanes, BlockRange block,
                                         bool finishes) const {
-    const PhaseClock<Team, kCounts> clock(team, cycles, kAdvancePhase);
+    const PhaseClock<kCounts> clock(team, cycles, kAdvancePhase);
     const AdvanceBlock<Real> body{problem, scratch, block, finishes, false};
     for_lanes_of(lanes, [&](int lane) {
       for (int a = 0; a < problem.shape.A; ++a) body(team, lane * problem.shape.A + a, slot);
@@ -84,14 +84,14 @@ struct RunCohort {
   // Every lane until the block ends or something is due; whether any waits.
   template <class Team>
   PANDORA_APART PANDORA_HD bool walk(const Team& team, int slot, const int* lanes, BlockRange block) const {
-    const PhaseClock<Team, kCounts> clock(team, cycles, kWalkPhase);
+    const PhaseClock<kCounts> clock(team, cycles, kWalkPhase);
     const TeamPart<Team> part = part_of(team);
     using Part = std::remove_cvref_t<decltype(part.team)>;
     using InMemory = WarpWalk<Real, Part>;
     const Shape& shape = problem.shape;
     const WalkMemory memory = WalkMemory::of_cohort(shape, problem.refit, memory_of(team, slot));
     const bool has_room = InMemory::fits(shape);
-    if (has_room) InMemory::stage(team, problem, problem.lanes[lanes[0]].tape, block, memory);
+    if (has_room) memory.stage(team, problem.lanes[lanes[0]].tape, block);
     for (int k = part.index; k < kCohortLanes; k += part.count) {
       if (lanes[k] < 0) continue;
       const LaneView<Real>& lane = problem.lanes[lanes[k]];
@@ -133,16 +133,16 @@ struct RunCohort {
       const int due = lane.progress->due, A = problem.shape.A;
       team.sync();  // before it is cleared
       if ((due & kThetaDue) != 0) {
-        const PhaseClock<Team, kCounts> clock(team, cycles, kThetaPhase);
+        const PhaseClock<kCounts> clock(team, cycles, kThetaPhase);
         SolveTheta<Real>{problem, block, nullptr}.solve(team, index);
       }
       for (int a = 0; a < A; ++a)
         if ((due >> a & 1) != 0) {
-          const PhaseClock<Team, kCounts> clock(team, cycles, kSolvePhase);
+          const PhaseClock<kCounts> clock(team, cycles, kSolvePhase);
           SolveBoxes<Real, false>{problem, block, scratch, nullptr}.solve(team, index * A + a, slot);
         }
       if ((due & kJointDue) != 0) {
-        const PhaseClock<Team, kCounts> clock(team, cycles, kJointPhase);
+        const PhaseClock<kCounts> clock(team, cycles, kJointPhase);
         SolveJoint<Real>{problem, block, scratch, nullptr}(team, index, slot);
       }
       team.sync();

@@ -33,15 +33,7 @@ PANDORA_HD void start_gram(const Team& team, const Shape& shape, const GramView<
   team.sync();
 }
 
-/// Images and Gram matrix of the block's contexts under P, and start_gram.
-template <class Real, class Team>
-PANDORA_HD void form_gram(const Team& team, const Shape& shape, const GramView<Real>& g,
-                          const BlockContexts<Real>& block) {
-  form_products(team, shape, g, block);
-  start_gram(team, shape, g, block.B);
-}
-
-/// Whether 0 < psi_j' P psi_j <= psi_j' diag(most) psi_j for all contexts right after form_gram, as it is for the
+/// Whether 0 < psi_j' P psi_j <= psi_j' diag(most) psi_j for all contexts right after start_gram, as it is for the
 /// inverse of any matrix of at least diag(most)^-1; false (also for NaN) calls for a fresh inverse. Every member finds
 /// the same; g.row is overwritten.
 template <class Real, class Team>

@@ -21,7 +21,7 @@ struct LateSample {
   double payoff;
 };
 
-/// After form_gram of the design. The box's samples that come in the block and are older than it, in the order in which
+/// After start_gram of the design. The box's samples that come in the block and are older than it, in the order in which
 /// they come: P psi to the last rows of g.u, Psi' P psi to those of g.gram.
 template <class Real, class Team>
 PANDORA_HD void start_late_samples(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a,

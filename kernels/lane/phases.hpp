@@ -15,36 +15,27 @@ enum Phase { kAdvancePhase, kWalkPhase, kThetaPhase, kSolvePhase, kJointPhase, k
 inline constexpr const char* kPhaseNames[kCountOfPhases] = {"advance", "walk", "theta", "solve", "joint"};
 
 /// From its making to its end; `cycles`: the sums of all teams.
-template <class Team, bool kCounts>
+template <bool kCounts>
 class PhaseClock {
  public:
-  PANDORA_HD PhaseClock(const Team&, unsigned long long*, Phase) {}
-};
-
-#if defined(__CUDACC__)
-template <class Team>
-class PhaseClock<Team, true> {
- public:
-  PANDORA_HD PhaseClock(const Team& team, unsigned long long* cycles, Phase phase)
-      : sum_(team.rank() == 0 ? cycles + phase : nullptr), start_(now()) {}
+  template <class Team>
+  PANDORA_HD PhaseClock([[maybe_unused]] const Team& team, [[maybe_unused]] unsigned long long* cycles,
+                        [[maybe_unused]] Phase phase) {
+    if constexpr (kCounts) {
+      sum_ = team.rank() == 0 ? cycles + phase : nullptr;
+      start_ = PANDORA_ON_DEVICE(clock64(), 0);
+    }
+  }
   PhaseClock(const PhaseClock&) = delete;
   PANDORA_HD ~PhaseClock() {
-#if defined(__CUDA_ARCH__)
-    if (sum_ != nullptr) atomicAdd(sum_, static_cast<unsigned long long>(now() - start_));
-#endif
+    if constexpr (kCounts) {
+      PANDORA_ON_DEVICE(if (sum_ != nullptr) atomicAdd(sum_, static_cast<unsigned long long>(clock64() - start_)), );
+    }
   }
 
  private:
-  static PANDORA_HD long long now() {
-#if defined(__CUDA_ARCH__)
-    return clock64();
-#else
-    return 0;
-#endif
-  }
-  unsigned long long* const sum_;
-  const long long start_;
+  unsigned long long* sum_ = nullptr;
+  long long start_ = 0;
 };
-#endif
 
 }  // namespace pandora::engine

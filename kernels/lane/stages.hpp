@@ -142,26 +142,27 @@ struct AdvanceBlock {
     const bool ends = finishes && lane.spec.online(), begins = range.B > 0;
     if (ends && (lane.needs.steps || lane.spec.learns_payoff())) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
+    const BlockContexts<Real> block(lane.tape, shape, range);
     // A hash of the item: what stands on a multiprocessor at the same time begins with different warps.
-    const ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range),
-                                               static_cast<unsigned>(item) * 2654435769u);
+    const ProductsOfBlock<Real, Team> products(team, shape, work, block, static_cast<unsigned>(item) * 2654435769u);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     for (const bool design : {true, false}) {  // V^-1, then Hinv or C_aa
       const GramView<Real>& g = design ? box.design : box.curvature;
       const bool starts = begins && (design ? lane.needs.widths : lane.needs.curvature);
-      const MostInverse<Real> most =
-          most_inverse<Real>(design ? problem.design_ridges(lane.spec) : least_curvature(problem, lane));
-      bool ended = ends && (design ? lane.needs.design : lane.needs.steps), rebuilt = false;
+      BlockStart<Real> start{
+          block, design ? box.rho : nullptr, box.prediction, true,
+          most_inverse<Real>(design ? problem.design_ridges(lane.spec) : least_curvature(problem, lane))};
+      bool ended = ends && (design ? lane.needs.design : lane.needs.steps);
       // An inverse that is not sound is formed anew from the samples. One call for all: it is the body's largest part.
-      while ((ended || starts) && !products.advance(g, ended, starts, rebuilt ? nullptr : &most, formed && !rebuilt,
-                                                    lane.learns_late(), design ? box.rho : nullptr, box.prediction)) {
+      while ((ended || starts) &&
+             !products.advance(g, ended, starts ? &start : nullptr, formed && start.bounded, lane.learns_late())) {
         if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
         team.sync();
-        rebuilt = design                  ? solve.rebuild_design()
-                  : lane.joint != nullptr ? forget_samples(team, problem, lane, a)
-                                          : solve.rebuild_curvature();
-        if (!rebuilt) return box.fail(team, Failure::indefinite, range.first_period + 1);
-        ended = false;
+        if (!(design                  ? solve.rebuild_design()
+              : lane.joint != nullptr ? forget_samples(team, problem, lane, a)
+                                      : solve.rebuild_curvature()))
+          return box.fail(team, Failure::indefinite, range.first_period + 1);
+        ended = start.bounded = false;
       }
       if (design && begins && !starts) products.predict_block(box.rho, box.prediction);
       if (design && begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
@@ -169,6 +170,20 @@ struct AdvanceBlock {
     }
   }
 };
+
+/// What is left of a block after a solve: predictions, and where the curvature is another one all that it gives.
+template <class Real, class Team>
+PANDORA_HD void form_rest(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a,
+                          BlockRange range, const SolveScratch<Real>& work, bool rebuilt) {
+  const Shape& shape = problem.shape;
+  const BoxView<Real>& box = lane.box[a];
+  const BlockContexts<Real> block(lane.tape, shape, range);
+  predict(team, shape, block, box.rho, box.prediction);
+  if (!rebuilt) return;
+  const ProductsOfBlock<Real, Team> products(team, shape, work, block);
+  products.form(box.curvature);
+  start_coupling(team, shape, lane, box, products.contexts());
+}
 
 /// The solves of all boxes of a lane together, and the first of them, before any block. What is left of the block is
 /// then predicted anew. Item: position in the list of lanes; a block each.
@@ -198,15 +213,7 @@ struct SolveJoint {
     }
     if (team.rank() == 0) lane.tally->unsolved_refits = lane.joint->unsolved;
     if (range.B == 0) return;
-    const BlockContexts<Real> block(lane.tape, shape, range);
-    for (int a = 0; a < shape.A; ++a) {
-      const BoxView<Real>& box = lane.box[a];
-      predict(team, shape, block, box.rho, box.prediction);
-      if (!lane.needs.curvature) continue;
-      const ProductsOfBlock<Real, Team> products(team, shape, work, block);
-      products.form(box.curvature);
-      start_coupling(team, shape, lane, box, products.contexts());
-    }
+    for (int a = 0; a < shape.A; ++a) form_rest(team, problem, lane, a, range, work, lane.needs.curvature);
   }
 };
 
@@ -309,17 +316,12 @@ struct SolveBoxes {
     if (lane.tally->failure != Failure::none) return;  // theta_hat's, in this round
     const int a = index % shape.A;
     const BoxView<Real>& box = lane.box[a];
-    const BlockContexts<Real> block(lane.tape, shape, range);
     if (lane.needs.curvature) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     const bool rebuilt = StartBox<Real>::solve_and_rebuild(
         team, problem, lane, a, solve, range.first_period + lane.progress->next, lane.needs.curvature);
-    predict(team, shape, block, box.rho, box.prediction);
-    if (!rebuilt) return;
-    const ProductsOfBlock<Real, Team> products(team, shape, work, block);
-    products.form(box.curvature);
-    start_coupling(team, shape, lane, box, products.contexts());
+    form_rest(team, problem, lane, a, range, work, rebuilt);
   }
 };
 

@@ -18,7 +18,7 @@ PANDORA_HD void clear_pending(const Team& team, const Shape& shape, const BoxVie
   team.sync();
 }
 
-/// After form_gram of Hinv: no steps are pending, and N = Psi' Q.
+/// After start_gram of Hinv: no steps are pending, and N = Psi' Q.
 template <class Real, class Team>
 PANDORA_HD void start_coupling(const Team& team, const Shape& shape, const LaneView<Real>& lane,
                                const BoxView<Real>& box, const BlockContexts<Real>& block) {

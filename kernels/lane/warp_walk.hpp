@@ -42,68 +42,10 @@
 
 #include "kernels/base/members.hpp"
 #include "kernels/lane/walk.hpp"
+#include "kernels/lane/walk_memory.hpp"
 #include "kernels/products/square_tiles.hpp"
-#include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
-
-/// Where the lanes of a replication walk: a block of its tape, and a place of its own for each of them. All begin at
-/// multiples of 16 bytes, so that numbers are read two and four at a time.
-struct WalkMemory {
-  int A, d, B;  ///< of the shape
-  bool tracks;  ///< whether there is room for what lanes need under `tracking`
-  double* start;
-
-  static constexpr int kSums = 12, kRow = kWarp + 1;  ///< of a tally; their terms, in different banks
-  static constexpr int kBoxes = 3, kFeatures = 10;    ///< the paper's shape, for which there is code of its own
-  static constexpr int kMostFeatures = 16;            ///< others have as many, zeros behind their own
-
-  static PANDORA_HD constexpr int features(int A, int d) {
-    return A == kBoxes && d == kFeatures ? kFeatures : kMostFeatures;
-  }
-  static PANDORA_HD constexpr int even(int n) { return (n + 1) / 2 * 2; }
-  /// Where column i of a Gram matrix begins: of whole fours.
-  static PANDORA_HD constexpr int column_at(int i) { return (i / 4 + 1) * (i / 4 * 8 + i % 4 * 4); }
-  static PANDORA_HD constexpr int gram_doubles(int A, int B, bool tracks) {  // the terms take the same place
-    const int grams = (tracks ? 2 : 1) * A * column_at(B) / 2;
-    return grams > even(kSums * kRow) ? grams : even(kSums * kRow);
-  }
-  /// Reals of N_a[i]: eight members that read four each meet different banks.
-  static PANDORA_HD constexpr int coupling_row(int A, int d) { return features(A, d) / 8 * 8 + 4; }
-  static PANDORA_HD constexpr int tracking_doubles(int A, int d) {
-    return (A * kWarp + A + 1) * coupling_row(A, d) / 2;
-  }
-  static PANDORA_HD constexpr int tape_doubles(int A, int d, int B) {
-    return B * A * features(A, d) + 3 * even(B * A) + 2 * even((B * A + 1) / 2);
-  }
-  static PANDORA_HD constexpr int lane_doubles(int A, int d, int B, bool tracks) {
-    return gram_doubles(A, B, tracks) + (2 * A + 1) * features(A, d) + 2 * even(B * A) +
-           (tracks ? tracking_doubles(A, d) : 0);
-  }
-  static PANDORA_HD constexpr std::size_t bytes(int A, int d, int B, int lanes, bool tracks) {
-    return sizeof(double) * static_cast<std::size_t>(tape_doubles(A, d, B) + lanes * lane_doubles(A, d, B, tracks));
-  }
-  /// Of a cohort; lanes under `tracking` have a place where there is room for it.
-  static PANDORA_HD constexpr bool tracks_in(const Shape& s, const RefitSchedule& refit) {
-    return refit.kind == RefitSchedule::Kind::tracking && bytes(s.A, s.d, s.B, kCohortLanes, true) <= kMostShared;
-  }
-  static PANDORA_HD constexpr std::size_t cohort_bytes(const Shape& s, const RefitSchedule& refit) {
-    return bytes(s.A, s.d, s.B, kCohortLanes, tracks_in(s, refit));
-  }
-  static PANDORA_HD WalkMemory of_cohort(const Shape& s, const RefitSchedule& refit, void* start) {
-    return {s.A, s.d, s.B, tracks_in(s, refit), static_cast<double*>(start)};
-  }
-
-  PANDORA_HD double* phi(int j, int a) const { return start + (j * A + a) * features(A, d); }
-  PANDORA_HD double* mu() const { return phi(B, 0); }
-  PANDORA_HD double* cost() const { return mu() + even(B * A); }
-  PANDORA_HD double* sigma() const { return cost() + even(B * A); }
-  PANDORA_HD float* reward() const { return reinterpret_cast<float*>(sigma() + even(B * A)); }
-  PANDORA_HD float* told() const { return reward() + 2 * even((B * A + 1) / 2); }
-  PANDORA_HD double* lane(int l) const { return start + tape_doubles(A, d, B) + l * lane_doubles(A, d, B, tracks); }
-};
-static_assert(WalkMemory::bytes(3, 10, 32, 4, false) <= std::size_t{48} << 10);
-static_assert(WalkMemory::bytes(3, 10, 32, 4, true) <= std::size_t{96} << 10);
 
 /// How far a walk came, what waits for a solve, and whether the period that follows fails.
 struct Passed {
@@ -134,25 +76,7 @@ class WarpWalk {
            lane.box[0].weight == nullptr && lane.box[0].learned == nullptr;
   }
 
-  /// A block's tape, by the whole team.
-  template <class Whole>
-  static PANDORA_HD void stage(const Whole& team, const Problem<Real>& problem, const TapeView<Real>& tape,
-                               BlockRange range, const WalkMemory& to) {
-    const int A = problem.shape.A, d = problem.shape.d, width = WalkMemory::features(A, d);
-    const std::size_t first = static_cast<std::size_t>(tape.online_row(range.first_period)) * A;
-    for (int k = team.rank(); k < range.B * A; k += team.size()) {
-      to.mu()[k] = tape.mu[first + k];
-      to.cost()[k] = tape.cost[first + k];
-      to.sigma()[k] = tape.sigma[first + k];
-      to.reward()[k] = tape.reward[first + k];
-      to.told()[k] = tape.told[first + k];
-    }
-    for (int k = team.rank(); k < range.B * A * width; k += team.size())
-      to.phi(0, 0)[k] = k % width < d ? static_cast<double>(tape.phi[(first + k / width) * d + k % width]) : 0.0;
-    team.sync();
-  }
-
-  /// `tape`: staged; `own`: its place for this lane.
+  /// `tape`: WalkMemory::stage() was there; `own`: its place for this lane.
   PANDORA_HD WarpWalk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range,
                       const WalkMemory& tape, double* own)
       : all_{team},
@@ -161,8 +85,8 @@ class WarpWalk {
         range_(range),
         tape_{kBoxes > 0 ? kBoxes : tape.A, kBoxes > 0 ? kFeatures : tape.d, tape.B, tape.tracks, tape.start},
         gram_(reinterpret_cast<Real*>(own)),
-        y_(own + WalkMemory::gram_doubles(tape_.A, tape_.B, tape_.tracks)),
-        score_(y_ + (2 * tape_.A + 1) * WalkMemory::features(tape_.A, tape_.d)) {}
+        y_(own + tape_.gram_doubles()),
+        score_(y_ + (2 * tape_.A + 1) * tape_.features()) {}
 
   /// Goes on from where the lane stands until the block ends or something waits for a solve (progress->due). kTracks:
   /// whether every sample is a step of rho_hat (LaneNeeds::steps).
@@ -204,9 +128,6 @@ class WarpWalk {
   enum { kOfStep = 16, kOfWeight, kOfDesign };  // members that divide m(z), h and the design's 1
   template <class T>
   using Mine = Own<Team, T>;
-  struct alignas(16) Two {
-    double of[2];
-  };
   using Four = engine::Four<Real>;
   // What a walk keeps in registers.
   struct Held {
@@ -240,7 +161,7 @@ class WarpWalk {
   static PANDORA_HD unsigned below(int i) { return (1u << i) - 1u; }
   static PANDORA_HD unsigned upto(int n) { return n < kWarp ? below(n) : ~0u; }
 
-  // x[a] of an array in registers, numbers from memory to registers, and two that change places, without a branch.
+  // x[a] of an array in registers, and two that change places, without a branch.
   template <class T>
   static PANDORA_HD PANDORA_INLINE T pick(const T (&x)[kN], int a) {
     T out = x[0];
@@ -248,15 +169,6 @@ class WarpWalk {
     for (int b = 1; b < kN; ++b) out = a == b ? x[b] : out;
     return out;
   }
-  static PANDORA_HD PANDORA_INLINE void load(const double* from, double (&to)[kFeatures]) {
-    PANDORA_UNROLL
-    for (int k = 0; k < kFeatures; k += 2) {
-      const Two two = *reinterpret_cast<const Two*>(from + k);
-      to[k] = two.of[0];
-      to[k + 1] = two.of[1];
-    }
-  }
-  static PANDORA_HD PANDORA_INLINE Four four(const Real* from) { return *fours(from); }
   template <class T>
   static PANDORA_HD PANDORA_INLINE void swap_if(bool swaps, T& x, T& y) {
     const T first = swaps ? y : x, second = swaps ? x : y;
@@ -272,7 +184,7 @@ class WarpWalk {
   PANDORA_HD double* y(bool of_C, int a) const { return y_ + ((of_C ? tape_.A : 0) + a) * kFeatures; }
   PANDORA_HD double* theta() const { return y_ + 2 * tape_.A * kFeatures; }
   PANDORA_HD double* response() const { return score_ + WalkMemory::even(tape_.B * tape_.A); }
-  static constexpr int kRow = WalkMemory::coupling_row(kBoxes, kFeatures);
+  static constexpr int kRow = WalkMemory::coupling_row(kFeatures);
   PANDORA_HD Real* coupling(int a, int i) const {
     return reinterpret_cast<Real*>(response() + WalkMemory::even(tape_.B * tape_.A)) + (a * kWarp + i) * kRow;
   }
@@ -312,10 +224,7 @@ class WarpWalk {
       const int after = i + 1 < updates ? g.log[i + 1].columns_before : columns;
       periods[i] = i < updates && after > g.log[i].columns_before ? 1u << g.log[i].period : 0u;
     });
-    for (int mask = 1; mask < kWarp; mask *= 2) {
-      const Mine<unsigned> other = all_.exchanged(periods, mask);
-      all_.each([&](int i) { periods[i] |= other[i]; });
-    }
+    all_.template add_up<1, kWarp / 2>(periods);  // of different bits
     return all_.of(periods, 0);
   }
 
@@ -507,14 +416,14 @@ class WarpWalk {
       for (; left >= 4; left -= 4, column += 4, at_j += 4) {  // loop: gram row
         PANDORA_UNROLL
         for (int m = 0; m < kCount; ++m) {
-          const Four c = four(column + m * apart), weight = four(at_j + m * apart);
+          const Four c = *fours(column + m * apart), weight = *fours(at_j + m * apart);
           PANDORA_UNROLL
           for (int u = 0; u < 4; ++u) sum[m] = fused(-weight.of[u], c.of[u], sum[m]);
         }
       }
       PANDORA_UNROLL
       for (int m = 0; m < kCount; ++m) {
-        const Four c = four(column + m * apart), weight = four(at_j + m * apart);
+        const Four c = *fours(column + m * apart), weight = *fours(at_j + m * apart);
         PANDORA_UNROLL
         for (int u = 0; u < 3; ++u) sum[m] = u < left ? fused(-weight.of[u], c.of[u], sum[m]) : sum[m];
         row[m][i] = sum[m];
@@ -594,8 +503,8 @@ class WarpWalk {
       const bool couples = kLearned && active && i > j;
       PANDORA_UNROLL
       for (int k = 0; k < kFeatures && couples; k += 4) {
-        Four N = four(coupling(a, i) + k);
-        const Four rank = four(ranks(a) + k);
+        Four N = *fours(coupling(a, i) + k);
+        const Four rank = *fours(ranks(a) + k);
         PANDORA_UNROLL
         for (int u = 0; u < 4; ++u) N.of[u] = fused(row[1][i], rank.of[u], N.of[u]);
         *fours(coupling(a, i) + k) = N;
@@ -609,11 +518,11 @@ class WarpWalk {
     all_.each([&](int i) {
       PANDORA_UNROLL
       for (int k = 0; k < kFeatures; k += 4) {
-        const Four move = four(moves() + k);
+        const Four move = *fours(moves() + k);
         PANDORA_UNROLL
         for (int a = 0; a < kN; ++a) {
           if (a >= tape_.A) break;
-          const Four N = four(coupling(a, i) + k);
+          const Four N = *fours(coupling(a, i) + k);
           PANDORA_UNROLL
           for (int u = 0; u < 4; ++u)
             if (k + u < kFeatures && (kBoxes > 0 || k + u < tape_.d))
@@ -813,23 +722,24 @@ class WarpWalk {
         box.curvature.count->columns = count_bits(curved);
       }
     }
-    if constexpr (kLearned) {
-      const RewardState state = RewardState::over(lane_.reward_memory, d);
-      const int samples = lane_.progress->reward_samples;
-      PANDORA_ASSERT(samples + (end - first) <= problem_.shape.capacity);
-      all_.each([&](int i) {
-        if (i >= first && i < end)
-          lane_.deployed[samples + (i - first)] = (row + i) * tape_.A + deployed_in(outcome[i]);
-        const int r = i % 16;
-        double* const to = (i < 16 ? state.design_inverse : state.curvature_inverse) + r * state.stride(d);
-        PANDORA_UNROLL
-        for (int k = 0; k < kFeatures; ++k)
-          if (r < d && k < d) to[k] = held.M[k][i];
-        if (i < d) state.theta[i] = theta()[i];
-      });
-      team().sync();
-      if (team().rank() == 0) lane_.progress->reward_samples = samples + (end - first);
-    }
+    if constexpr (kLearned) leave_reward(held, outcome, first, end);
+  }
+  PANDORA_HD PANDORA_INLINE void leave_reward(const Held& held, const Mine<int>& outcome, int first, int end) const {
+    const int row = lane_.tape.online_row(range_.first_period), d = tape_.d;
+    const RewardState state = RewardState::over(lane_.reward_memory, d);
+    const int samples = lane_.progress->reward_samples;
+    PANDORA_ASSERT(samples + (end - first) <= problem_.shape.capacity);
+    all_.each([&](int i) {
+      if (i >= first && i < end) lane_.deployed[samples + (i - first)] = (row + i) * tape_.A + deployed_in(outcome[i]);
+      const int r = i % 16;
+      double* const to = (i < 16 ? state.design_inverse : state.curvature_inverse) + r * state.stride(d);
+      PANDORA_UNROLL
+      for (int k = 0; k < kFeatures; ++k)
+        if (r < d && k < d) to[k] = held.M[k][i];
+      if (i < d) state.theta[i] = theta()[i];
+    });
+    team().sync();
+    if (team().rank() == 0) lane_.progress->reward_samples = samples + (end - first);
   }
 
   // The periods that passed join the tally.

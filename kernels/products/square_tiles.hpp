@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/base/hd.hpp"
+#include "kernels/base/elementary.hpp"
 
 namespace pandora::engine {
 
@@ -25,6 +25,46 @@ PANDORA_HD Four<Real>* fours(Real* p) {
 template <class Real>
 PANDORA_HD const Four<Real>* fours(const Real* p) {
   return reinterpret_cast<const Four<Real>*>(p);
+}
+
+/// N numbers into registers or back, 16 bytes at a time; `apart`: from one four of them to the next.
+template <int N, class T>
+PANDORA_HD PANDORA_INLINE void load(const T* from, T (&to)[N], int apart = 4) {
+  constexpr int kPiece = 16 / sizeof(T);
+  struct alignas(16) Piece {
+    T of[kPiece];
+  };
+  PANDORA_UNROLL
+  for (int e = 0; e < N; e += kPiece) {
+    const Piece piece = *reinterpret_cast<const Piece*>(from + e / 4 * apart + e % 4);
+    PANDORA_UNROLL
+    for (int k = 0; k < kPiece; ++k) to[e + k] = piece.of[k];
+  }
+}
+template <int N, class T>
+PANDORA_HD PANDORA_INLINE void store(T* to, const T (&from)[N], int apart = 4) {
+  PANDORA_UNROLL
+  for (int e = 0; e < N; e += 4) *fours(to + e / 4 * apart) = {from[e], from[e + 1], from[e + 2], from[e + 3]};
+}
+/// The rows of a tile.
+template <int N, class T>
+PANDORA_HD PANDORA_INLINE void load(const T* from, T (&to)[N][kTileSide]) {
+  PANDORA_UNROLL
+  for (int r = 0; r < N; ++r) load(from + r * kTileSide, to[r]);
+}
+template <int N, class T>
+PANDORA_HD PANDORA_INLINE void store(T* to, const T (&from)[N][kTileSide]) {
+  PANDORA_UNROLL
+  for (int r = 0; r < N; ++r) store(to + r * kTileSide, from[r]);
+}
+
+/// sum + a b'
+template <class Real>
+PANDORA_HD PANDORA_INLINE void add_outer(const Real (&a)[kTileSide], const Real (&b)[kTileSide],
+                                         Real (&sum)[kTileSide][kTileSide]) {
+  PANDORA_UNROLL
+  for (int r = 0; r < kTileSide; ++r) PANDORA_UNROLL
+  for (int c = 0; c < kTileSide; ++c) sum[r][c] = fused(a[r], b[c], sum[r][c]);
 }
 
 /// Row and column of a tile among the tiles.

@@ -275,14 +275,7 @@ class TiledProducts {
       PANDORA_UNROLL
       for (int c = 0; c < kPeriods; ++c) {
         const int j = first + c * quarter;
-        if (c >= count || j >= B) continue;
-        PANDORA_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          Four<Real> out;
-          PANDORA_UNROLL
-          for (int e = 0; e < 4; ++e) out.of[e] = sum[c][4 * half + e];
-          fours(to + j * row + panel * kSide)[half] = out;
-        }
+        if (c < count && j < B) store(to + j * row + panel * kSide, sum[c]);
       }
     };
     PANDORA_ROLLED
@@ -321,44 +314,34 @@ class TiledProducts {
       PANDORA_UNROLL
       for (int e = 0; e < kSide; ++e) sum[c][e] = Real(0);
     }
+    const auto add = [&](const Real* tile, auto transposed) {
+      Real x[kCount][kSide];
+      PANDORA_UNROLL
+      for (int c = 0; c < kCount; ++c, psi[c - 1] += kSide) load(psi[c], x[c]);
+      PANDORA_UNROLL
+      for (int r = 0; r < kSide; ++r) {
+        Real p[kSide];
+        load(tile + r * kSide, p);
+        PANDORA_UNROLL
+        for (int e = 0; e < kSide; ++e) PANDORA_UNROLL
+        for (int c = 0; c < kCount; ++c) {
+          Real& out = sum[c][transposed ? e : r];
+          out = fused(p[e], x[c][transposed ? r : e], out);
+        }
+      }
+    };
     const Real* tile = memory().tile(panel, 0);
     const int to_mirrored = static_cast<int>(memory().mirrored(panel, panel + 1) - memory().tile(panel, panel));
     PANDORA_ROLLED
     for (int l = 0; l < end; ++l) {  // loop: image step
-      Four<Real> x[kCount][2];
-      read_psi(psi, x);
-      PANDORA_UNROLL
-      for (int r = 0; r < kSide; ++r) {
-        const Four<Real> p[2] = {fours(tile)[2 * r], fours(tile)[2 * r + 1]};
-        PANDORA_UNROLL
-        for (int e = 0; e < kSide; ++e) PANDORA_UNROLL
-        for (int c = 0; c < kCount; ++c) sum[c][r] = fused(p[e / 4].of[e % 4], x[c][e / 4].of[e % 4], sum[c][r]);
-      }
+      add(tile, std::false_type{});
       tile += l == panel ? to_mirrored : kTile;
     }
     tile = memory().tile(end, panel);
     PANDORA_ROLLED
     for (int l = end; l < panels(); ++l) {  // loop: image step
-      Four<Real> x[kCount][2];
-      read_psi(psi, x);
-      PANDORA_UNROLL
-      for (int r = 0; r < kSide; ++r) {
-        const Four<Real> p[2] = {fours(tile)[2 * r], fours(tile)[2 * r + 1]};
-        PANDORA_UNROLL
-        for (int c = 0; c < kCount; ++c) PANDORA_UNROLL
-        for (int e = 0; e < kSide; ++e) sum[c][e] = fused(p[e / 4].of[e % 4], x[c][r / 4].of[r % 4], sum[c][e]);
-      }
+      add(tile, std::true_type{});
       tile += (l + 1) * kTile;
-    }
-  }
-  // The next eight features.
-  template <int kCount>
-  static PANDORA_HD PANDORA_INLINE void read_psi(const Real* (&psi)[kCount], Four<Real> (&x)[kCount][2]) {
-    PANDORA_UNROLL
-    for (int c = 0; c < kCount; ++c) {
-      x[c][0] = fours(psi[c])[0];
-      x[c][1] = fours(psi[c])[1];
-      psi[c] += kSide;
     }
   }
 
@@ -378,14 +361,10 @@ class TiledProducts {
         psi[c] = memory().contexts() + (i < B ? i : first) * memory().row();
       }
       Real sum[2][kPeriods] = {};
-      if (from == 0)
-        multiply_rows<0>(image, psi, sum);
-      else if (from == 1)
-        multiply_rows<1>(image, psi, sum);
-      else if (from == 2)
-        multiply_rows<2>(image, psi, sum);
-      else
-        multiply_rows<3>(image, psi, sum);
+      from == 0   ? multiply_rows<0>(image, psi, sum)
+      : from == 1 ? multiply_rows<1>(image, psi, sum)
+      : from == 2 ? multiply_rows<2>(image, psi, sum)
+                  : multiply_rows<3>(image, psi, sum);
       PANDORA_UNROLL
       for (int c = 0; c < kPeriods; ++c) {
         const int i = first + c * quarter;

@@ -17,7 +17,6 @@ struct Forgetting {
   /// The same for LinUCB, whose weights cost nothing but time.
   static constexpr double kLeastPayoffWeight = 1.0 / (1 << 26);
 
-  bool happens() const { return half_life > 0.0 || dated(); }
   /// Whether it must be known when a sample was learned.
   bool dated() const { return window > 0 || restart_at > 0; }
   /// Whether samples lose weight, or are looked at for their age, at the end of `period` (1, 2, ...): at every quarter

@@ -101,15 +101,7 @@ class IndexSums {
   PANDORA_HD void sum_gradient() {
     constexpr int kFlush = 64;  // samples summed in Real before they join the double sum
     const int m = samples_.m, n = samples_.n;
-    for (int s = team_.rank(); s < n; s += team_.size()) {
-      const Real* x = samples_.psi_of(s);
-      Real z = 0;
-      for (int k = 0; k < m; ++k) z = fused(x[k], scratch_.point[k], z);
-      const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost_of(s), samples_.mu_of(s));
-      scratch_.moment[s] = samples_.weight_of(s) * value.moment;
-      scratch_.weight[s] = samples_.weight_of(s) * value.curvature;
-    }
-    team_.sync();
+    form_moments(team_, samples_, scratch_.point, scratch_);
     const int groups = groups_of(team_.size(), m);
     for (int part = team_.rank(); part < groups * m; part += team_.size()) {
       const int group = part / m, k = part % m;

@@ -193,7 +193,7 @@ class RewardSums {
         }
       });
     }
-    add_up<kPairs>(all, sums);
+    halve<kPairs>(all, sums);
     all.each([&](int i) {
       PANDORA_UNROLL
       for (int k = 0; k < 2; ++k)
@@ -201,14 +201,10 @@ class RewardSums {
     });
     PANDORA_UNROLL
     for (int k = kPairs; k < kSums; ++k) {
-      PANDORA_UNROLL
-      for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-        Own<Warp, float> value;
-        all.each([&](int i) { value[i] = sums[i].of[k]; });
-        value = all.exchanged(value, mask);
-        all.each([&](int i) { sums[i].of[k] += value[i]; });
-      }
-      if (warp.rank() == 0) out[k] = sums[0].of[k];
+      Own<Warp, float> value;
+      all.each([&](int i) { value[i] = sums[i].of[k]; });
+      all.template add_up<kWarp / 2, 1>(value);
+      if (warp.rank() == 0) out[k] = value[0];
     }
   }
 
@@ -217,7 +213,7 @@ class RewardSums {
   static constexpr int kPairs = 2 * kWarp;
   static_assert(kPairs <= kSums);
   template <int count, class Warp>
-  static PANDORA_HD PANDORA_INLINE void add_up(const Members<Warp>& all, Own<Warp, Sums>& sums) {
+  static PANDORA_HD PANDORA_INLINE void halve(const Members<Warp>& all, Own<Warp, Sums>& sums) {
     constexpr int half = count / 2, mask = half / 2;
     PANDORA_UNROLL
     for (int k = 0; k < half; ++k) {
@@ -230,7 +226,7 @@ class RewardSums {
       other = all.exchanged(other, mask);
       all.each([&](int i) { sums[i].of[k] += other[i]; });
     }
-    if constexpr (mask > 1) add_up<half>(all, sums);
+    if constexpr (mask > 1) halve<half>(all, sums);
   }
 };
 

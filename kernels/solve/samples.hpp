@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/base/assert.hpp"
+#include "kernels/base/members.hpp"
 #include "kernels/products/product_memory.hpp"
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/solve/tile_memory.hpp"
@@ -49,10 +50,10 @@ struct SolveScratch {
   double* cross;                       ///< d x padded(m)
   double* joint;                       ///< what a JointSolve works in; null where no lane fits jointly
   // Of teams without vectors:
-  void* tiled;          ///< TileMemory or ProductMemory, where the team has no memory of its own for it
-  double* partial;      ///< m per group of members (see groups_of)
-  double* factor;       ///< m (m + 1) / 2: lower triangle by rows
-  int *active, *slice;  ///< capacity: samples with weight; one per member: where its slice starts
+  void* tiled;           ///< TileMemory or ProductMemory, where the team has no memory of its own for it
+  double* partial;       ///< m per group of members (see groups_of)
+  double* factor;        ///< m (m + 1) / 2: lower triangle by rows
+  int *active, *counts;  ///< capacity: samples with weight; one per member: see for_active
 
   static PANDORA_HD constexpr int padded(int m) { return (m + 15) / 16 * 16; }
 };
@@ -103,7 +104,7 @@ struct ScratchPool {
     out.factor = out.partial + groups * m;
     out.joint = joint > 0 ? out.factor + m * (m + 1) / 2 : nullptr;
     out.active = ints + ints_per_slot(s) * slot;
-    out.slice = out.active + s.capacity;
+    out.counts = out.active + s.capacity;
     return out;
   }
 };
@@ -149,6 +150,54 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
   }
   team.sync();
   return {lane.tape.psi, shape.m, shape.stride, box.rows, costs, mus, n, lane.spec.loss, box.weight, kApart};
+}
+
+/// w_s m_s(z_s) and w_s h_s of all samples at `point`, to scratch: a sample each. For teams without vectors.
+template <class Real, class Team>
+PANDORA_HD void form_moments(const Team& team, const SampleView<Real>& samples, const Real* point,
+                             const SolveScratch<Real>& scratch) {
+  for (int s = team.rank(); s < samples.n; s += team.size()) {
+    const Real* const psi = samples.psi_of(s);
+    Real z = 0;
+    for (int k = 0; k < samples.m; ++k) z = fused(psi[k], point[k], z);
+    const IndexMoment<Real> value = index_moment(samples.loss, z, samples.cost_of(s), samples.mu_of(s));
+    scratch.moment[s] = samples.weight_of(s) * value.moment;
+    scratch.weight[s] = samples.weight_of(s) * value.curvature;
+  }
+  team.sync();
+}
+
+/// f(s, to, its weight) for the samples from `first` on that have a weight, to = 0, 1, .. in their order; returns how
+/// many. `counts`: two of every warp of the team.
+template <class Real, class Team, class F>
+PANDORA_HD int for_active(const Team& team, const Real* weights, int first, int n, int* counts, F&& f) {
+  const TeamPart<Team> part = part_of(team);
+  using Warp = std::remove_cvref_t<decltype(part.team)>;
+  const Members<Warp> all{part.team};
+  int count = 0;
+  for (int at = first, round = 0; at < n; at += part.count * all.size(), round ^= 1) {
+    const int mine = at + part.index * all.size();
+    Own<Warp, Real> weight;
+    all.each([&](int i) { weight[i] = mine + i < n ? weights[mine + i] : Real(0); });
+    const unsigned active = all.which([&](int i) { return weight[i] > Real(0); });
+    int before = count, here = count_bits(active);
+    if (part.count > 1) {
+      int* const of = counts + round * part.count;
+      if (part.team.rank() == 0) of[part.index] = here;
+      team.sync();
+      here = 0;
+      for (int k = 0; k < part.count; ++k) {
+        before += k < part.index ? of[k] : 0;
+        here += of[k];
+      }
+    }
+    all.each([&](int i) {
+      if (weight[i] > Real(0)) f(mine + i, before + count_bits(active & ((1u << i) - 1u)), weight[i]);
+    });
+    count += here;
+  }
+  team.sync();
+  return count;
 }
 
 }  // namespace pandora::engine

@@ -10,7 +10,7 @@ namespace pandora::engine {
 /// Teams of threads: Newton's method in memory that they share, or in the scratch of their slot where they share none
 /// or m is too large. Teams with vectors have a Solver of their own (kernels/solve/vector_solver.hpp).
 template <class Real, class Team>
-class Solver {
+class Solver : public TiledNewton<Real, Team> {
   static_assert(!Team::kVectors, "include kernels/solve/vector_solver.hpp");
 
  public:
@@ -18,20 +18,14 @@ class Solver {
 
   PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
                     const SolveScratch<Real>& scratch, const BoxView<Real>& box)
-      : newton_(team, samples, ridges, scratch, {box.hessian, &box.progress->samples_in_hessian}) {}
+      : TiledNewton<Real, Team>(team, samples, ridges, scratch, {box.hessian, &box.progress->samples_in_hessian}) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
   /// converge. `current_inverse`: whether the box's Hinv is that of now, with all updates of the block materialised.
   PANDORA_HD bool minimise_loss(const BoxView<Real>& box, const Shape&, bool /*current_inverse*/) {
-    newton_.start(box.rho);
-    return minimise(newton_, newton_);
+    this->start(box.rho);
+    return minimise(*this, *this);
   }
-  /// Where it came to, m numbers, and how many gradients that took.
-  PANDORA_HD const double* rho() const { return newton_.rho(); }
-  PANDORA_HD int gradients() const { return newton_.gradients(); }
-
- private:
-  TiledNewton<Real, Team> newton_;
 };
 
 }  // namespace pandora::engine

@@ -104,11 +104,12 @@ class TeamFactor {
   template <class Sum, class Store>
   PANDORA_HD void sum_into(Ridges ridge, bool weighted, Store&& store) {
     constexpr int T = 4;
-    const int tiles = (m_ + T - 1) / T, count = weighted ? list_active() : samples_.n;
+    const auto list = [this](int s, int to, Real) { scratch_.active[to] = s; };
+    const int tiles = (m_ + T - 1) / T,
+              count = weighted ? for_active(team_, scratch_.weight, 0, samples_.n, scratch_.counts, list) : samples_.n;
     for (int tile = team_.rank(); tile < tiles * (tiles + 1) / 2; tile += team_.size()) {
-      int row = 0;  // of the tile in the lower triangle
-      while ((row + 1) * (row + 2) / 2 <= tile) ++row;
-      const int i0 = row * T, k0 = (tile - row * (row + 1) / 2) * T;
+      const TilePlace at = place_of_tile(tile);
+      const int i0 = at.i * T, k0 = at.j * T;
       Sum sum[T][T] = {};
       for (int l = 0; l < count; ++l) {
         const int s = weighted ? scratch_.active[l] : l;
@@ -127,28 +128,6 @@ class TeamFactor {
         }
     }
     team_.sync();
-  }
-
-  // active[0..) = the samples with a weight, in order; returns how many. A slice of the samples per member.
-  PANDORA_HD int list_active() {
-    const int members = team_.size(), length = (samples_.n + members - 1) / members;
-    const int first = length * team_.rank() < samples_.n ? length * team_.rank() : samples_.n;
-    const int last = first + length < samples_.n ? first + length : samples_.n;
-    int count = 0;
-    for (int s = first; s < last; ++s) count += scratch_.weight[s] > Real(0) ? 1 : 0;
-    team_.sync();
-    scratch_.slice[team_.rank() + 1] = count;
-    team_.sync();
-    if (team_.rank() == 0) {
-      scratch_.slice[0] = 0;
-      for (int k = 0; k < members; ++k) scratch_.slice[k + 1] += scratch_.slice[k];
-    }
-    team_.sync();
-    int at = scratch_.slice[team_.rank()];
-    for (int s = first; s < last; ++s)
-      if (scratch_.weight[s] > Real(0)) scratch_.active[at++] = s;
-    team_.sync();
-    return scratch_.slice[members];
   }
 
   const Team& team_;

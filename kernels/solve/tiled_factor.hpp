@@ -20,13 +20,54 @@ class TiledFactor {
       if (!factorise_panel(k)) return false;
     return true;
   }
-  /// solved = L^-1 right; `right` is used up.
+  /// solved = L^-1 right; `right` is used up. Eight elements, and what they change in those after them.
   PANDORA_HD void substitute_forward() const {
-    for (int k = 0; k < memory_.panels(); ++k) substitute_forward(k);
+    for (int k = 0; k < memory_.panels(); ++k) {
+      Real L[kSide][kSide], y[kSide];
+      load(memory_.factor(k), L);
+      load(memory_.right(k), y);
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c) {
+        y[c] *= L[c][c];
+        PANDORA_UNROLL
+        for (int i = c + 1; i < kSide; ++i) y[i] = fused(-L[i][c], y[c], y[i]);
+      }
+      for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
+        Real row[kSide], value = memory_.right(0)[i];
+        load(memory_.tile(i / kSide, k) + i % kSide * kSide, row);
+        PANDORA_UNROLL
+        for (int c = 0; c < kSide; ++c) value = fused(-row[c], y[c], value);
+        memory_.right(0)[i] = value;
+      }
+      if (team_.rank() == team_.size() - 1) store(memory_.solved(k), y);
+      team_.sync();
+    }
   }
-  /// direction = L'^-1 solved; `solved` is used up.
+  /// direction = L'^-1 solved; `solved` is used up. Eight elements, and what they change in those before them.
   PANDORA_HD void substitute_back() const {
-    for (int k = memory_.panels() - 1; k >= 0; --k) substitute_back(k);
+    for (int k = memory_.panels() - 1; k >= 0; --k) {
+      Real L[kSide][kSide], x[kSide];
+      load(memory_.factor(k), L);
+      load(memory_.solved(k), x);
+      PANDORA_UNROLL
+      for (int c = kSide - 1; c >= 0; --c) {
+        x[c] *= L[c][c];
+        PANDORA_UNROLL
+        for (int i = 0; i < c; ++i) x[i] = fused(-L[c][i], x[c], x[i]);
+      }
+      for (int i = team_.rank(); i < k * kSide; i += team_.size()) {
+        const Real* const column = memory_.tile(k, i / kSide) + i % kSide;
+        Real value = memory_.solved(0)[i];
+        PANDORA_UNROLL
+        for (int c = 0; c < kSide; ++c) value = fused(-column[c * kSide], x[c], value);
+        memory_.solved(0)[i] = value;
+      }
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c)
+        if (c % team_.size() == team_.rank() && k * kSide + c < m_)
+          memory_.direction()[k * kSide + c] = static_cast<double>(x[c]);
+      team_.sync();
+    }
   }
 
  private:
@@ -40,7 +81,7 @@ class TiledFactor {
   PANDORA_HD bool factorise_panel(int k) const {
     Real L[kSide][kSide], inverse[kSide], y[kSide];
     bool positive = true;
-    load_diagonal(memory_.tile(k, k), L);
+    load(memory_.tile(k, k), L);
     load(memory_.right(k), y);
     PANDORA_UNROLL
     for (int c = 0; c < kSide; ++c) {
@@ -78,8 +119,8 @@ class TiledFactor {
         L[i][i] = inverse[i];
         PANDORA_UNROLL
         for (int j = i + 1; j < kSide; ++j) L[i][j] = Real(0);
-        store(memory_.factor(k) + i * kSide, L[i]);
       }
+      store(memory_.factor(k), L);
     }
     team_.sync();
     const int left = memory_.panels() - 1 - k, tiles = left * (left + 1) / 2;
@@ -113,76 +154,6 @@ class TiledFactor {
     PANDORA_UNROLL
     for (int r = 0; r < kRows; ++r) PANDORA_UNROLL
     for (int half = 0; half < 2; ++half) fours(out)[2 * r + half] = sums[r][half];
-  }
-
-  // Eight numbers, and the eight rows of a tile.
-  static PANDORA_HD PANDORA_INLINE void load(const Real* from, Real (&to)[kSide]) {
-    PANDORA_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      const Four<Real> four = fours(from)[half];
-      PANDORA_UNROLL
-      for (int e = 0; e < 4; ++e) to[4 * half + e] = four.of[e];
-    }
-  }
-  static PANDORA_HD PANDORA_INLINE void load_diagonal(const Real* from, Real (&to)[kSide][kSide]) {
-    PANDORA_UNROLL
-    for (int i = 0; i < kSide; ++i) load(from + i * kSide, to[i]);
-  }
-  static PANDORA_HD PANDORA_INLINE void store(Real* to, const Real (&from)[kSide]) {
-    PANDORA_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      Four<Real> four;
-      PANDORA_UNROLL
-      for (int e = 0; e < 4; ++e) four.of[e] = from[4 * half + e];
-      fours(to)[half] = four;
-    }
-  }
-
-  // solved = L^-1 right: its elements 8 k to 8 k + 7, and what they change in those after them.
-  PANDORA_HD void substitute_forward(int k) const {
-    Real L[kSide][kSide], y[kSide];
-    load_diagonal(memory_.factor(k), L);
-    load(memory_.right(k), y);
-    PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c) {
-      y[c] *= L[c][c];
-      PANDORA_UNROLL
-      for (int i = c + 1; i < kSide; ++i) y[i] = fused(-L[i][c], y[c], y[i]);
-    }
-    for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
-      Real row[kSide], value = memory_.right(0)[i];
-      load(memory_.tile(i / kSide, k) + i % kSide * kSide, row);
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) value = fused(-row[c], y[c], value);
-      memory_.right(0)[i] = value;
-    }
-    if (team_.rank() == team_.size() - 1) store(memory_.solved(k), y);
-    team_.sync();
-  }
-
-  // Elements 8 k to 8 k + 7 of the direction, and what they change in those before them.
-  PANDORA_HD void substitute_back(int k) const {
-    Real L[kSide][kSide], x[kSide];
-    load_diagonal(memory_.factor(k), L);
-    load(memory_.solved(k), x);
-    PANDORA_UNROLL
-    for (int c = kSide - 1; c >= 0; --c) {
-      x[c] *= L[c][c];
-      PANDORA_UNROLL
-      for (int i = 0; i < c; ++i) x[i] = fused(-L[c][i], x[c], x[i]);
-    }
-    for (int i = team_.rank(); i < k * kSide; i += team_.size()) {
-      const Real* const column = memory_.tile(k, i / kSide) + i % kSide;
-      Real value = memory_.solved(0)[i];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) value = fused(-column[c * kSide], x[c], value);
-      memory_.solved(0)[i] = value;
-    }
-    PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c)
-      if (c % team_.size() == team_.rank() && k * kSide + c < m_)
-        memory_.direction()[k * kSide + c] = static_cast<double>(x[c]);
-    team_.sync();
   }
 
   const Team& team_;

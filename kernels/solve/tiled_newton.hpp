@@ -222,11 +222,7 @@ class TiledNewton {
         z[i] += other[i];
         fetch(i, sample[i] + kStep, next[i], strip[i]);  // not before: who waits for this strip would wait for both
       });
-      PANDORA_UNROLL
-      for (int mask = 2; mask <= 4; mask *= 2) {
-        other = all.exchanged(z, mask);
-        all.each([&](int i) { z[i] += other[i]; });
-      }
+      all.template add_up<2, 4>(z);
       Own<Warp, Real> moment;
       all.each([&](int i) {
         const int s = sample[i] + 4 * (i % 2);
@@ -270,76 +266,43 @@ class TiledNewton {
 
   // The same where a row is too wide for a warp: a sample each, then a feature each.
   PANDORA_HD void sum_one_by_one() {
-    for (int s = team_.rank(); s < samples_.n; s += team_.size()) {
-      Real z = 0;
-      for (int k = 0; k < m_; ++k) z = fused(samples_.psi_of(s)[k], memory().point()[k], z);
-      const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost_of(s), samples_.mu_of(s));
-      scratch_.moment[s] = samples_.weight_of(s) * value.moment;
-      scratch_.weight[s] = samples_.weight_of(s) * value.curvature;
-    }
-    team_.sync();
+    form_moments(team_, samples_, memory().point(), scratch_);
     for (int k = team_.rank(); k < width_; k += team_.size()) {
       double sum = ridges_.of(k) * memory().rho()[k];
       for (int s = 0; s < samples_.n; ++s)
         sum = fused(static_cast<double>(scratch_.moment[s]), static_cast<double>(samples_.psi_of(s)[k]), sum);
       memory().gradient()[k] = sum;
     }
-    team_.sync();  // list_active() writes where moments were
+    team_.sync();  // form_hessian() lists weights where moments were
   }
 
   // Ridges and the sum of h(z) psi psi' over the samples in which it is not 0, in their order: a tile of 8 x 8 each.
   PANDORA_HD void form_hessian() {
     const TeamPart<Team> part = part_of(team_);
-    const int known = running_.sum != nullptr ? *running_.samples : 0, count = list_active(part, known),
-              tiles = memory().tiles();
+    const int known = running_.sum != nullptr ? *running_.samples : 0, tiles = memory().tiles();
+    const auto list = [this](int s, int to, Real weight) {
+      scratch_.active[to] = samples_.rows[s];
+      scratch_.moment[to] = weight;
+    };
+    const int count = for_active(team_, scratch_.weight, known, samples_.n, memory().counts(), list);
     const bool ready = !Team::kAlone && part.count >= 4 && tiles <= team_.size() && width_ <= Memory::kSweptWidth;
     if (team_.rank() == 0 && running_.sum != nullptr) *running_.samples = samples_.n;
     if (ready) return sum_from_strips(part, known > 0, count);
     for (int tile = team_.rank(); tile < tiles; tile += team_.size()) {
       const TilePlace at = place_of_tile(tile);
-      Four<Real> sum[kSide][2];
+      Real sum[kSide][kSide];
       start_tile(tile, known > 0, sum);
       for (int l = 0; l < count; ++l) {
         const Real* const row = samples_.psi + static_cast<std::size_t>(scratch_.active[l]) * samples_.stride;
-        const Four<Real>*const left = fours(row + at.i * kSide), *const right = fours(row + at.j * kSide);
-        const Real weight = scratch_.moment[l];
-        add_product({times(weight, left[0]), times(weight, left[1])}, {right[0], right[1]}, sum);
+        Real left[kSide], right[kSide];
+        load(row + at.i * kSide, left);
+        load(row + at.j * kSide, right);
+        PANDORA_UNROLL
+        for (Real& x : left) x *= scratch_.moment[l];
+        add_outer(left, right, sum);
       }
       finish_tile(tile, at, sum);
     }
-  }
-
-  // The rows of the samples from `first` on that have a weight, and the weights, to scratch's active and moment;
-  // returns how many.
-  PANDORA_HD int list_active(const TeamPart<Team>& part, int first) const {
-    const Members<Warp> all{part.team};
-    int count = 0;
-    for (int at = first, round = 0; at < samples_.n; at += part.count * kWarp, round ^= 1) {
-      Own<Warp, Real> weight;
-      const int mine = at + part.index * kWarp;
-      all.each([&](int i) { weight[i] = mine + i < samples_.n ? scratch_.weight[mine + i] : Real(0); });
-      const unsigned active = all.which([&](int i) { return weight[i] > Real(0); });
-      int before = count, here = count_bits(active);
-      if (part.count > 1) {
-        int* const counts = memory().counts() + round * part.count;
-        if (part.team.rank() == 0) counts[part.index] = here;
-        team_.sync();
-        here = 0;
-        for (int k = 0; k < part.count; ++k) {
-          before += k < part.index ? counts[k] : 0;
-          here += counts[k];
-        }
-      }
-      all.each([&](int i) {
-        if (!(weight[i] > Real(0))) return;
-        const int to = before + count_bits(active & ((1u << i) - 1u));
-        scratch_.active[to] = samples_.rows[mine + i];
-        scratch_.moment[to] = weight[i];
-      });
-      count += here;
-    }
-    team_.sync();
-    return count;
   }
 
   // With a tile for every member: a strip of 16 rows lies ready, scaled and not, while the next one comes. Tiles begin
@@ -356,8 +319,8 @@ class TiledNewton {
     const Real* const weights = scratch_.moment;
     const bool mine = tile < memory().tiles();
     const TilePlace at = place_of_tile(mine ? tile : 0);
-    Four<Real> sum[kSide][2], next[kAhead];
-    Real weight[kAhead];
+    Real sum[kSide][kSide], weight[kAhead];
+    Four<Real> next[kAhead];
     const auto fetch = [&](int first) {
       PANDORA_UNROLL
       for (int k = 0; k < kAhead; ++k) {
@@ -377,7 +340,9 @@ class TiledNewton {
         const int s = warp + k * parts;
         if (s >= kStrip || piece >= pieces) continue;
         *fours(rows + k * parts * stride + mine_to) = next[k];
-        *fours(scaled + k * parts * stride + mine_to) = times(weight[k], next[k]);
+        PANDORA_UNROLL
+        for (Real& x : next[k].of) x *= weight[k];
+        *fours(scaled + k * parts * stride + mine_to) = next[k];
       }
       team_.sync();
       fetch(first + kStrip);
@@ -387,45 +352,38 @@ class TiledNewton {
       PANDORA_ROLLED
       for (int s = 0; s < here; s += 2) {  // loop: hessian sample (two of them; beyond the last lies one of zeros)
         PANDORA_UNROLL
-        for (int k = 0; k < 2; ++k, left += stride, right += stride)
-          add_product({*fours(left), *fours(left + panels * 4)}, {*fours(right), *fours(right + panels * 4)}, sum);
+        for (int k = 0; k < 2; ++k, left += stride, right += stride) {
+          Real a[kSide], b[kSide];
+          load(left, a, panels * 4);
+          load(right, b, panels * 4);
+          add_outer(a, b, sum);
+        }
       }
     }
     team_.sync();  // strips lie where tiles come to lie
     if (mine) finish_tile(tile, at, sum);
   }
 
-  struct HalfRows {
-    Four<Real> of[2];
-  };
-  static PANDORA_HD PANDORA_INLINE Four<Real> times(Real factor, Four<Real> x) {
-    PANDORA_UNROLL
-    for (int e = 0; e < 4; ++e) x.of[e] *= factor;
-    return x;
-  }
-  static PANDORA_HD PANDORA_INLINE void add_product(const HalfRows& a, const HalfRows& b, Four<Real> (&sum)[kSide][2]) {
-    PANDORA_UNROLL
-    for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c)
-      sum[r][c / 4].of[c % 4] = fused(a.of[r / 4].of[r % 4], b.of[c / 4].of[c % 4], sum[r][c / 4].of[c % 4]);
-  }
-
   // From where the running sum stands, or from 0.
-  PANDORA_HD void start_tile(int tile, bool goes_on, Four<Real> (&sum)[kSide][2]) const {
+  PANDORA_HD void start_tile(int tile, bool goes_on, Real (&sum)[kSide][kSide]) const {
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
-    for (int half = 0; half < 2; ++half)
-      sum[r][half] = goes_on ? fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] : Four<Real>{};
+    for (int half = 0; half < 2; ++half) {
+      const Four<Real> four = goes_on ? fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] : Four<Real>{};
+      PANDORA_UNROLL
+      for (int e = 0; e < 4; ++e) sum[r][4 * half + e] = four.of[e];
+    }
   }
   // And the ridges; beyond m ones, which the factor leaves alone.
-  PANDORA_HD void finish_tile(int tile, TilePlace at, const Four<Real> (&sum)[kSide][2]) const {
+  PANDORA_HD void finish_tile(int tile, TilePlace at, const Real (&sum)[kSide][kSide]) const {
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r) {
       const int k = at.i * kSide + r;
       const Real diagonal = at.i != at.j ? Real(0) : k < m_ ? static_cast<Real>(ridges_.of(k)) : Real(1);
       PANDORA_UNROLL
       for (int half = 0; half < 2; ++half) {
-        Four<Real> out = sum[r][half];
+        const Real* const from = sum[r] + 4 * half;
+        Four<Real> out{from[0], from[1], from[2], from[3]};
         if (running_.sum != nullptr) fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] = out;
         if (r / 4 == half) out.of[r % 4] += diagonal;
         fours(memory().tile(tile))[2 * r + half] = out;
@@ -477,11 +435,7 @@ class TiledNewton {
       sum[i] = 0;
       for (int k = i; k < m_; k += kWarp) sum[i] = fused(static_cast<Sum>(a[k]), static_cast<Sum>(b[k]), sum[i]);
     });
-    PANDORA_UNROLL
-    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-      const Own<Warp, Sum> other = all.exchanged(sum, mask);
-      all.each([&](int i) { sum[i] += other[i]; });
-    }
+    all.template add_up<kWarp / 2, 1>(sum);
     return all.of(sum, 0);
   }
 

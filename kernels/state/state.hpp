@@ -105,11 +105,7 @@ struct Progress {
 
 /// Adds to one of a lane's counters, which its other boxes may do at the same time.
 PANDORA_HD inline void add_to(int* counter, int n) {
-#if defined(__CUDA_ARCH__)
-  atomicAdd(counter, n);
-#else
-  *counter += n;
-#endif
+  PANDORA_ON_DEVICE(atomicAdd(counter, n), *counter += n);
 }
 
 /// What a box has done.

@@ -31,18 +31,12 @@ struct ItemRange {
 
 /// Marks a failure that any member may find, and that all then look at to end early.
 PANDORA_HD inline void raise_flag(int* flag) {
-#if defined(__CUDA_ARCH__)
-  *static_cast<volatile int*>(flag) = 1;
-#else
-  std::atomic_ref<int>(*flag).store(1, std::memory_order_relaxed);
-#endif
+  PANDORA_ON_DEVICE(*static_cast<volatile int*>(flag) = 1,
+                    std::atomic_ref<int>(*flag).store(1, std::memory_order_relaxed));
 }
 PANDORA_HD inline bool is_raised(int* flag) {
-#if defined(__CUDA_ARCH__)
-  return *static_cast<volatile int*>(flag) != 0;
-#else
-  return std::atomic_ref<int>(*flag).load(std::memory_order_relaxed) != 0;
-#endif
+  return PANDORA_ON_DEVICE(*static_cast<volatile int*>(flag),
+                           std::atomic_ref<int>(*flag).load(std::memory_order_relaxed)) != 0;
 }
 
 /// Consecutive rows whose contexts, shocks and rewards come from the same streams.

@@ -40,7 +40,7 @@ PHASES = {
         "image step": "matrices * panels * 0.83",                     # one warp has single periods, a third as long
         "gram": "matrices * panels",
         "prediction": "matrices * panels / 4"}, middle=("gram",)),    # a warp has the columns from its quarter on
-    "walk": Phase("WalkBlock", ("kernels/lane/warp_walk.hpp",), "walks / 4", WARPS, {
+    "walk": Phase("WalkBlock", ("kernels/lane/warp_walk.hpp", "kernels/lane/walk_memory.hpp"), "walks / 4", WARPS, {
         "period": "periods / 4",
         "gram row": "opened * block / 2 / 4 / 4"}),                   # four columns at a time, half a block of them
     "solve": Phase("SolveBoxes<float, false>", ("kernels/solve/tiled_newton.hpp", "kernels/solve/tiled_factor.hpp"),

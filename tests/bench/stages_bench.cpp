@@ -101,7 +101,7 @@ void BlockedDesign(benchmark::State& state) {
   const engine::BlockContexts<float> block = memory.contexts(B, [&](int j, int k) { return p.rows[j][k]; });
   float sum = 0.0f;
   for (auto _ : state) {
-    engine::form_gram(team, memory.shape, memory.view, block);
+    test::form_gram(team, memory.shape, memory.view, block);
     for (int j = 0; j < B; ++j) {
       sum += memory.diagonal[j];
       if (j % 2 == 0) engine::update_gram(team, memory.shape, memory.view, B, j, 1.0f);

@@ -65,4 +65,12 @@ struct GramMemory {
   }
 };
 
+/// Images and Gram matrix of the block's contexts under P, and start_gram.
+template <class Real, class Team>
+void form_gram(const Team& team, const engine::Shape& shape, const engine::GramView<Real>& g,
+               const engine::BlockContexts<Real>& block) {
+  form_products(team, shape, g, block);
+  start_gram(team, shape, g, block.B);
+}
+
 }  // namespace pandora::test

@@ -66,7 +66,7 @@ Result blocked(const Team& team, const std::vector<Sample>& data, int m, int B, 
     const int n = std::min<int>(B, static_cast<int>(data.size() - first));
     const engine::BlockContexts<double> block =
         memory.contexts(n, [&](int j, int k) { return data[first + j].psi[k]; });
-    engine::form_gram(team, shape, gram, block);
+    test::form_gram(team, shape, gram, block);
     SimdVector<double> p(static_cast<std::size_t>(shape.width), 0.0);
     engine::predict(team, shape, block, rho.data(), p.data());
     std::vector<double> steps;
@@ -137,7 +137,7 @@ TEST(Gram, TheCurrentInverseTimesAVector) {
   const std::vector<Sample> data = samples(m, n, 9);
   test::GramMemory<double> memory(m, n, true);
   const VectorTeam team;
-  engine::form_gram(team, memory.shape, memory.view, memory.contexts(n, [&](int j, int k) { return data[j].psi[k]; }));
+  test::form_gram(team, memory.shape, memory.view, memory.contexts(n, [&](int j, int k) { return data[j].psi[k]; }));
   for (int j = 0; j < n; ++j)
     if (data[j].h >= 0.0) engine::update_gram(team, memory.shape, memory.view, n, j, data[j].h);
   engine::materialise_gram(team, memory.shape, memory.view, [](int, const auto&, int) {});
@@ -157,7 +157,7 @@ void expect_soundness(const Team& team, int feature, Ridges ridges) {
   const engine::BlockContexts<float> block = memory.contexts(1, [&](int j, int k) { return data[j].psi[k]; });
   const auto sound_with = [&](float p00) {
     memory.P[static_cast<std::size_t>(memory.stored.at(feature, feature))] = p00;
-    engine::form_gram(team, memory.shape, memory.view, block);
+    test::form_gram(team, memory.shape, memory.view, block);
     return engine::sound_gram(team, memory.shape, memory.view, block, most_inverse<float>(ridges));
   };
   EXPECT_TRUE(sound_with(1.0f));

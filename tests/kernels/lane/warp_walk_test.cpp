@@ -117,7 +117,7 @@ class Backend : public test::ScalarBackend {
     double* const own = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory_.data()) + 15) / 16 * 16);
     const WalkMemory memory =
         WalkMemory::of_cohort(shape, problem.refit, team.shared() != nullptr ? team.shared() : own);
-    WarpWalk::stage(team, problem, problem.lanes[index(0)].tape, body.range, memory);
+    memory.stage(team, problem.lanes[index(0)].tape, body.range);
     for (int l = part.index; l < count; l += part.count) {
       const LaneView<float>& lane = problem.lanes[index(l)];
       if (part.team.rank() == 0) waiting_[static_cast<std::size_t>(l)] = fits_[static_cast<std::size_t>(l)] = false;

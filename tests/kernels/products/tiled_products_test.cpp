@@ -224,15 +224,15 @@ TEST(ProductsOfBlock, TilesDoWhatVectorsDo) {
                                  const engine::BlockContexts<float>& block) {
       std::vector<float> found;  // 1 + psi' P psi
       const engine::SolveScratch<float> scratch{};
-      const MostInverse<float> most = most_inverse<float>(1.0);
+      const engine::BlockStart<float> start{block, nullptr, nullptr, true, most_inverse<float>(1.0)};
       for (int period = 0; period < 3; ++period) {
         const engine::ProductsOfBlock products(team, memory.shape, scratch, block);
-        EXPECT_TRUE(products.advance(memory.view, period > 0, true, &most, false, false, nullptr, nullptr));
+        EXPECT_TRUE(products.advance(memory.view, period > 0, &start, false, false));
         for (int j = period; j < B; j += 2)
           found.push_back(engine::update_gram(team, memory.shape, memory.view, B, j, 1.0f));
       }
       const engine::ProductsOfBlock products(team, memory.shape, scratch, block);
-      products.advance(memory.view, true, false, nullptr, false, false, nullptr, nullptr);
+      products.advance(memory.view, true, nullptr, false, false);
       return found;
     };
     const std::vector<float> expected = three_blocks(VectorTeam{}, vectors, by_vectors);

@@ -183,6 +183,8 @@ def make(folder: Path, T0: Optional[int], formats: Sequence[str], write: Callabl
     numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
     if numbers["generator"] != NUMBERS:
         raise ValueError(f"numbers.json: generator is {numbers['generator']!r}, not {NUMBERS!r}")
+    if T0 is not None and T0 not in numbers.get("T0", ()):
+        raise ValueError(f"--t0 {T0}: the results have T0 = {', '.join(map(str, numbers.get('T0', ())))}")
     document = document_of(numbers, T0, formats)
     for name in ("tables", "figures"):
         (folder / name).mkdir(exist_ok=True)

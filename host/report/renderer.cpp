@@ -241,12 +241,12 @@ Words parse_figure_formats(const Words& names) {
   return names;
 }
 
-RenderResult render(const fs::path& folder, const std::string& kind, const json& numbers,
+RenderResult render(const fs::path& folder, const std::string& of, const json& numbers,
                     const RenderOptions& options) {
   std::error_code ignored;
   for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(folder / name, ignored);
   // The order of the keys makes the generator one of the first words.
-  nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"kind", kind}};
+  nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"of", of}};
   for (const auto& [key, value] : numbers.items()) ordered[key] = value;
   write_file(folder / "numbers.json", ordered.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   Words words = {"--format", fmt::format("{}", fmt::join(options.formats, ","))};

@@ -75,7 +75,7 @@ def numbers_of(lanes: Mapping[Lane, float], T0: Sequence[int] = (0, 7), boxes: i
                  {"cells": ["DOW", "1.2±0.1"], "exact": ["DOW", "1.23"], "bold": [1], "rule_above": False}],
     }  # fmt: skip
     return {
-        "generator": "pandora numbers 1", "kind": "study", "title": "", "seed": 1, "engine": "an engine",
+        "generator": "pandora numbers 1", "of": "study", "title": "", "seed": 1, "engine": "an engine",
         "regret": True, "of_table": False, "of_prompts": False, "unfinished": "", "study": "periods = 100\n",
         "manifest": {"program": {"version": "9"}}, "policies": [], "base": "", "shown": [], "T0": list(T0),
         "settings": [setting], "meanings": {}, "parts": [["wrong order", "wrong_order_x1000"]], "titles": titles,

@@ -51,7 +51,7 @@ TEST_F(Renderer, GetsTheFolderFormatsAndT0) {
                     HasSubstr("--format svg,pdf --t0 7 --processes ")));
   for (const char* name : {"report.html", "report.tex", "report.json"}) EXPECT_FALSE(fs::exists(folder() / name));
   const nlohmann::json numbers = nlohmann::json::parse(test::read_file(folder() / "numbers.json"));
-  EXPECT_EQ(numbers["kind"], "study");  // whatever the texts are
+  EXPECT_EQ(numbers["of"], "study");  // whatever the texts are
   EXPECT_TRUE(holds_report(folder()));
 }
 

@@ -150,7 +150,7 @@ def _frontier(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[s
 
 def document_of(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]) -> dict[str, Any]:
     """What the report says, with the numbers of its figures; tables have the names of their files."""
-    make_of = {"study": _study, "frontier": _frontier}[numbers["kind"]]
+    make_of = {"study": _study, "frontier": _frontier}[numbers["of"]]
     document = {"generator": GENERATOR, **make_of(numbers, T0, formats)}
     taken: set[str] = set()
     for section in document["sections"]:

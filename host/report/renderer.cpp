@@ -241,8 +241,7 @@ Words parse_figure_formats(const Words& names) {
   return names;
 }
 
-RenderResult render(const fs::path& folder, const std::string& of, const json& numbers,
-                    const RenderOptions& options) {
+RenderResult render(const fs::path& folder, const std::string& of, const json& numbers, const RenderOptions& options) {
   std::error_code ignored;
   for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(folder / name, ignored);
   // The order of the keys makes the generator one of the first words.

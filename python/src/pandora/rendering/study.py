@@ -264,7 +264,9 @@ def _published(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _differences(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Regret of each policy less that of the base, against T_0, where nothing varies."""
-    titles = {f"{title['policy']}/{title['reward']}": title for title in numbers["titles"]}
+    titles: dict[str, Mapping[str, Any]] = {
+        f"{title['policy']}/{title['reward']}": title for title in numbers["titles"]
+    }
     places = {group["environment"]: group["title"] for group in numbers["groups"]}
     found: dict[str, dict[str, Any]] = {}  # by name; policies in the order of the pairs
 
@@ -396,7 +398,7 @@ def frontier_figure(numbers: Mapping[str, Any]) -> dict[str, Any]:
     def drawn(label: str, points: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
         ends = {"x": ("usd_per_1000", "value"), "x_low": ("usd_per_1000", "low"), "x_high": ("usd_per_1000", "high"),
                 "y": ("quality", "value"), "low": ("quality", "low"), "high": ("quality", "high")}  # fmt: skip
-        values = {
+        values: dict[str, Any] = {
             name: [math.nan if (v := p[of][end]) is None else v for p in points] for name, (of, end) in ends.items()
         }
         return series(label, **values, **more)

@@ -103,7 +103,8 @@ TEST_F(Report, TablesOfSomePoliciesSayNothingOfOthers) {
   make(kThree);
   const auto said = [&](const ReportOptions& options) {
     std::string out;
-    for (const Json& table : made(options)["tables"]) out += table["rows"].dump();
+    const Json numbers = made(options);
+    for (const Json& table : numbers["tables"]) out += table["rows"].dump();
     return out;
   };
   const std::string all = said({}), one = said(with({"dow/known"}, "")), based = said(with({"dow"}, "query_all"));

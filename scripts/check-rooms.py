@@ -14,7 +14,7 @@ import sys
 WINGS = """
 kernels         base random tape rules state products solve lane cuda
 oracle
-host/ground     base statistics tables machine files figures
+host/ground     base statistics tables machine files
 include/pandora
 experiments/rivals
 host/outcomes   tables routing logs

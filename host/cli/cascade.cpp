@@ -210,13 +210,13 @@ void frontier_command(const FrontierArguments& o) {
   settings.progress = shown_progress();
   require_sound(settings);
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
-  for (const char* name : {"frontier.csv", "rows.csv", "report.json", "report.html", "report.tex"})
+  for (const char* name : {"frontier.csv", "rows.csv", "numbers.json", "report.json", "report.html", "report.tex"})
     claim_output_file((folder / name).string(), true, {o.table, o.test});
   const TraceTable table = o.reading.read(o.table), test = o.reading.read(o.test);
   const Frontier frontier = find_frontier(table, test, settings, o.prices);
   write_file(folder / "frontier.csv", frontier_columns(frontier).csv());
   if (o.rows) write_file(folder / "rows.csv", frontier_rows(frontier, test).csv());
-  const RenderResult drawn = write_document(folder, frontier_document(frontier), rendering);
+  const RenderResult drawn = render(folder, "frontier", frontier_numbers(frontier), rendering);
   if (o.format == "json") return print_json(frontier_json(frontier));
   print_table(frontier_steps(frontier));
   print_table(metrics_table(frontier, false));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/ground/tables/table.hpp"
+#include "host/report/renderer.hpp"
 #include "host/report/report.hpp"
 #include "host/studies/study/study_config.hpp"
 
@@ -43,8 +44,9 @@ void print_setting(const Setting& setting);
 /// One line on standard error, whatever the message holds; a closed standard error is no error.
 void print_error(const std::string& message);
 
-/// Writes the report of a folder of results and says where it is.
-void make_report(const std::string& folder, ReportOptions options);
+/// Writes the report of a folder of results, by default into it, and says where it is.
+void make_report(const std::string& folder, const std::string& out = "", const ReportOptions& options = {},
+                 const RenderOptions& rendering = {});
 /// Adds --figures.
 void add_figure_formats(CLI::App& command, std::vector<std::string>& formats);
 
@@ -53,7 +55,9 @@ void print_text(const std::string& text);
 /// Indented.
 void print_json(const nlohmann::json& json);
 /// In the width of the terminal.
-void print_table(const Table& table, TableFormat format = TableFormat::text);
+void print_table(const Table& table);
+/// The same in that format; LaTeX by Python.
+void print_tables(const std::vector<Table>& tables, TableFormat format);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
 GridShape parse_grid(const std::string& text);

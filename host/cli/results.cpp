@@ -13,7 +13,6 @@
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/ground/base/quotas.hpp"
 #include "host/report/cells.hpp"
 #include "host/report/keep.hpp"
 #include "host/report/report.hpp"
@@ -140,7 +139,7 @@ void show(const ShowOptions& o) {
                  : study_tables(settings, format == TableFormat::latex ? TableLayout::paper : TableLayout::compact);
   if (!unfinished.empty() && format != TableFormat::csv)
     fmt::print("{}{}\n", format == TableFormat::latex ? "% " : "", unfinished);
-  for (const Table& table : tables) print_table(table, format);
+  print_tables(tables, format);
 }
 
 struct CompareArguments {
@@ -151,12 +150,12 @@ struct CompareArguments {
 
 void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
   if (format == TableFormat::csv) return print_text(comparison_columns(pairs).csv());
-  for (const Table& table : comparison_tables(pairs)) print_table(table, format);
+  print_tables(comparison_tables(pairs), format);
 }
 
 void print_decisions(const std::vector<ComparedPair>& pairs, double margin, TableFormat format) {
   if (format == TableFormat::csv) return print_text(keep_columns(pairs, margin).csv());
-  for (const Table& table : keep_tables(pairs, margin)) print_table(table, format);
+  print_tables(keep_tables(pairs, margin), format);
 }
 
 // What sets results against the paper is no part of the program.
@@ -203,9 +202,19 @@ void print_json(const nlohmann::json& json) {
   print_text(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-void print_table(const Table& table, TableFormat format) {
-  fmt::print("{}{}", format == TableFormat::csv ? "" : "\n",
-             render(mended(table), format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
+void print_table(const Table& table) {
+  print_tables({table}, TableFormat::text);
+}
+
+void print_tables(const std::vector<Table>& tables, TableFormat format) {
+  nlohmann::json for_latex = nlohmann::json::array();
+  for (const Table& table : tables)
+    if (format == TableFormat::latex)
+      for_latex.push_back(table_json(mended(table)));
+    else
+      fmt::print("{}{}", format == TableFormat::csv ? "" : "\n",
+                 pandora::render(mended(table), format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
+  if (!for_latex.empty()) print_text(latex_of(for_latex));
 }
 
 void add_show(CLI::App& program, Session& session) {
@@ -250,12 +259,17 @@ void add_verdict(CLI::App& program, Session& session) {
   session.on_call(command, [folder] { refuse_published("verdict", *folder); });
 }
 
-void make_report(const std::string& folder, ReportOptions options) {
+void make_report(const std::string& folder, const std::string& out, const ReportOptions& options,
+                 const RenderOptions& rendering) {
   StoredResults results(folder, print_error);
-  options.threads = usable_cores();
-  const ReportOutcome outcome = write_report(results, options);
-  if (!outcome.message.empty()) print_error(outcome.message);
-  print_text(fmt::format("{} figures, report in {}\n", outcome.figures, outcome.file.string()));
+  if (rendering.T0) require_T0({*rendering.T0}, results.settings()[0].setting.study);
+  const nlohmann::json numbers = report_numbers(results, options);
+  const std::filesystem::path own = out.empty() ? std::filesystem::path(folder) / "report" : std::filesystem::path(out);
+  const FolderLock lock = claim_report(own);
+  const RenderResult made = pandora::render(own, "study", numbers, rendering);
+  if (!made.message.empty()) print_error(made.message);
+  print_text(!made.said.empty() ? made.said
+                                : fmt::format("numbers of the report in {}\n", (own / "numbers.json").string()));
 }
 
 void add_figure_formats(CLI::App& command, std::vector<std::string>& formats) {
@@ -269,12 +283,13 @@ void add_report(CLI::App& program, Session& session) {
     std::string folder;
     std::optional<std::string> out;
     ReportOptions report;
+    RenderOptions rendering;
   };
   const auto o = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("report", "figures, tables and comparisons as report.html and report.tex");
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("--out", o->out, "folder for the report (default: report in the folder of the results)");
-  command->add_option("--t0", o->report.T0,
+  command->add_option("--t0", o->rendering.T0,
                       "T0 of figures that show one (default: the largest up to a hundredth of T at which all run)");
   command
       ->add_option("--policy,--policies", o->report.policies,
@@ -283,11 +298,11 @@ void add_report(CLI::App& program, Session& session) {
   command->add_option(
       "--base", o->report.base,
       "what the others are compared with (default: the first of --policy, else of the study's list, else dow)");
-  add_figure_formats(*command, o->report.formats);
+  add_figure_formats(*command, o->rendering.formats);
   session.on_call(command, [o] {
-    o->report.out = folder_of("--out", o->out);
-    o->report.formats = parse_figure_formats(o->report.formats);
-    make_report(o->folder, o->report);
+    const std::string out = folder_of("--out", o->out);
+    o->rendering.formats = parse_figure_formats(o->rendering.formats);
+    make_report(o->folder, out, o->report, o->rendering);
   });
 }
 

@@ -93,7 +93,7 @@ void print_outcome(const RunOutcome& outcome, bool quiet, Clock::time_point star
                            outcome.parts, outcome.folder.string()));
     if (report) print_text("no report: it is made of complete results; `pandora report` makes it then\n");
   }
-  if (outcome.complete && report) make_report(outcome.folder.string(), {});
+  if (outcome.complete && report) make_report(outcome.folder.string());
   std::fflush(stdout);
   if (outcome.findings.failed_lanes > 0)
     throw Error(
@@ -259,7 +259,7 @@ void tune_command(const TuneArguments& o, Session& session) {
   if (format == TableFormat::csv)
     print_text(tune_columns(tuning).csv());
   else
-    for (const Table& table : tune_tables(tuning)) print_table(table, format);
+    print_tables(tune_tables(tuning), format);
   std::fflush(stdout);
   int failed = 0;
   for (const TuneRace& race : tuning.races) failed += race.judged.failed() + race.judged_standard.failed();

@@ -51,9 +51,6 @@ struct ComparedPair {
 /// A table for each pair, p values adjusted by Holm's method over all rows of all pairs.
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs);
 
-/// One table of all: a row for each rival in each cell, what it loses against the base, with one note.
-Table rivals_table(const std::vector<ComparedPair>& pairs);
-
 /// All rows for CSV and data frames, every quantity in a column of its own.
 Columns comparison_columns(const std::vector<ComparedPair>& pairs);
 

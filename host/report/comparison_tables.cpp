@@ -10,10 +10,6 @@
 namespace pandora {
 namespace {
 
-Cell number_cell(double value, int decimals, bool bold = false) {
-  return exact_cell(number_text(value, decimals), value, bold);
-}
-
 // Of no difference between what the policies promise: with hyperparameters to choose from, that of the cross-fitted
 // difference, for the least mean of several is too small by chance.
 double p_value(const ComparedRow& row) {
@@ -164,36 +160,6 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
     told = {};
   });
   return tables;
-}
-
-Table rivals_table(const std::vector<ComparedPair>& pairs) {
-  Table table;
-  table.label = "rivals";
-  table.title = "Each policy less the base: time-averaged regret x 1000, paired over replications";
-  table.heading_column = "cell";
-  table.columns = {"policy", "base", "n", "regret", "less the base", "± (95%)", "p (Holm)", "cross-fitted", "± (95%) "};
-  table.row_headers = 2;
-  std::vector<std::pair<std::string, std::vector<Row>>> cells;  // in the order of the first pair
-  for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
-    const Estimate fitted = fitted_difference(row);
-    const std::string cell = cell_text(row);
-    auto at = std::find_if(cells.begin(), cells.end(), [&](const auto& one) { return one.first == cell; });
-    if (at == cells.end()) at = cells.insert(cells.end(), {cell, {}});
-    at->second.push_back(
-        {{pair.b, pair.a, exact_cell(fmt::format("{}", row.paired.n), static_cast<double>(row.paired.n)),
-          number_cell(row.b.mean, 2), number_cell(-row.paired.difference.mean, 2, holm < 0.05),
-          number_cell(row.paired.difference.half_width_95, 2), exact_cell(p_value_text(holm), holm, holm < 0.05),
-          number_cell(-fitted.mean, 2), number_cell(fitted.half_width_95, 2)}});
-  });
-  for (auto& [cell, rows] : cells) {
-    table.rows.push_back({{}, cell});
-    table.rows.insert(table.rows.end(), rows.begin(), rows.end());
-  }
-  table.notes = {
-      "Below 0 is better than the base; bold: Holm-adjusted p < 0.05 over all rows. n: replications that both have; "
-      "± by Student's t; cross-fitted: hyperparameters chosen on one half of the replications and judged on the other, "
-      "of which p speaks. `pandora compare` tells more."};
-  return table;
 }
 
 Columns comparison_columns(const std::vector<ComparedPair>& pairs) {

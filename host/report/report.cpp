@@ -1,111 +1,53 @@
 #include "host/report/report.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/ground/files/input_file.hpp"
-#include "host/ground/files/output_folder.hpp"
-#include "host/ground/files/system_limits.hpp"
-#include "host/ground/files/temporary_file.hpp"
+#include "host/ground/statistics/resampling.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/report/cells.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "pandora/error.hpp"
+#include "host/studies/study/study_keys.hpp"
+#include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
+using Names = std::vector<std::string>;
 
-bool is_own(const fs::path& name, const std::vector<fs::path>& extensions) {
-  const fs::path target = target_of_temporary(name.string()).value_or(name.string());
-  return target.empty() || has(extensions, target.extension());
-}
-
-bool is_figure(const fs::path& name) {  // scripts and their data are of versions before
-  return is_own(name, {".csv", ".svg", ".pdf", ".png", ".dat", ".gp"});
-}
-
-// Whether there is nothing but what a report begins with, such as one that was killed.
-bool holds_unfinished(const fs::path& out) {
-  const auto all = [](const fs::path& folder, auto&& belongs) {
-    std::error_code error;
-    if (!fs::exists(folder, error)) return true;
-    const std::vector<fs::path> entries = entries_of(folder);
-    return std::all_of(entries.begin(), entries.end(), [&](const fs::path& path) { return belongs(path.filename()); });
-  };
-  try {
-    return all(out,
-               [](const fs::path& name) {
-                 return name == "figures" || name == "tables" || name == "report.tex" ||
-                        (target_of_temporary(name.string()) && is_own(name, {".tex", ".html", ".json"}));
-               }) &&
-           all(out / "figures", is_figure) &&
-           all(out / "tables", [](const fs::path& name) { return is_own(name, {".csv"}); });
-  } catch (const Unreadable&) {
-    return false;  // then it is not replaced
-  }
-}
-
-// The folder, made and locked: two reports there at once would remove each other's figures.
-FolderLock claim(const fs::path& out) {
-  std::error_code error;
-  if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_document(out) || holds_unfinished(out))))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
-  fs::create_directories(out, error);
-  require_resources(error.value(), fmt::format("--out {}", out.string()));
-  if (error)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be created ({}); name a writable folder", out.string(), error.message()));
-  std::optional<FolderLock> lock = FolderLock::take(out);
-  if (!lock)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: another process is making a report there; wait for it, or name another folder",
-                            out.string()));
-  for (const fs::path& folder : {out, out / "figures", out / "tables"})
-    remove_leftovers(folder, Others::may_write, [](const std::string& target) {
-      return is_own(target, {".html", ".tex", ".json"}) || is_figure(target);
-    });
-  return std::move(*lock);
-}
-
+// What ratios are to, and the first of those that are compared.
 std::string base_of(const std::vector<SettingSummary>& settings, const ReportOptions& options) {
   return !options.base.empty()       ? options.base
          : !options.policies.empty() ? options.policies[0]
                                      : usual_base(settings[0]);
 }
 
-// The base, then the others. Yardsticks compete with nobody.
-std::vector<std::string> compared_policies(const StoredResults& results, const std::vector<SettingSummary>& settings,
-                                           const ReportOptions& options) {
-  std::vector<std::string> names = options.policies;
+// The base with each of the others; nothing where there is one policy. Yardsticks compete with nobody.
+std::vector<ComparedPair> pairs_of(StoredResults& results, const std::string& base, const ReportOptions& options) {
+  Names names = options.policies;
   if (names.empty())
     for (const PlannedLane& lane : results.settings()[0].plan.lanes)
       if (lane.policy->group != PolicyGroup::yardstick) add_new(names, lane.policy->name);
-  const std::string base = base_of(settings, options);
   std::erase(names, base);
   if (!base.empty()) names.insert(names.begin(), base);
-  return names;
+  if (!options.differences || !results.settings()[0].setting.study.regret || names.size() < 2) return {};
+  return compare_policies(results, {.policies = names, .T0 = {}, .environments = {}, .regimes = {}});
 }
 
 // Those that are asked for, and the base that they are compared with; none: all.
-std::vector<std::string> policies_shown(const StoredResults& results, const ReportOptions& options) {
-  std::vector<std::string> names = options.policies;
+Names policies_shown(const StoredResults& results, const ReportOptions& options) {
+  Names names = options.policies;
   if (!names.empty() && !options.base.empty()) add_new(names, options.base);
   for (const std::string& name : names) (void)parse_policy_name(name, results.settings()[0].plan);
   return names;
 }
 
 // Leaves the rows of these policies, and the oracle's.
-void keep_policies(std::vector<SettingSummary>& settings, const std::vector<std::string>& names) {
+void keep_policies(std::vector<SettingSummary>& settings, const Names& names) {
   if (names.empty()) return;
   for (SettingSummary& s : settings) {
     std::erase_if(s.summary.rows, [&](const SummaryRow& row) {
@@ -115,126 +57,118 @@ void keep_policies(std::vector<SettingSummary>& settings, const std::vector<std:
   }
 }
 
-ReportSection comparisons(const std::vector<ComparedPair>& pairs, const Study& study) {
-  ReportSection section{"Comparisons"};
-  if (!pairs.empty()) section.tables.push_back(rivals_table(pairs));
-  section.paragraphs = {
-      "All policies of a replication face the same draws: differences are paired over replications, which makes their "
-      "intervals narrower than those of the tables suggest: where intervals of single policies overlap, the difference "
-      "may still be clear."};
-  section.paragraphs.push_back(
-      pairs.empty() ? "There is one policy, and nothing to compare it with."
-                    : "Each policy is compared with one of them, the base: `pandora report --base NAME --policy "
-                      "NAME,...` names others; yardsticks compete with nobody.");
-  if (of_table(study) && periods_are_prompts(study.environments[0]))
-    section.paragraphs.push_back(
-        "Replications are orders of the same prompts. What other prompts of the same kind would change is wider: "
-        "`pandora "
-        "compare` has it as ± over prompts.");
-  return section;
-}
-
-std::string of_manifest(const json& manifest, const char* name) {
-  const auto program = manifest.find("program");
-  if (program == manifest.end() || !program->is_object()) return "unknown";
-  const auto value = program->find(name);
-  return value == program->end() ? "unknown" : value->is_string() ? value->get<std::string>() : value->dump();
-}
-
-// The command that makes this report.
-std::string report_command(const ReportOptions& options) {
-  std::string out = "pandora report results";
-  if (options.T0) out += fmt::format(" --t0 {}", *options.T0);
-  if (!options.policies.empty()) out += fmt::format(" --policy {}", fmt::join(options.policies, ","));
-  if (!options.base.empty()) out += " --base " + options.base;
-  if (options.formats != RenderOptions().formats) out += fmt::format(" --figures {}", fmt::join(options.formats, ","));
+json tables_of(std::vector<SettingSummary> settings, const Names& shown, const std::string& base) {
+  keep_policies(settings, shown);
+  std::vector<Table> tables = study_tables(settings, TableLayout::compact);
+  if (settings[0].setting.study.regret) tables.push_back(overview_table(settings, base));
+  json out = json::array();
+  for (const Table& table : tables) out.push_back(table_json(table));
   return out;
 }
 
-ReportDocument document_of(StoredResults& results, const std::vector<SettingSummary>& settings,
-                           const std::vector<ComparedPair>& pairs, const std::vector<FigureGroup>& groups,
-                           const ReportOptions& options) {
-  const std::string unfinished = results.unfinished();
-  const Study& study = results.settings()[0].setting.study;
-  const std::string title = results.config().values().at("title").texts[0];
-  ReportDocument document;
-  document.title = title.empty() ? "Online Pandora's box: results" : title;
-  document.subtitle = fmt::format(
-      "{} replications of {} periods, seed {}, {}; pandora {}{}{}", study.replications, study.periods, study.seed,
-      study.engine.text(), of_manifest(results.manifest(), "version"), unfinished.empty() ? "" : "; ", unfinished);
-  ReportSection tables{"Tables"};
-  const char* const what =
-      of_table(study)
-          ? "Utility is the quality of the deployed answer minus the price of all models that were called; the gap is "
-            "the "
-            "utility of the benchmark, hindsight or an index that the study names, minus the policy's."
-          : "Regret is the oracle's utility minus the policy's, per period and times 1000; utility is the deployed "
-            "output's μ* minus the costs of the queried boxes.";
-  tables.paragraphs = {fmt::format(
-      "{} The T₀ calibration periods come before the horizon and are not charged to it. Hyperparameters are "
-      "the ones with the least mean regret on the same replications, as in the paper; the section "
-      "Comparisons says how much that flatters.",
-      what)};
-  tables.tables = study_tables(settings, TableLayout::compact);
-  if (study.regret)
-    tables.tables.push_back(overview_table(settings, pairs.empty() ? "" : split(base_of(settings, options), '/')[0]));
-  document.sections.push_back(std::move(tables));
-  if (study.regret) document.sections.push_back(comparisons(pairs, study));
-  ReportSection figures{"Figures"};
-  for (const FigureGroup& group : groups)
-    figures.sections.push_back({.heading = group.heading, .figures = group.figures});
-  if (!groups.empty()) document.sections.push_back(std::move(figures));
-  ReportSection again{"How to make this again"};
-  again.paragraphs = {
-      "With the study below as `study.toml`, the same build and the same arithmetic, these commands give "
-      "the same numbers. The numbers of tables and figures are in `tables` and `figures` as CSV files."};
-  again.commands = {"pandora run study.toml --out results", report_command(options)};
-  again.preformatted = results.config().toml();
-  document.sections.push_back(std::move(again));
-  ReportSection manifest{"Manifest"};
-  manifest.preformatted = results.manifest().dump(2, ' ', false, json::error_handler_t::replace);
-  manifest.folded = true;
-  document.sections.push_back(std::move(manifest));
-  return document;
+json setting_json(const Setting& setting) {
+  const Study& study = setting.study;
+  json varied = json::array();
+  for (const auto& [key, value] : setting.varied) {
+    const std::optional<double> number = number_of(value);
+    varied.push_back({key, value, number ? json(*number) : json()});
+  }
+  return {{"varied", varied},
+          {"boxes", study.dimensions.boxes},
+          {"context", of_table(study) ? json() : json(study.dimensions.context)},
+          {"periods", study.periods},
+          {"replications", study.replications}};
+}
+
+json titles_json(const std::vector<SettingSummary>& settings) {
+  Summary all;
+  for (const SettingSummary& s : settings) append(Summary(s.summary), all);
+  json out = json::array();
+  for (const PolicyTitle& title : policy_titles(all))
+    out.push_back({{"policy", title.policy},
+                   {"reward", title.reward},
+                   {"brief", title.brief},
+                   {"knows_reward", title.knows_reward}});
+  return out;
+}
+
+// The exponent of T, for each policy at its best hyperparameters.
+json slope_json(const Study& study, const std::vector<UnitResult>& units, const SummaryRow& row) {
+  const std::vector<int> periods = checkpoints(study.periods);
+  std::vector<std::vector<double>> curves;
+  for (const UnitResult& unit : units) {
+    if (!counts(unit, row.lane)) continue;
+    std::vector<double>& curve = curves.emplace_back();
+    for (std::size_t k = 0; k < periods.size(); ++k)
+      curve.push_back(unit.lanes[0].curve[k] - unit.lanes[row.lane].curve[k]);
+  }
+  const Estimate slope = growth_exponent({periods.begin(), periods.end()}, curves, study.periods / 30.0);
+  return {{"policy", row.policy},
+          {"reward", row.reward},
+          {"T0", row.T0},
+          {"slope", slope.mean},
+          {"half_width_95", slope.half_width_95}};
+}
+
+json group_json(std::size_t number, const Setting& setting, const Plan& plan, const std::vector<UnitResult>& units) {
+  const Summary summary = summarise(setting.study, plan, units);
+  const Unit& unit = plan.units[0];
+  json out = {{"setting", number},
+              {"environment", unit.environment.name},
+              {"title", environment_title(unit.environment.name)},
+              {"regime", regime_name(unit.regime)},
+              {"slopes", json::array()}};
+  ResultRows rows(setting.varied, plan, "pandora");
+  rows.add_summary(summary, setting.varied);
+  if (setting.varied.empty())  // else nothing is shown of them
+    for (const SummaryRow& row : summary.rows) {
+      if (row.best || row.policy == "oracle") rows.add_row(setting, units, row);
+      if (row.best && row.policy != "oracle") out["slopes"].push_back(slope_json(setting.study, units, row));
+    }
+  for (const char* file : {"summary", "curves", "boxes", "depth"}) out[file] = columns_json(rows.files.at(file));
+  return out;
 }
 
 }  // namespace
 
-std::vector<ComparedPair> compared_pairs(StoredResults& results, const std::vector<SettingSummary>& settings,
-                                         const ReportOptions& options) {
-  CompareOptions compare;
-  compare.policies = compared_policies(results, settings, options);
-  if (!results.settings()[0].setting.study.regret || compare.policies.size() < 2) return {};
-  return compare_policies(results, compare);
-}
-
-std::vector<FigureGroup> report_figures(StoredResults& results, const std::vector<SettingSummary>& settings,
-                                        const std::vector<ComparedPair>& pairs, const ReportOptions& options) {
-  std::vector<FigureGroup> groups = study_figures(results, options.T0, policies_shown(results, options));
-  Summary all;
-  for (const SettingSummary& s : settings)
-    all.rows.insert(all.rows.end(), s.summary.rows.begin(), s.summary.rows.end());
-  if (FigureGroup differences = difference_figures(pairs, titles_shown(all)); !differences.figures.empty())
-    groups.push_back(std::move(differences));
-  return groups;
-}
-
-ReportOutcome write_report(StoredResults& results, const ReportOptions& options) {
-  std::vector<SettingSummary> settings = results.summaries();
-  const std::vector<ComparedPair> pairs = compared_pairs(results, settings, options);
-  const std::vector<FigureGroup> groups = report_figures(results, settings, pairs, options);
-  keep_policies(settings, policies_shown(results, options));
-  const fs::path out = options.out.empty() ? fs::path(results.path()) / "report" : options.out;
-  const FolderLock lock = claim(out);
-  ReportOutcome outcome;
-  for (const FigureGroup& group : groups) outcome.figures += group.figures.size();
-  RenderOptions how;
-  how.formats = options.formats;
-  how.processes = options.threads;
-  outcome.message = write_document(out, document_of(results, settings, pairs, groups, options), how).message;
-  std::error_code error;
-  outcome.file = out / (fs::exists(out / "report.html", error) ? "report.html" : "report.json");
-  return outcome;
+json report_numbers(StoredResults& results, const ReportOptions& options) {
+  const Study& study = results.settings()[0].setting.study;
+  const std::vector<SettingSummary> settings = results.summaries();
+  const std::string base = base_of(settings, options);
+  const std::vector<ComparedPair> pairs = pairs_of(results, base, options);
+  const Names shown = policies_shown(results, options);
+  json out = {{"title", results.config().values().at("title").texts[0]},
+              {"seed", study.seed},
+              {"engine", study.engine.text()},
+              {"regret", study.regret},
+              {"of_table", of_table(study)},
+              {"of_prompts", of_table(study) && periods_are_prompts(study.environments[0])},
+              {"unfinished", results.unfinished()},
+              {"study", results.config().toml()},
+              {"manifest", results.manifest()},
+              {"policies", options.policies},
+              {"base", options.base},
+              {"shown", shown},
+              {"T0", study.T0},
+              {"settings", json::array()},
+              {"meanings", json::object()},
+              {"parts", json::array()},
+              {"groups", json::array()},
+              {"titles", titles_json(settings)},
+              {"pairs", columns_json(comparison_columns(pairs))},
+              {"tables", tables_of(settings, shown, pairs.empty() ? "" : split(base, '/')[0])}};
+  for (const PlannedSetting& planned : results.settings()) out["settings"].push_back(setting_json(planned.setting));
+  for (const auto& [name, value] : results.settings()[0].setting.varied)
+    for (const StudyKey& key : study_keys())
+      if (key.name == name) out["meanings"][name] = key.meaning;
+  for (const RowStatistic& statistic : row_statistics())
+    if (statistic.title != nullptr && &statistic != &row_statistics()[0])
+      out["parts"].push_back({statistic.title, statistic.column});
+  results.for_each_group([&](std::size_t number, const Plan& plan, const std::vector<UnitResult>& units) {
+    const Setting& setting = results.settings()[number].setting;
+    if (setting.study.regret) out["groups"].push_back(group_json(number, setting, plan, units));
+  });
+  return out;
 }
 
 }  // namespace pandora

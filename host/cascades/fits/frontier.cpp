@@ -222,23 +222,6 @@ Fields fields_of(const Frontier& frontier, const char* kind, const FrontierPoint
           {"judge_usd", frontier.judge_usd.value_or(NAN), kDigits}};
 }
 
-void add_point(Series& series, const FrontierPoint& point) {
-  series.x.push_back(point.usd_per_1000.value);
-  series.x_low.push_back(point.usd_per_1000.low);
-  series.x_high.push_back(point.usd_per_1000.high);
-  series.y.push_back(point.quality.value);
-  series.low.push_back(point.quality.low);
-  series.high.push_back(point.quality.high);
-}
-
-// The utilities per dollar that the cascades were fitted for.
-std::string prices_text(const Frontier& frontier) {
-  if (frontier.cascades.empty()) return "";
-  const double most = frontier.cascades.front().price, least = frontier.cascades.back().price;
-  return least == most ? fmt::format(", price {:.4g} of utility per dollar", most)
-                       : fmt::format(", prices {:.4g} to {:.4g} of utility per dollar", least, most);
-}
-
 }  // namespace
 
 Frontier find_frontier(const TraceTable& fitted, const TraceTable& test, const CascadeFitSettings& settings,
@@ -308,40 +291,6 @@ Table frontier_steps(const Frontier& frontier) {
       "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
       "more quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; "
       "intervals are 95% over prompts");
-  return out;
-}
-
-Figure frontier_figure(const Frontier& frontier) {
-  Figure out{.kind = Figure::Kind::scatter,
-             .name = "frontier",
-             .title = fmt::format("Cascades ({}) with {}{}", frontier.kind,
-                                  evaluator_text(frontier.evaluator, frontier.judge_usd), prices_text(frontier)),
-             .x_label = "dollars per 1,000 prompts",
-             .y_label = "quality",
-             .log_x = true,
-             .series = {},
-             .width_cm = 12.0};
-  Series& cascades = out.series.emplace_back(Series{.label = fmt::format("cascades ({})", frontier.kind)});
-  cascades.marks.resize(frontier.cascades.size());
-  for (const FrontierPoint& point : frontier.cascades) add_point(cascades, point);
-  for (std::size_t i = 0; i < frontier.steps.size(); ++i) cascades.marks[frontier.steps[i]] = fmt::format("{}", i + 1);
-  if (frontier.mixtures.size() > 1) {  // one is a model alone
-    Series& mixtures = out.series.emplace_back(Series{.label = "mixtures of two models", .line = true});
-    for (const MixturePoint& point : frontier.mixtures) {
-      mixtures.x.push_back(point.usd_per_1000);
-      mixtures.y.push_back(point.quality);
-    }
-  }
-  const bool together = frontier.singles.size() + 2 > kMostMarkers;
-  for (const FrontierPoint& point : frontier.singles) {
-    if (!together || &point == &frontier.singles[0])
-      out.series.push_back({.label = together ? "models alone" : point.name});
-    add_point(out.series.back(), point);
-  }
-  out.caption = fmt::format(
-      "Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts; a "
-      "number is that of the table of steps.",
-      frontier.prompts, frontier.tested_on, frontier.fitted_on);
   return out;
 }
 

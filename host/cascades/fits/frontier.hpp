@@ -5,7 +5,6 @@
 
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/worth.hpp"
-#include "host/ground/figures/document.hpp"
 #include "host/ground/tables/columns.hpp"
 
 namespace pandora {
@@ -64,9 +63,5 @@ Columns frontier_columns(const Frontier& frontier);
 Columns frontier_rows(const Frontier& frontier, const TraceTable& test);
 /// What each step to the next better cascade costs.
 Table frontier_steps(const Frontier& frontier);
-/// Its title names kind, evaluator and prices; the cascades of frontier_steps() have their numbers there.
-Figure frontier_figure(const Frontier& frontier);
-/// The steps, the metrics and the figure.
-ReportDocument frontier_document(const Frontier& frontier);
 
 }  // namespace pandora

@@ -269,19 +269,15 @@ nlohmann::json frontier_json(const Frontier& frontier) {
           {"metrics", metrics_json(frontier)}};
 }
 
-ReportDocument frontier_document(const Frontier& frontier) {
-  ReportDocument out;
-  out.title = "Quality against dollars";
-  out.subtitle =
-      fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
-                  frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
-  ReportSection& section = out.sections.emplace_back();
-  section.heading = "Cascades, models and mixtures";
-  section.figures.push_back(frontier_figure(frontier));
-  section.tables.push_back(frontier_steps(frontier));
-  section.tables.back().label = "steps";
-  section.tables.push_back(metrics_table(frontier, true));
-  section.tables.back().label = "metrics";
+nlohmann::json frontier_numbers(const Frontier& frontier) {
+  nlohmann::json out = frontier_json(frontier);
+  out["evaluator"] = evaluator_text(frontier.evaluator, frontier.judge_usd);
+  out["mixtures"] = nlohmann::json::array();
+  for (const MixturePoint& point : frontier.mixtures) out["mixtures"].push_back({point.usd_per_1000, point.quality});
+  Table steps = frontier_steps(frontier), metrics = metrics_table(frontier, true);
+  steps.label = "steps";
+  metrics.label = "metrics";
+  out["tables"] = {table_json(steps), table_json(metrics)};
   return out;
 }
 

@@ -21,5 +21,8 @@ Table metrics_table(const Frontier& frontier, bool explained);
 nlohmann::json metrics_json(const Frontier& frontier);
 /// The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics.
 nlohmann::json frontier_json(const Frontier& frontier);
+/// The same, mixtures as (dollars, quality), the evaluator in words, and tables: what a page of it shows
+/// (python/src/pandora/rendering).
+nlohmann::json frontier_numbers(const Frontier& frontier);
 
 }  // namespace pandora

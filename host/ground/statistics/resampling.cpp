@@ -106,12 +106,6 @@ std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const
   return law;
 }
 
-std::string with_slope(const std::string& label, double slope, double half_width) {
-  if (!std::isfinite(slope)) return label;
-  return fmt::format("{}, slope\u00a0{:.2f}{}", label, slope,
-                     std::isfinite(half_width) ? fmt::format("\u00a0±\u00a0{:.2f}", half_width) : "");
-}
-
 Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::vector<double>>& curves, double from) {
   const double n = static_cast<double>(curves.size());
   std::vector<double> sum(x.size(), 0.0);

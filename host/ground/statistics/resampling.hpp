@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "host/ground/statistics/statistics.hpp"
@@ -55,9 +54,6 @@ struct PowerLaw {
 /// or all of one x. Throws std::logic_error where x and y differ in length.
 std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const double> y, double from = 0,
                                       double to = std::numeric_limits<double>::infinity());
-
-/// "LABEL, slope 0.52 ± 0.03", with spaces that do not break; without the half-width, or the slope, where it is NaN.
-std::string with_slope(const std::string& label, double slope, double half_width);
 
 /// The exponent of a power law that is fitted to the mean of curves over replications: curves[r][k] at x[k], over x[k]
 /// >= from (least squares of logarithms, fit_power_law). The half-width is the jackknife's over replications with

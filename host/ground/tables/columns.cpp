@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace pandora {
 
@@ -78,6 +79,31 @@ Table Columns::table() const {
     if (column.head.title.empty()) continue;
     out.columns.push_back(column.head.title);
     for (std::size_t row = 0; row < rows(); ++row) out.rows[row].cells.push_back(column.cells[row]);
+  }
+  return out;
+}
+
+nlohmann::json columns_json(const Columns& columns) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const Columns::Column& column : columns.columns()) {
+    if (!column.head.in_frames) continue;
+    nlohmann::json& values = out[column.head.column] = nlohmann::json::array();
+    for (std::size_t row = 0; row < column.texts.size(); ++row) {
+      const std::string& text = column.texts[row];
+      switch (column.head.kind) {
+        case Field::Kind::text:
+          values.push_back(text);
+          break;
+        case Field::Kind::number:
+          values.push_back(column.numbers[row]);
+          break;
+        case Field::Kind::integer:
+          values.push_back(std::stoll(text));
+          break;
+        case Field::Kind::flag:
+          values.push_back(text == "1");
+      }
+    }
   }
   return out;
 }

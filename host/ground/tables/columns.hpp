@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -71,5 +72,9 @@ class Columns {
  private:
   std::vector<Column> columns_;
 };
+
+/// By name, as data frames have them: lists of texts, of true and false, of numbers with all digits; null for what is not
+/// known.
+nlohmann::json columns_json(const Columns& columns);
 
 }  // namespace pandora

@@ -1,8 +1,7 @@
-// Tables as Markdown, LaTeX, HTML and CSV.
+// Tables as Markdown, CSV and JSON.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <regex>
+#include <nlohmann/json.hpp>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/printable.hpp"
@@ -11,46 +10,9 @@
 namespace pandora {
 namespace {
 
-// A sign and what takes its place, two words each.
-using Replacements = std::vector<std::pair<std::string, std::string>>;
-Replacements pairs_of(std::string_view text) {
-  Replacements out;
-  const std::vector<std::string> words = words_of(text);
-  for (std::size_t k = 0; k + 1 < words.size(); k += 2) out.emplace_back(words[k], words[k + 1]);
-  return out;
-}
-
-// What is special in LaTeX, and the signs of the tables in a form that every engine compiles.
-constexpr const char* kLatex = R"(
-T₀  $T_0$
-\  \textbackslash{}   {  \{   }  \}   &  \&   %  \%   $  \$   #  \#   _  \_   ~  \textasciitilde{}   ^  \textasciicircum{}
-<  $<$       >  $>$       |  $|$         ±  $\pm$      ×  $\times$   −  $-$        ≤  $\le$    ≥  $\ge$    →  $\to$
-·  $\cdot$   …  \ldots{}  ₀  $_0$        ₁  $_1$       ₅  $_5$      ³  $^3$       ²  $^2$     ⁻  $^{-}$   ½  $1/2$
-ρ  $\rho$    θ  $\theta$  σ  $\sigma$     μ  $\mu$      ξ  $\xi$     τ  $\tau$      Λ  $\Lambda$
-λ  $\lambda$ ψ  $\psi$    φ  $\phi$)";
-
-std::string replaced(const std::string& text, const Replacements& table) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto found = std::find_if(table.begin(), table.end(), [&](const auto& pair) {
-      return text.compare(at, pair.first.size(), pair.first) == 0;
-    });
-    out += found == table.end() ? text.substr(at, 1) : found->second;
-    at += found == table.end() ? 1 : found->first.size();
-  }
-  return out;
-}
-
-std::string latex_cell(const Cell& cell) {
-  const std::string text = latex_escaped(cell.text);
-  return cell.bold ? "\\textbf{" + text + "}" : text;
-}
-
-// Rows from `at` on with the same first cell, up to a heading.
-std::size_t run_length(const std::vector<Row>& rows, std::size_t at) {
-  std::size_t end = at + 1;
-  while (end < rows.size() && rows[end].heading.empty() && rows[end].cells[0].text == rows[at].cells[0].text) ++end;
-  return end - at;
+// All digits, nothing for what is unknown.
+std::string exact_text(const Cell& cell) {
+  return !cell.exact.empty() ? cell.exact : cell.text == "---" ? "" : cell.text;
 }
 
 std::string markdown_cell(const std::string& text) {
@@ -69,71 +31,6 @@ std::string csv_cell(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + "\"";
-}
-
-std::string html_escaped(const std::string& text) {
-  static const Replacements table = pairs_of(R"(& &amp;  < &lt;  > &gt;  " &quot;)");
-  return replaced(printable_lines(text), table);
-}
-
-std::string latex_escaped(const std::string& text) {
-  static const Replacements table = [] {
-    Replacements all = pairs_of(kLatex);
-    all.emplace_back("\u0302", "");
-    return all;
-  }();
-  static const std::regex calibration("\\bT0\\b");
-  return std::regex_replace(replaced(printable_lines(text), table), calibration, "$$T_0$$");
-}
-
-std::string table_latex(const Table& table) {
-  std::size_t longest = 0;
-  for (const Row& row : table.rows)
-    for (std::size_t c = table.row_headers; c < row.cells.size(); ++c)
-      longest = std::max(longest, display_width(row.cells[c].text));
-  const std::size_t most = longest > kLongLatexCell ? kMostLongLatexColumns : kMostLatexColumns;
-  if (table.columns.size() > table.row_headers + most) {
-    std::string all;
-    for (const Table& piece : in_pieces(table, most)) all += table_latex(piece);
-    return all;
-  }
-  const std::size_t n = table.columns.size(), headers = std::min(table.row_headers, n);
-  std::string out = fmt::format(
-      "% needs \\usepackage{{booktabs,multirow}}\n\\begin{{table}}[htp!]\n\\centering\n\\scriptsize\n\\caption{{{}}}\n",
-      latex_escaped(table.title));
-  if (!table.label.empty()) out += fmt::format("\\label{{tab:{}}}\n", table.label);
-  out +=
-      fmt::format("\\begin{{tabular}}{{{}{}}}\n\\toprule\n", std::string(headers, 'l'), std::string(n - headers, 'c'));
-  for (std::size_t c = 0; c < n; ++c) out += (c > 0 ? " & " : "") + latex_escaped(table.columns[c]);
-  out += "\\\\\n\\midrule\n";
-  std::size_t merged = 0;  // rows left under a \multirow
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const Row& row = table.rows[r];
-    if (!row.heading.empty()) {
-      out += fmt::format("{}\\multicolumn{{{}}}{{l}}{{{}}}\\\\\n\\cmidrule(lr){{1-{}}}\n", r > 0 ? "\\midrule\n" : "",
-                         n, latex_escaped(row.heading), n);
-      continue;
-    }
-    if (row.rule_above && r > 0 && table.rows[r - 1].heading.empty())
-      out += fmt::format("\\cmidrule(lr){{{}-{}}}\n", std::min<std::size_t>(headers, n), n);
-    for (std::size_t c = 0; c < n; ++c) {
-      if (c > 0) out += " & ";
-      if (c > 0 || headers < 2) {
-        out += latex_cell(row.cells[c]);
-      } else if (merged > 0) {
-        --merged;
-      } else if (const std::size_t length = run_length(table.rows, r); length > 1) {
-        out += fmt::format("\\multirow{{{}}}{{*}}{{\\emph{{{}}}}}", length, latex_cell(row.cells[0]));
-        merged = length - 1;
-      } else {
-        out += "\\emph{" + latex_cell(row.cells[0]) + "}";
-      }
-    }
-    out += "\\\\\n";
-  }
-  out += "\\bottomrule\n\\end{tabular}\n";
-  for (const std::string& note : table.notes) out += "\\par\\smallskip " + latex_escaped(note) + "\n";
-  return out + "\\end{table}\n";
 }
 
 std::string table_markdown(const Table& table) {
@@ -160,31 +57,29 @@ std::string table_markdown(const Table& table) {
   return out;
 }
 
-std::string table_html(const Table& table) {
-  std::string out = "<table>\n";
-  if (!table.title.empty()) out += "<caption>" + html_escaped(table.title) + "</caption>\n";
-  out += "<thead><tr>";
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", c < table.row_headers ? " class=\"names\"" : "",
-                       html_escaped(table.columns[c]));
-  out += "</tr></thead>\n<tbody>\n";
+nlohmann::json table_json(const Table& table) {
+  using nlohmann::json;
+  json rows = json::array();
   for (const Row& row : table.rows) {
     if (!row.heading.empty()) {
-      out += fmt::format("<tr class=\"heading\"><th colspan=\"{}\">{}</th></tr>\n", table.columns.size(),
-                         html_escaped(row.heading));
+      rows.push_back({{"heading", row.heading}});
       continue;
     }
-    out += row.rule_above ? "<tr class=\"rule\">" : "<tr>";
+    json cells = json::array(), bold = json::array(), exact = json::array();
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
-      const std::string text = html_escaped(row.cells[c].text),
-                        inner = row.cells[c].bold ? "<b>" + text + "</b>" : text;
-      out += c < table.row_headers ? "<th scope=\"row\">" + inner + "</th>" : "<td>" + inner + "</td>";
+      cells.push_back(row.cells[c].text);
+      exact.push_back(exact_text(row.cells[c]));
+      if (row.cells[c].bold) bold.push_back(c);
     }
-    out += "</tr>\n";
+    rows.push_back({{"cells", cells}, {"exact", exact}, {"bold", bold}, {"rule_above", row.rule_above}});
   }
-  out += "</tbody>\n</table>\n";
-  for (const std::string& note : table.notes) out += "<p class=\"note\">" + html_escaped(note) + "</p>\n";
-  return out;
+  return {{"title", table.title},
+          {"label", table.label},
+          {"notes", table.notes},
+          {"row_headers", table.row_headers},
+          {"rows", rows},
+          {"heading_column", table.heading_column},
+          {"columns", table.columns}};
 }
 
 std::string table_csv(const Table& table) {
@@ -199,10 +94,7 @@ std::string table_csv(const Table& table) {
       continue;
     }
     if (headed) out += csv_cell(heading) + ",";
-    for (std::size_t c = 0; c < row.cells.size(); ++c)
-      out += (c > 0 ? "," : "") + csv_cell(!row.cells[c].exact.empty()  ? row.cells[c].exact
-                                           : row.cells[c].text == "---" ? ""
-                                                                        : row.cells[c].text);
+    for (std::size_t c = 0; c < row.cells.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(exact_text(row.cells[c]));
     out += "\n";
   }
   return out;
@@ -218,9 +110,7 @@ TableFormat parse_table_format(const std::string& name) {
 
 std::string render(const Table& table, TableFormat format, std::size_t width, bool bold) {
   return format == TableFormat::markdown ? table_markdown(table)
-         : format == TableFormat::latex  ? table_latex(table)
          : format == TableFormat::csv    ? table_csv(table)
-         : format == TableFormat::html   ? table_html(table)
                                          : table_text(table, width, bold);
 }
 

@@ -1,7 +1,8 @@
-// A table as data, and as text for a terminal, Markdown, LaTeX, HTML or CSV.
+// A table as data, and as text for a terminal, Markdown or CSV.
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Cell {
 struct Row {
   std::vector<Cell> cells;   ///< one per column
   std::string heading = {};  ///< instead of cells: a line across the whole table, such as a panel's title
-  bool rule_above = false;   ///< a thin rule between groups of rows (LaTeX, HTML)
+  bool rule_above = false;   ///< a thin rule between groups of rows, in Python's LaTeX and HTML
 };
 
 struct Table {
@@ -43,7 +44,7 @@ std::string p_value_text(double p);
 /// A cell with all digits for CSV.
 Cell exact_cell(const std::string& text, double value, bool bold = false);
 
-enum class TableFormat { text, markdown, latex, csv, html };
+enum class TableFormat { text, markdown, latex, csv };
 
 /// "text", "markdown", "latex" or "csv"; throws Error (usage) otherwise.
 TableFormat parse_table_format(const std::string& name);
@@ -55,18 +56,10 @@ std::size_t display_width(const std::string& text);
 /// repeated, and nothing is cut. `bold`: escape sequences of a terminal around what is bold, else nothing.
 std::string table_text(const Table& table, std::size_t width, bool bold);
 
-/// The table in pieces of at most `most` columns beside the row headers, which each piece has; notes go to the last.
-std::vector<Table> in_pieces(const Table& table, std::size_t most);
-
-/// A page of LaTeX has room for so many columns beside the row headers; for fewer where a cell is long, such as of a
-/// value with a published one.
-inline constexpr std::size_t kMostLatexColumns = 8, kMostLongLatexColumns = 3, kLongLatexCell = 16;
-
-/// A table environment of LaTeX, several where there are more columns than that. A comment above it names the packages
-/// that it needs; ± becomes $\pm$, T0 and T₀ become $T_0$, --- stays.
-std::string table_latex(const Table& table);
 std::string table_markdown(const Table& table);
-std::string table_html(const Table& table);
+
+/// All that Python needs to make LaTeX and HTML of it; `exact` of a row is what CSV gets.
+nlohmann::json table_json(const Table& table);
 
 /// Header and rows with `exact` where it is given, nothing in place of `---`; notes are left out, and headings of rows
 /// unless heading_column names a column for them.
@@ -75,11 +68,7 @@ std::string table_csv(const Table& table);
 /// Text as one cell of CSV, in quotes where it needs them.
 std::string csv_cell(const std::string& text);
 
-/// In the given format; width and bold are for text alone.
+/// In the given format, but LaTeX, which is Python's; width and bold are for text alone.
 std::string render(const Table& table, TableFormat format, std::size_t width = 80, bool bold = false);
-
-/// Text with what is special in HTML or LaTeX escaped; Greek letters, ±, − and hats are kept in a form that compiles.
-std::string html_escaped(const std::string& text);
-std::string latex_escaped(const std::string& text);
 
 }  // namespace pandora

@@ -116,27 +116,4 @@ std::string table_text(const Table& table, std::size_t width, bool bold) {
   return out;
 }
 
-std::vector<Table> in_pieces(const Table& table, std::size_t most) {
-  const std::size_t headers = std::min(table.row_headers, table.columns.size());
-  std::vector<Table> pieces;
-  for (std::size_t first = headers; first < table.columns.size() || pieces.empty(); first += most) {
-    const std::size_t last = std::min(first + most, table.columns.size());
-    const auto cut = [&](auto& list) {
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(last), list.end());
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(headers),
-                 list.begin() + static_cast<std::ptrdiff_t>(first));
-    };
-    Table& piece = pieces.emplace_back(table);
-    cut(piece.columns);
-    for (Row& row : piece.rows)
-      if (row.heading.empty()) cut(row.cells);
-    if (first > headers) {
-      piece.title += " (continued)";
-      piece.label.clear();
-    }
-    if (last < table.columns.size()) piece.notes.clear();
-  }
-  return pieces;
-}
-
 }  // namespace pandora

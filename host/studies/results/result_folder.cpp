@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "host/ground/figures/document.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/sealed_file.hpp"
@@ -269,8 +268,22 @@ void ResultFolder::forget(std::initializer_list<const char*> names) {
 
 void ResultFolder::forget_report() {
   std::error_code ignored;
-  if (holds_document(path_ / "report"))  // of what was there before
-    for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(path_ / "report" / name, ignored);
+  if (holds_report(path_ / "report"))  // of what was there before
+    for (const char* name : {"report.html", "report.tex", "report.json", "numbers.json"})
+      fs::remove(path_ / "report" / name, ignored);
+}
+
+bool holds_report(const fs::path& folder) {
+  const auto begins_with = [&](const char* name, const char* part) {
+    try {
+      return InputFile(folder / name).read(1000).find(part) != std::string::npos;
+    } catch (const Unreadable&) {
+      return false;  // then it is not replaced
+    }
+  };
+  return begins_with("numbers.json", "\"generator\":\"pandora numbers 1\"") ||
+         begins_with("report.json", "\"generator\": \"pandora report 1\"") ||
+         begins_with("report.html", "<meta name=\"generator\" content=\"pandora\">");
 }
 
 void ResultFolder::require_among(const std::vector<Part>& parts) const {

@@ -107,4 +107,7 @@ class ResultFolder {
   std::set<std::string> reported_;
 };
 
+/// Whether numbers.json, report.json or report.html in the folder is one that `pandora report` made.
+bool holds_report(const std::filesystem::path& folder);
+
 }  // namespace pandora

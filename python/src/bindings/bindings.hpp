@@ -25,7 +25,6 @@ namespace nb = nanobind;
 void bind_errors(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_results(nb::module_& module);
-void bind_figures(nb::module_& module);
 void bind_runs(nb::module_& module);
 void bind_lanes(nb::module_& module);
 void bind_oracle(nb::module_& module);
@@ -55,7 +54,7 @@ Array<T> array_of(std::vector<T> values, const std::vector<std::size_t>& shape) 
 /// Names to lists of str and arrays, in the order of the columns.
 Dict dict_of(const Columns& columns);
 
-/// A table as a dict: title, columns (as dict_of), notes, and the table itself as text, html and latex.
+/// A table as a dict: title, columns (as dict_of), notes, and the table itself as text and as JSON (table_json).
 Dict table_dict(const Table& table);
 DictList dicts_of(const std::vector<Table>& tables);
 

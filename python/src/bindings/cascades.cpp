@@ -14,7 +14,6 @@
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/cascades/serving/calls.hpp"
-#include "host/ground/figures/figure.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
@@ -318,10 +317,8 @@ void bind_cascades(nb::module_& module) {
           settings.progress = ended_by(work);
           return find_frontier(table, test, settings, prices);
         });
-        const nlohmann::json figures = {figure_json(frontier_figure(frontier), true)};
         return std::tuple(dict_of(frontier_columns(frontier)), table_dict(frontier_steps(frontier)),
-                          figures.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                          metrics_json(frontier).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+                          frontier_numbers(frontier).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
       },
       nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
       nb::arg("judge_usd").none(), nb::arg("prices"));

@@ -1,9 +1,11 @@
 // What is concluded from a folder: its tables, comparisons, the overview.
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "beside.hpp"
 #include "host/report/keep.hpp"
+#include "host/report/report.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "pandora/error.hpp"
 #include "results.hpp"
@@ -72,6 +74,16 @@ void bind_tables(nb::class_<Results>& results) {
             return tables(r, [&](StoredResults& s) { return overview(s, base); });
           },
           nb::arg("base"))
+      .def(
+          "report_numbers",
+          [](Results& r, const std::vector<std::string>& policies, bool differences) {
+            return beside([&](Beside&) {
+              const std::lock_guard lock(r.mutex());
+              return report_numbers(r.stored(), {policies, "", differences})
+                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+            });
+          },
+          nb::arg("policies"), nb::arg("differences"), "JSON of what figures and reports are made of.")
       .def(
           "compare",
           [](Results& r, const std::vector<std::string>& policies, const std::vector<int>& T0,

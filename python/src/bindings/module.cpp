@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "beside.hpp"
@@ -83,8 +84,7 @@ Dict table_dict(const Table& table) {
   out["columns"] = columns_of(table);
   out["notes"] = table.notes;
   out["text"] = table_text(table, 100, false);
-  out["html"] = table_html(table);
-  out["latex"] = table_latex(table);
+  out["whole"] = table_json(table).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return out;
 }
 
@@ -139,7 +139,6 @@ NB_MODULE(_core, module) {
                                                           nb::cpp_function(&forget_work_after_fork));
   bind_studies(module);
   bind_results(module);
-  bind_figures(module);
   bind_runs(module);
   bind_lanes(module);
   bind_oracle(module);

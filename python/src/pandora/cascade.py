@@ -17,7 +17,8 @@ from . import _core, arguments
 from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
 from .features import Features
-from .figures import figures_of
+from .figures import Figure
+from .rendering.study import frontier_figure
 from .table import Table, of_program
 from .trace import Source, Trace, table_of, tables_of
 
@@ -76,14 +77,15 @@ class Frontier:
     `.weak` and `.strong`.
     """
 
-    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], figures: str, metrics: str) -> None:
-        found = json.loads(metrics)
+    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], numbers: str) -> None:
+        whole = json.loads(numbers)
+        found = whole["metrics"]
         self.weak: str = found.pop("weak")
         self.strong: str = found.pop("strong")
         self.metrics: dict[str, Interval] = {name: _interval(value) for name, value in found.items()}
         self.points: Table = Table(points, "frontier")
         self.steps: Table = of_program(steps)
-        (self.figure,) = figures_of(figures).values()
+        self.figure = Figure(frontier_figure(whole))
 
     def plot(self, axes: Any = None) -> Any:
         """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""

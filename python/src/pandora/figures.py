@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -57,8 +56,8 @@ class Figure:
         return drawing.draw_alone(self._found, self._looks, plt.figure(dpi=200))
 
 
-def figures_of(text: str) -> dict[str, Figure]:
-    """What the library says of figures, by name; one policy has one look in all of them."""
-    found = json.loads(text)
+def figures_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Figure]:
+    """Those of all groups by name; one policy has one look in all of them."""
+    found = [{**one, "heading": group["heading"]} for group in groups for one in group["figures"]]
     policies = [series["policy"] for one in found for series in one["series"]]
     return {one["name"]: Figure(one, policies) for one in found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
@@ -15,6 +16,7 @@ from .errors import DataError, UsageError
 from .figures import Figure, figures_of
 from .folder import Folder, Numbers
 from .lane import Lane
+from .rendering.study import study_figures
 from .table import Table, of_program
 
 __all__ = ["Results", "open"]
@@ -289,7 +291,8 @@ class Results(Folder):
     ) -> dict[str, Figure]:
         lanes = [lane for setting in self._settings for lane in setting["lanes"]]
         self._require("policy", _list(policy), [*self.policies, *dict.fromkeys(f"{one[1]}/{one[2]}" for one in lanes)])
-        return figures_of(_core.figures(self._stored, T0, differences, _list(policy)))
+        self._require("T0", T0, self.T0)
+        return figures_of(study_figures(json.loads(self._stored.report_numbers(_list(policy), differences)), T0))
 
     def plot(
         self,
@@ -346,5 +349,6 @@ def _list(value: Any) -> list[Any]:
 
 def _joined(columns: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> Table:
     """The columns of all rows, shown as the tables are."""
-    text, html = ("\n\n".join(table[form] for table in shown) for form in ("text", "html"))
+    tables = [of_program(table) for table in shown]
+    text, html = "\n\n".join(table["text"] for table in shown), "\n\n".join(table._repr_html_() for table in tables)
     return Table(columns, "paired comparisons", text, html)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from . import _core
 from .errors import UsageError
+from .rendering.tables import as_html
 
 if TYPE_CHECKING:
     import pandas
@@ -142,4 +144,5 @@ def _cell(value: Any, column: str) -> str:
 
 def of_program(found: Mapping[str, Any]) -> Table:
     """A table that the program makes."""
-    return Table(found["columns"], found["title"], found["text"], found["html"], found["notes"])
+    html_text = as_html(json.loads(found["whole"]))
+    return Table(found["columns"], found["title"], found["text"], html_text, found["notes"])

@@ -283,19 +283,18 @@ TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
   EXPECT_THAT(page, HasSubstr("Without those that do not run at this T₀: FrugalGPT, known."));
 }
 
-TEST_F(ResultsCommands, WithoutPythonTheDocumentIsThere) {
+TEST_F(ResultsCommands, WithoutPythonTheNumbersAreThere) {
   make("out", {"--regime", "A"});
   ::setenv("PANDORA_PYTHON", "/nowhere/python3", 1);
   const test::ProgramResult result = run({"report", "out", "--out", "bare"});
+  expect_refusal({"show", "out", "--format", "latex"}, 2, {"--format latex: PANDORA_PYTHON=/nowhere/python3"});
   ::unsetenv("PANDORA_PYTHON");
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out, HasSubstr("report in bare/report.json"));
-  EXPECT_THAT(result.err, HasSubstr("bare: not all was rendered"));
+  EXPECT_THAT(result.out, HasSubstr("numbers of the report in bare/numbers.json"));
+  EXPECT_THAT(result.err, HasSubstr("bare: not all was rendered: PANDORA_PYTHON=/nowhere/python3 is no program"));
   EXPECT_EQ(result.error_lines(), 1);
-  EXPECT_TRUE(fs::exists(work() / "bare" / "figures" / "depth-uniform-A.csv"));
-  EXPECT_TRUE(fs::exists(work() / "bare" / "tables" / "rivals.csv"));
-  EXPECT_FALSE(fs::exists(work() / "bare" / "figures" / "depth-uniform-A.svg"));
-  EXPECT_FALSE(fs::exists(work() / "bare" / "report.html"));
+  EXPECT_FALSE(fs::exists(work() / "bare" / "report.json"));
+  EXPECT_THAT(output({"report", "out", "--out", "bare"}), HasSubstr("report in bare/report.html"));  // then
 }
 
 TEST_F(ResultsCommands, SettingsThatVaryHaveOneTableAndFiguresAgainstTheirKeys) {

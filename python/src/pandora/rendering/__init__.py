@@ -1,5 +1,5 @@
-"""Figures and reports as pictures and pages. Nothing here needs the compiled module.
+"""Figures and reports, of numbers that the program writes. Nothing here needs the compiled module.
 
-`style` says how things look, `drawing` draws figures by matplotlib, `render` makes a page and LaTeX of a report's
-folder; it runs as a script too.
+`study` says which figures there are, `document` what a report says, `tables` makes LaTeX and HTML of tables; `style`
+says how things look, `drawing` draws figures by matplotlib, `render` makes all of a report's folder, as a script too.
 """

@@ -1,9 +1,10 @@
-"""Makes a page and LaTeX of a report: python3 render.py FOLDER [--format svg,pdf,png].
+"""Makes a report of the numbers that the program writes: python3 render.py FOLDER [--format svg,pdf,png] [--t0 N].
 
-FOLDER holds report.json, figures/*.csv and tables/*.csv, as `pandora report` writes them. What comes of it is
-report.html, which needs nothing beside itself, report.tex, and figures/NAME in the formats that are asked for. Ends
-with 0; 1 where a figure could not be drawn, and the others were; 2 where the folder holds no report; 3 without
-matplotlib or jinja2.
+FOLDER holds numbers.json, as `pandora report` writes it, or is the folder of results around it. What comes of it is
+report.json with tables/*.csv and figures/*.csv, report.html, which needs nothing beside itself, report.tex, and
+figures/NAME in the formats that are asked for. With --latex alone, tables of the standard input as LaTeX. Ends with 0;
+1 where a figure could not be drawn, and the others were; 2 where the folder holds no numbers; 3 without matplotlib or
+jinja2; 6 where a file could not be written.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pickle
 import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
@@ -32,12 +33,12 @@ if __package__ in (None, ""):  # run as a script: the folder is a package all th
     assert _found is not None and _found.loader is not None
     sys.modules[__package__] = importlib.util.module_from_spec(_found)
 
-from . import latex, style
+from . import document, latex, style, tables
+from .document import figures_of
 
 __all__ = ["load", "main", "render"]
 
 FORMATS = ("svg", "pdf", "png")
-_GENERATOR = "pandora report 1"
 
 
 class Unreadable(Exception):
@@ -52,8 +53,9 @@ def load(folder: Path) -> dict[str, Any]:
     file = folder / "report.json"
     try:
         found: dict[str, Any] = _printable(json.loads(file.read_text(encoding="utf-8")))
-        if found["generator"] != _GENERATOR:
-            raise Unreadable(f"{file}: generator is {found['generator']!r}, not {_GENERATOR!r}; make the report again")
+        if found["generator"] != document.GENERATOR:
+            wanted = document.GENERATOR
+            raise Unreadable(f"{file}: generator is {found['generator']!r}, not {wanted!r}; make the report again")
         for figure in figures_of(found):
             _read_numbers(folder / "figures" / f"{figure['name']}.csv", figure)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
@@ -86,13 +88,6 @@ def _read_numbers(file: Path, figure: dict[str, Any]) -> None:
         for name in ("low", "high", "x_low", "x_high"):
             if all(value is None for value in series[name]):
                 series[name] = []
-
-
-def figures_of(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """All figures of a document or section, in their order."""
-    yield from part.get("figures", ())
-    for section in part["sections"]:
-        yield from figures_of(section)
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
@@ -262,24 +257,30 @@ def _tex(document: Mapping[str, Any]) -> str:
 
 def render(folder: Path, formats: Sequence[str] = ("svg",), processes: int = 1) -> list[str]:
     """Renders the report of a folder; what went wrong, a line for each figure."""
-    document = load(folder)
-    drawn = _draw_all(list(figures_of(document)), formats, folder, processes)
+    report = load(folder)
+    drawn = _draw_all(list(figures_of(report)), formats, folder, processes)
     svg_of = {name: svg for name, (svg, _) in drawn.items()}
-    _write(folder / "report.tex", _tex(document).encode())
-    _write(folder / "report.html", _page(document, svg_of, formats).encode())
+    _write(folder / "report.tex", _tex(report).encode())
+    _write(folder / "report.html", _page(report, svg_of, formats).encode())
+    print(f"{len(drawn)} figures, report in {folder / 'report.html'}")
     return [f"figure {name} was not drawn ({problem})" for name, (_, problem) in drawn.items() if problem]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The script."""
-    parser = argparse.ArgumentParser(description="Makes report.html, report.tex and figures of a report's folder.")
-    parser.add_argument("folder", type=Path, help="with report.json, as `pandora report` writes it")
-    parser.add_argument("--format", default="svg", help="of figure files: svg, pdf, png, or several as svg,pdf")
-    parser.add_argument("--processes", type=int, default=1, help="that draw at once")
-    asked = parser.parse_args(arguments)
-    formats = [name for name in asked.format.split(",") if name]
-    if unknown := [name for name in formats if name not in FORMATS]:
-        parser.error(f"--format {unknown[0]}: unknown; use svg, pdf or png")
+def _make(folder: Path, formats: Sequence[str], processes: int, T0: int | None) -> int:
+    """The whole report; what goes wrong is told, and is the exit code."""
+    numbers = folder / "numbers.json"
+    try:
+        if numbers.exists() or not (folder / "report.json").exists():
+            document.make(folder, T0, formats, _write)
+    except OSError as problem:
+        there = numbers.exists()
+        print(problem if there else f"{numbers}: is not there; run `pandora report` on the results", file=sys.stderr)
+        return 6 if there else 2
+    except (ValueError, KeyError, TypeError, IndexError) as problem:
+        print(
+            f"{numbers}: cannot be used ({type(problem).__name__}: {problem}); make the report again", file=sys.stderr
+        )
+        return 2
     missing = [name for name in ("matplotlib", "jinja2") if importlib.util.find_spec(name) is None]
     if missing:
         print(
@@ -289,12 +290,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 3
     try:
-        problems = render(asked.folder, formats, asked.processes)
-    except (Unreadable, OSError) as problem:
+        problems = render(folder, formats, processes)
+    except Unreadable as problem:
         print(problem, file=sys.stderr)
         return 2
+    except OSError as problem:
+        print(problem, file=sys.stderr)
+        return 6
     print("; ".join(problems), end="", file=sys.stderr)
     return 1 if problems else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The script."""
+    parser = argparse.ArgumentParser(description="Makes a report: report.html, report.tex, figures.")
+    parser.add_argument("folder", type=Path, nargs="?", help="with numbers.json, or that of the results around it")
+    parser.add_argument("--format", default="svg", help="of figure files: svg, pdf, png, or several as svg,pdf")
+    parser.add_argument("--t0", type=int, help="T0 of figures that show one")
+    parser.add_argument("--processes", type=int, default=1, help="that draw at once")
+    parser.add_argument("--latex", action="store_true", help="tables of the standard input as LaTeX")
+    asked = parser.parse_args(arguments)
+    if asked.latex:
+        print("".join(f"\n{tables.as_latex(table)}" for table in json.load(sys.stdin)), end="")
+        return 0
+    if asked.folder is None:
+        parser.error("name a folder")
+    formats = [name for name in asked.format.split(",") if name]
+    if unknown := [name for name in formats if name not in FORMATS]:
+        parser.error(f"--format {unknown[0]}: unknown; use svg, pdf or png")
+    inside = asked.folder / "report"
+    folder = inside if (inside / "numbers.json").exists() else asked.folder
+    return _make(folder, formats, asked.processes, asked.t0)
 
 
 if __name__ == "__main__":

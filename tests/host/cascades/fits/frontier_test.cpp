@@ -119,7 +119,7 @@ TEST(CascadeFrontier, MixturesAreOfTheModelsOnTheHull) {
   EXPECT_NEAR(frontier.singles[1].above_mixture, 0.0, 1e-9);
 }
 
-TEST(CascadeFrontier, AsTablesAndAsAFigure) {
+TEST(CascadeFrontier, AsTablesAndAsNumbers) {
   const Frontier frontier = find_frontier(named_table(200, 3), named_table(200, 4), test::settings_at(0.0), {});
   const Columns columns = frontier_columns(frontier);
   EXPECT_EQ(columns.rows(), frontier.cascades.size() + frontier.singles.size() + frontier.mixtures.size());
@@ -131,12 +131,11 @@ TEST(CascadeFrontier, AsTablesAndAsAFigure) {
   const Table steps = frontier_steps(frontier);
   EXPECT_EQ(steps.rows.size(), frontier.steps.size());
   EXPECT_EQ(steps.rows[0].cells[5].text, "---");
-  const Figure figure = frontier_figure(frontier);
-  EXPECT_NO_THROW(check(figure));
-  EXPECT_TRUE(figure.log_x);
-  EXPECT_EQ(figure.series.size(), 5u);
-  EXPECT_TRUE(figure.series[1].line);
-  EXPECT_EQ(figure.series[0].x_low.size(), figure.series[0].x.size());
+  const nlohmann::json numbers = frontier_numbers(frontier);
+  EXPECT_EQ(numbers["points"].size(), frontier.cascades.size() + frontier.singles.size());
+  EXPECT_EQ(numbers["mixtures"].size(), frontier.mixtures.size());
+  EXPECT_EQ(numbers["tables"][0]["label"], "steps");
+  EXPECT_THAT(numbers["evaluator"].get<std::string>(), testing::StartsWith("evaluator "));
 }
 
 TEST(CascadeFrontier, RefusesTablesThatShareAPrompt) {

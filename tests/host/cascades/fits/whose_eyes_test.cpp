@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/frontier.hpp"
+#include "host/cascades/fits/frontier_metrics.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
@@ -164,7 +164,7 @@ TEST(WhoseEyes, EverythingNamesTheEvaluatorAndItsJudgesCost) {
   for (std::size_t row = 0; row < table.rows(); ++row) first.prompts.push_back("f" + std::to_string(row));
   const Frontier frontier = find_frontier(first, fresh, settings, {10.0});
   EXPECT_THAT(title(frontier_steps(frontier)), HasSubstr(eyes));
-  EXPECT_EQ(frontier_figure(frontier).title, "Cascades (thresholds) with " + eyes + ", price 10 of utility per dollar");
+  EXPECT_EQ(frontier_numbers(frontier)["evaluator"], eyes);
   EXPECT_THAT(frontier_columns(frontier).csv(), HasSubstr(",evaluator,judge_usd\ncascade,"));
   EXPECT_THAT(frontier_columns(frontier).csv(), HasSubstr(",score,0.0002\nsingle,"));
 }

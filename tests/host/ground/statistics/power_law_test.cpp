@@ -61,11 +61,5 @@ TEST(PowerLaw, StandardErrorIsThatOfNoise) {
   EXPECT_NEAR(squares / draws, 38. / 36, 4 * 0.08);
 }
 
-TEST(PowerLaw, IsNamedInLabels) {
-  EXPECT_EQ(with_slope("DOW", 0.5249, 0.031), "DOW, slope\u00a00.52\u00a0±\u00a00.03");
-  EXPECT_EQ(with_slope("DOW", 0.5249, NAN), "DOW, slope\u00a00.52");
-  EXPECT_EQ(with_slope("DOW", NAN, NAN), "DOW");
-}
-
 }  // namespace
 }  // namespace pandora

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -70,53 +72,19 @@ TEST(Table, AsMarkdown) {
             "\na note\n");
 }
 
-TEST(Table, AsLatexWithGroupsOfRows) {
-  Table table = small_table();
-  table.row_headers = 2;
-  table.columns.insert(table.columns.begin(), "");
-  for (Row& row : table.rows)
-    if (row.heading.empty()) row.cells.insert(row.cells.begin(), "Reward known");
-  const std::string latex = table_latex(table);
-  EXPECT_THAT(latex, HasSubstr("\\caption{Regret of 50\\% \\& more}"));
-  EXPECT_THAT(latex, HasSubstr("\\begin{tabular}{llcc}\n\\toprule\n"));
-  EXPECT_THAT(latex, HasSubstr("\\multicolumn{4}{l}{a panel}\\\\\n\\cmidrule(lr){1-4}\n"));
-  EXPECT_THAT(latex,
-              HasSubstr("\\multirow{2}{*}{\\emph{Reward known}} & DOW\\_2 & \\textbf{1.25$\\pm$0.50} & ---\\\\\n"));
-  EXPECT_THAT(latex, HasSubstr("\\cmidrule(lr){2-4}\n & Plug-in, \"known\""));
-  EXPECT_THAT(latex, HasSubstr("\\bottomrule\n\\end{tabular}\n"));
-}
-
-TEST(Table, LatexOfManyColumnsIsSeveralTables) {
-  Table table;
-  table.title = "Wide";
-  table.label = "wide";
-  table.columns = {"policy"};
-  table.rows = {{{"DOW"}}, {{}, "a panel"}};
-  table.notes = {"at the end"};
-  for (std::size_t c = 0; c < kMostLatexColumns + 2; ++c) {
-    table.columns.push_back("c" + std::to_string(c));
-    table.rows[0].cells.emplace_back("x" + std::to_string(c));
-  }
-  const std::vector<Table> pieces = in_pieces(table, kMostLatexColumns);
-  ASSERT_EQ(pieces.size(), 2u);
-  EXPECT_EQ(pieces[1].columns, (std::vector<std::string>{"policy", "c8", "c9"}));
-  EXPECT_EQ(pieces[1].rows[0].cells[1].text, "x8");
-  EXPECT_EQ(pieces[1].title, "Wide (continued)");
-  EXPECT_TRUE(pieces[0].notes.empty());
-  EXPECT_EQ(pieces[1].notes.size(), 1u);
-  EXPECT_EQ(table_latex(table), table_latex(pieces[0]) + table_latex(pieces[1]));
-}
-
 TEST(Table, AsCsvWithAllDigits) {
   EXPECT_EQ(table_csv(small_table()), "policy,T0=0,T0=50\nDOW_2,1.2512,\n\"Plug-in, \"\"known\"\"\",10.00±0.50,x|y\n");
 }
 
-TEST(Table, AsHtmlEscaped) {
-  const std::string html = table_html(small_table());
-  EXPECT_THAT(html, HasSubstr("<caption>Regret of 50% &amp; more</caption>"));
-  EXPECT_THAT(html, HasSubstr("<th colspan=\"3\">a panel</th>"));
-  EXPECT_THAT(html, HasSubstr("<td><b>1.25±0.50</b></td>"));
-  EXPECT_THAT(html, HasSubstr("<th scope=\"row\">Plug-in, &quot;known&quot;</th>"));
+// What Python makes LaTeX, HTML and CSV of.
+TEST(Table, AsJson) {
+  const nlohmann::json found = table_json(small_table());
+  EXPECT_EQ(found["columns"], (nlohmann::json{"policy", "T0=0", "T0=50"}));
+  EXPECT_EQ(found["rows"][0], (nlohmann::json{{"heading", "a panel"}}));
+  EXPECT_EQ(found["rows"][1]["cells"], (nlohmann::json{"DOW_2", "1.25±0.50", "---"}));
+  EXPECT_EQ(found["rows"][1]["exact"], (nlohmann::json{"DOW_2", "1.2512", ""}));
+  EXPECT_EQ(found["rows"][1]["bold"], nlohmann::json{1});
+  EXPECT_EQ(found["notes"], nlohmann::json{"a note"});
 }
 
 TEST(Table, FormatsHaveNames) {

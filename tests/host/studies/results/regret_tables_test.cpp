@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/host/studies/results/made_up_summary.hpp"
 
 namespace pandora {
@@ -134,26 +136,23 @@ TEST(RegretTables, TheLeastRegretIsBoldAmongThoseThatKnowAsMuch) {
   EXPECT_THAT(bold, testing::UnorderedElementsAre("FrugalGPT, known", "DOW, unknown"));
 }
 
-TEST(RegretTables, LatexHasThePapersLayout) {
+TEST(RegretTables, HaveThePapersLayoutToo) {
   Study study = small_study();
   study.policies = {};
-  const std::vector<Table> tables = study_tables({{{{}, study}, several_policies()}}, TableLayout::paper);
-  const std::string latex = table_latex(tables[0]);
-  EXPECT_THAT(latex, HasSubstr("\\begin{tabular}{llcc}"));
-  EXPECT_THAT(latex, HasSubstr("\\label{tab:regimeA}"));
-  EXPECT_THAT(
-      latex, HasSubstr("(i) Uniform: u = 0.23; oracle utility $\\times$ 10$^3$: 522.50$\\pm$12.50 (522.53$\\pm$12.63); "
-                       "1.69$\\pm$0.06 (1.69) boxes queried"));
-  EXPECT_THAT(latex, HasSubstr("FrugalGPT (reward known) & --- & \\textbf{5.00$\\pm$0.50}\\\\"));
-  EXPECT_THAT(latex, HasSubstr("\\emph{Reward known} & DOW & --- & 6.00$\\pm$0.50\\\\"));
-  EXPECT_THAT(latex, HasSubstr("7.50$\\pm$0.25 (7.66$\\pm$0.30)"));  // with the published value
-  EXPECT_THAT(latex, HasSubstr("& $T_0$=0 &"));
-  EXPECT_THAT(latex, HasSubstr("% needs \\usepackage{booktabs,multirow}\n\\begin{table}"));
-  EXPECT_THAT(latex, Not(HasSubstr("T0")));
+  const Table table = study_tables({{{{}, study}, several_policies()}}, TableLayout::paper)[0];
+  EXPECT_EQ(table.row_headers, 2u);
+  EXPECT_EQ(table.label, "regimeA");
+  const nlohmann::json found = table_json(table);
+  EXPECT_EQ(found["rows"][0]["heading"],
+            "(i) Uniform: u = 0.23; oracle utility × 10³: 522.50±12.50 (522.53±12.63); 1.69±0.06 (1.69) boxes queried");
+  const std::string rows = found["rows"].dump();
+  EXPECT_THAT(rows, HasSubstr("\"FrugalGPT (reward known)\",\"---\",\"5.00±0.50\"]"));
+  EXPECT_THAT(rows, HasSubstr("[\"Reward known\",\"DOW\",\"---\",\"6.00±0.50\"]"));
+  EXPECT_THAT(rows, HasSubstr("7.50±0.25 (7.66±0.30)"));  // with the published value
   Summary far = several_policies();
   far.rows[0].regret = {9.0, 0.25};
-  EXPECT_THAT(table_latex(study_tables({{{{}, study}, far}}, TableLayout::paper)[0]),
-              HasSubstr("9.00$\\pm$0.25 (7.66$\\pm$0.30)*"));
+  EXPECT_THAT(table_json(study_tables({{{{}, study}, far}}, TableLayout::paper)[0]).dump(),
+              HasSubstr("9.00±0.25 (7.66±0.30)*"));
 }
 
 TEST(RegretTables, FitIntoTheWidthWithoutCuttingAnything) {

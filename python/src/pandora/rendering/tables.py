@@ -1,0 +1,125 @@
+"""Tables as the program hands them on (`table_json`), as HTML, LaTeX in the paper's layout, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import itertools
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import latex
+
+__all__ = ["as_csv", "as_html", "as_latex"]
+
+# A page of LaTeX has room for so many columns beside the row headers; for fewer where a cell is long, such as of a
+# value with a published one.
+MOST_COLUMNS, MOST_LONG_COLUMNS, LONG_CELL = 8, 3, 16
+
+
+def as_html(table: Mapping[str, Any]) -> str:
+    """An element of a page, with its notes below."""
+
+    def cell(row: Mapping[str, Any], c: int, text: str) -> str:
+        inner = f"<b>{html.escape(text)}</b>" if c in row["bold"] else html.escape(text)
+        return f'<th scope="row">{inner}</th>' if c < table["row_headers"] else f"<td>{inner}</td>"
+
+    out = [f"<table>\n<caption>{html.escape(table['title'])}</caption>" if table["title"] else "<table>"]
+    names = [' class="names"' if c < table["row_headers"] else "" for c in range(len(table["columns"]))]
+    heads = (f'<th scope="col"{name}>{html.escape(text)}</th>' for name, text in zip(names, table["columns"]))
+    out.append(f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>")
+    for row in table["rows"]:
+        if "cells" in row:
+            cells = "".join(cell(row, c, text) for c, text in enumerate(row["cells"]))
+            out.append(f'<tr class="rule">{cells}</tr>' if row["rule_above"] else f"<tr>{cells}</tr>")
+        else:
+            heading = f'<th colspan="{len(table["columns"])}">{html.escape(row["heading"])}</th>'
+            out.append(f'<tr class="heading">{heading}</tr>')
+    out.append("</tbody>\n</table>")
+    return "\n".join([*out, *(f'<p class="note">{html.escape(note)}</p>' for note in table["notes"]), ""])
+
+
+def as_csv(table: Mapping[str, Any]) -> str:
+    """All digits; notes are left out, and headings of rows unless a column is named for them."""
+    headed = [table["heading_column"]] if table["heading_column"] else []
+    out, heading = io.StringIO(), ""
+    write = csv.writer(out, lineterminator="\n").writerow
+    write([*headed, *table["columns"]])
+    for row in table["rows"]:
+        heading = row.get("heading", heading)
+        if "cells" in row:
+            write([*(heading for _ in headed), *row["exact"]])
+    return out.getvalue()
+
+
+def _pieces(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of no more columns than a page has room for, each with the row headers; notes go to the last."""
+    heads, count = min(table["row_headers"], len(table["columns"])), len(table["columns"])
+    texts = [text for row in table["rows"] for text in row.get("cells", ())[heads:]]
+    longest = max((sum(not unicodedata.combining(c) for c in text) for text in texts), default=0)
+    most = MOST_LONG_COLUMNS if longest > LONG_CELL else MOST_COLUMNS
+    pieces = []
+    for first in range(heads, max(count, heads + 1), most):
+        at = [*range(heads), *range(first, min(first + most, count))]
+        rows = [
+            {**row, "cells": [(row["cells"][c], c in row["bold"]) for c in at]} if "cells" in row else row
+            for row in table["rows"]
+        ]
+        continued = {"title": f"{table['title']} (continued)", "label": ""} if first > heads else {}
+        notes = table["notes"] if first + most >= count else []
+        columns = [table["columns"][c] for c in at]
+        pieces.append({**table, "columns": columns, "rows": rows, "notes": notes, "heads": heads, **continued})
+    return pieces
+
+
+def _cell(cell: tuple[str, bool]) -> str:
+    return rf"\textbf{{{latex.text(cell[0])}}}" if cell[1] else latex.text(cell[0])
+
+
+def _groups(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """How many rows one after the other have the first cell of each; 0 where it is that of the row above."""
+    out: list[int] = []
+    for _, group in itertools.groupby(rows, lambda row: row["cells"][0][0] if "cells" in row else None):
+        count = len(list(group))
+        out += [count] + [0] * (count - 1)
+    return out
+
+
+def _lines(table: Mapping[str, Any]) -> list[str]:
+    heads, count, out = table["heads"], len(table["columns"]), []
+    lengths = _groups(table["rows"])
+    for r, row in enumerate(table["rows"]):
+        if "cells" not in row:
+            rule = [r"\midrule"] if r else []
+            out += [
+                *rule,
+                rf"\multicolumn{{{count}}}{{l}}{{{latex.text(row['heading'])}}}\\",
+                rf"\cmidrule(lr){{1-{count}}}",
+            ]
+            continue
+        if row["rule_above"] and r and "cells" in table["rows"][r - 1]:
+            out.append(rf"\cmidrule(lr){{{heads}-{count}}}")
+        first = _cell(row["cells"][0])
+        if heads > 1:
+            first = rf"\emph{{{first}}}" if lengths[r] else ""
+            first = rf"\multirow{{{lengths[r]}}}{{*}}{{{first}}}" if lengths[r] > 1 else first
+        out.append(" & ".join([first, *map(_cell, row["cells"][1:])]) + r"\\")
+    return out
+
+
+def as_latex(table: Mapping[str, Any]) -> str:
+    """A table environment, several where there are many columns. A comment above names the packages that it needs."""
+    out: list[str] = []
+    for piece in _pieces(table):
+        form = "l" * piece["heads"] + "c" * (len(piece["columns"]) - piece["heads"])
+        label = [rf"\label{{tab:{piece['label']}}}"] if piece["label"] else []
+        out += [
+            r"% needs \usepackage{booktabs,multirow}", r"\begin{table}[htp!]", r"\centering", r"\scriptsize",
+            rf"\caption{{{latex.text(piece['title'])}}}", *label, rf"\begin{{tabular}}{{{form}}}", r"\toprule",
+            " & ".join(map(latex.text, piece["columns"])) + r"\\", r"\midrule", *_lines(piece),
+            r"\bottomrule", r"\end{tabular}", *(rf"\par\smallskip {latex.text(note)}" for note in piece["notes"]),
+            r"\end{table}",
+        ]  # fmt: skip
+    return "\n".join([*out, ""])

@@ -19,8 +19,8 @@ faults() {
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
   fault shuffle-of-some kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n)/$1#if defined(__CUDA_ARCH__)\n    if (team_.rank() < 5) (void)__shfl_sync(0xffffffffu, 1, 0);\n#endif\n/' 'warp barrier: ' '*ALaneAlone*'
   fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/memory\(\)\.point\(\)\[k\] = k < width_ \? /if (k != 3) memory().point()[k] = k < width_ ? /' 'uninitialised: '
-  fault shared-memory-race kernels/solve/tiled_newton.hpp 's/team_\.sync\(\);(\n      fetch\(first \+ kStrip\);)/$1/' 'race: '
-  fault shared-memory-beyond kernels/solve/tile_memory.hpp 's/return tiles\(panels\) \* kTile > ready \? tiles\(panels\) \* kTile : ready;/return ready \/ 2;/' 'bounds: |memory of no array|fault: '
+  fault shared-memory-race kernels/solve/tiled_newton.hpp 's/team_\.sync\(\);(\n      fetch\(first \+ kStrip\);)/$1/' 'race: |uninitialised: ' '*ReplaysEvery*' STAND_IN_BLOCK=128
+  fault shared-memory-beyond kernels/lane/cohort.hpp 's/(std::size_t shared_bytes\(\) const \{ return shared_bytes\(problem\.shape, problem\.refit\));/$1 \/ 8;/' 'bounds: |memory of no array|fault: '
   fault conflict-of-banks kernels/products/square_tiles.hpp 's/kTileSide \* kTileSide \+ 4/kTileSide * kTileSide/' 'FAILED' '*FewConflicts*'
   fault host-reads-device host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
   fault host-reads-device-without-keys host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
@@ -31,7 +31,7 @@ faults() {
   fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap' '*LargeMatrices*'
   fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, resident\),/min(items, resident) - 1,/' 'invalid configuration'
   fault second-wave kernels/cuda/cuda_backend.cuh 's/min\(items, resident\),/min(items, 64 * resident),/' 'a second wave' '*ReplaysEvery*' STAND_IN_MULTIPROCESSORS=1
-  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration'
+  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration|start: invalid argument'
   fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
   fault undefined-shift kernels/lane/stages.hpp 's/lane\.progress->due >> a & 1/lane.progress->due >> (a + 32) \& 1/' 'runtime error: shift exponent'
   fault misaligned host/lanes/engine/layout.hpp 's/(block\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'

@@ -10,7 +10,7 @@
 # have (300) and SANITIZER_SECONDS that of each compute-sanitizer (600), for dry runs and for machines lent by the minute.
 set -uo pipefail
 read -ra paper <<<"${PAPER_ARGS---replications 50}"
-read -ra sizes <<<"${BENCHMARK_ARGS-}"
+read -ra sizes <<<"${BENCHMARK_ARGS---replications 25}"
 build=${1:-build-gpu}
 out=${2:-results/gpu-check}
 shift $(($# < 2 ? $# : 2))
@@ -50,7 +50,7 @@ for step in $steps; do
       if command -v compute-sanitizer >/dev/null; then
         step "compute-sanitizer $step" "$step.log" "${SANITIZER_SECONDS:-600}" \
           compute-sanitizer --tool "$step" --error-exitcode 9 "$build/tests/pandora_tests" \
-          --gtest_filter='DeviceGpu.OddShapes'
+          --gtest_filter='DeviceGpu.OddShapes:DeviceGpu.WalksByAWarpAreThoseOfRecordedLanes'
       else
         echo "$step was not run: compute-sanitizer is not on PATH"
         failed=1

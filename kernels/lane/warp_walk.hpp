@@ -12,9 +12,12 @@
 //   M -= (f y)(f y)' for M = Phi^-1 and M = C                  f = (h / s)^(1/2),  s = 1 + h phi' y,  h = 1 and G'
 //   theta -= y (G - r) / s, y and s of C
 //
-// where C_q is 0 if box a was not opened in period q. Under `tracking` an opened box has a second Gram matrix, that of
-// the curvature's inverse. Its rows and C go by the same recursion with h = Lambda'(z) 1{mu > Lambda(z)} in place of 1,
-// s = 1 + h row[j] and f = (h / s)^(1/2), and with its rows, for i > j and the reward's features k,
+// where C_q is 0 if box a was not opened in period q, and C without an index is the inverse curvature of theta's fit. M = C
+// and theta stand still where theta moves by solves alone. LinUCB opens the box of the greatest p_a[j] + c_b w_a[j]^(1/2)
+// alone; then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]), with reward r and cost c. Under `tracking` an opened box
+// has a second Gram matrix, that of the curvature's inverse. Its rows and C go by the same recursion with
+// h = Lambda'(z) 1{mu > Lambda(z)} in place of 1, s = 1 + h row[j] and f = (h / s)^(1/2), and with its rows, for i > j and
+// the reward's features k,
 //
 //   p_a[i] -= row[i] m(z) / s                         0 for m(z) / s where a solve follows
 //   N_a[i][k] += row[i] r_k                           r_k = (G' phi_k - h N_a[j][k]) / s, where h > 0

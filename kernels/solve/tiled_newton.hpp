@@ -3,8 +3,8 @@
 //
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
 // -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them most of a sweep's work would be the
-// Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. From
-// kOneHessian samples on it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample
+// Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. Above
+// kOneHessian samples it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample
 // keeps the weight that it had when it was first solved for, so that only new samples are read.
 //
 // What counts on a device is waiting. In the sweep for the gradient warps go through strips of eight samples, eight

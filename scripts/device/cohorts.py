@@ -208,12 +208,14 @@ def predict(kernels, resources, launches, marks, work, card):
         missing += [f"{name}: {what}" for what in unknown]
         if not any(code for piece, code, _, _ in found if piece != "straight"):
             missing.append(f"{name}: no marked loop in {', '.join(phase.files)}")
-    if "1" in work["curvature"]:
+    tracks = "1" in work["curvature"]
+    if tracks:
         missing.append("tracking: steps between solves in a walk's periods, flushes and rebuilt inverses")
     cohort = next((body for body in kernels if body.startswith(COHORT)), None)
     blocks = 4
     if cohort:
-        stage = {"registers": resources[cohort].registers, **vars(launches[cohort])}
+        launch = launches.get(f"{cohort} under tracking", launches[cohort]) if tracks else launches[cohort]
+        stage = {"registers": resources[cohort].registers, **vars(launch)}
         blocks = model.resident(stage, card)
     slots = {name: sum(len(code) * count * warps for _, code, count, warps in found) for name, found in phases.items()}
     shares = []

@@ -12,10 +12,11 @@ namespace {
 
 // As kernels/cuda/cuda_backend.cuh has it.
 template <class Body>
-void print(const char* name) {
+void print(const char* name, RefitSchedule::Kind refit = {}) {
   alignas(Body) unsigned char room[sizeof(Body)] = {};
   Body& body = *reinterpret_cast<Body*>(room);
   body.problem.shape = {.A = 3, .m = 101, .stride = 112, .d = 10, .B = 32, .width = 32, .capacity = 30000};
+  body.problem.refit.kind = refit;
   int threads = kBlockMembers;
   if constexpr (requires { Body::kThreads; }) threads = Body::kThreads;
   int resident = threads < kBlockMembers ? 3 : 1;
@@ -30,6 +31,7 @@ void print(const char* name) {
 }  // namespace pandora::engine
 
 int main() {
+  using namespace pandora;
   using namespace pandora::engine;
   print<AdvanceBlock<float>>("AdvanceBlock<float>");
   print<SolveBoxes<float, false>>("SolveBoxes<float, false>");
@@ -39,5 +41,6 @@ int main() {
   print<StartBox<float>>("StartBox<float>");
 #if __has_include("kernels/lane/cohort.hpp")
   print<RunCohort<float, kFewBoxes, false>>("RunCohort<float, 4, false>");
+  print<RunCohort<float, kFewBoxes, false>>("RunCohort<float, 4, false> under tracking", RefitSchedule::Kind::tracking);
 #endif
 }

@@ -190,9 +190,9 @@ int run(const Sizes& sizes) {
   const auto& device = report.devices[static_cast<std::size_t>(report.usable()[0])];
   std::printf("%s, driver %s\n", device.name.c_str(), report.driver.c_str());
   cuda::select_device(report.usable()[0]);
-  // Blocks of 128 threads that solve at the same time: three on a multiprocessor.
+  // Blocks of 128 threads that solve at the same time.
   const Ceilings ceilings{copy_bandwidth(static_cast<std::size_t>(sizes.copy_mib) << 20), product_rate(sizes.product),
-                          3.0 * device.multiprocessors};
+                          1.0 * engine::SolveBoxes<float, false>::kResident * device.multiprocessors};
   std::printf("copy %.0f GB/s, single-precision product %.1f TFLOP/s\n", ceilings.bandwidth / 1e9,
               ceilings.rate / 1e12);
   const Workload work(sizes);

@@ -245,7 +245,7 @@ TEST(WarpWalk, LeavesTheSameUnderOtherRules) {
   const auto no_option = [](EstimationOptions&) {};
   const auto no_lane = [](LaneSpec&) {};
   expect_same(
-      "solves in every 7th period, which it leaves to Walk",
+      "solves in every 7th period",
       [](EstimationOptions& options) {
         options.refit.kind = RefitSchedule::Kind::every;
         options.refit.every = 7;

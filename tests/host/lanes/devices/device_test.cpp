@@ -158,7 +158,7 @@ std::vector<Case> dow_in_24_replications() {
 // The tests below are skipped where there is no device; what they run must exist all the same.
 TEST(DeviceCases, HaveLanes) {
   for (const auto& build : {every_policy, late_rewards, odd_shapes, large_matrices, the_papers_shape,
-                            several_replications, dow_in_24_replications, many_samples})
+                            several_replications, dow_in_24_replications, many_samples, the_papers_walks})
     for (const Case& c : build()) EXPECT_GE(c.lanes.size(), 2u);
 }
 
@@ -250,6 +250,31 @@ TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
         const UnitOfLanes alone{units[u].replication, {units[u].lanes[k]}};
         EXPECT_TRUE(run_on_device(0, std::span(&alone, 1), options)[0][0] == together[u][k]);
       }
+  }
+}
+
+// The paper's boxes and features, for which a walk by a warp has code of its own, in fewer contexts.
+std::vector<Case> the_papers_walks() {
+  std::vector<Case> cases;
+  cases.push_back(
+      case_of(test::small_replication(test::small_dimensions(3, 9, 10), Regime::B, 12, kReplayedPeriods, 13), {},
+              {options_of("geometric:1.5"), options_of("tracking"), options_of("every:7")}));
+  cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
+                        test::linucb_lane(12)};
+  return cases;
+}
+
+// A lane that somebody records goes from period to period, all others walk by a warp: with the same bytes.
+TEST(DeviceGpu, WalksByAWarpAreThoseOfRecordedLanes) {
+  PANDORA_REQUIRE_GPU();
+  const Case c = std::move(the_papers_walks()[0]);
+  const UnitOfLanes unit = c.unit();
+  for (const BlockOptions& options : c.options) {
+    std::vector<LaneRecord> records(c.lanes.size());
+    const auto recorded = run_on_device(0, std::span(&unit, 1), options, nullptr, records),
+               walked = run_on_device(0, std::span(&unit, 1), options);
+    for (std::size_t k = 0; k < c.lanes.size(); ++k)
+      EXPECT_TRUE(walked[0][k] == recorded[0][k]) << "lane " << k << ", " << refit_text(options.estimation.refit);
   }
 }
 

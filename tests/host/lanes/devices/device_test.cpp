@@ -155,6 +155,17 @@ std::vector<Case> dow_in_24_replications() {
   return cases;
 }
 
+// The paper's boxes and features, for which a walk by a warp has code of its own, in fewer contexts.
+std::vector<Case> the_papers_walks() {
+  std::vector<Case> cases;
+  cases.push_back(
+      case_of(test::small_replication(test::small_dimensions(3, 9, 10), Regime::B, 12, kReplayedPeriods, 13), {},
+              {options_of("geometric:1.5"), options_of("tracking"), options_of("every:7")}));
+  cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
+                        test::linucb_lane(12)};
+  return cases;
+}
+
 // The tests below are skipped where there is no device; what they run must exist all the same.
 TEST(DeviceCases, HaveLanes) {
   for (const auto& build : {every_policy, late_rewards, odd_shapes, large_matrices, the_papers_shape,
@@ -251,17 +262,6 @@ TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
         EXPECT_TRUE(run_on_device(0, std::span(&alone, 1), options)[0][0] == together[u][k]);
       }
   }
-}
-
-// The paper's boxes and features, for which a walk by a warp has code of its own, in fewer contexts.
-std::vector<Case> the_papers_walks() {
-  std::vector<Case> cases;
-  cases.push_back(
-      case_of(test::small_replication(test::small_dimensions(3, 9, 10), Regime::B, 12, kReplayedPeriods, 13), {},
-              {options_of("geometric:1.5"), options_of("tracking"), options_of("every:7")}));
-  cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
-                        test::linucb_lane(12)};
-  return cases;
 }
 
 // A lane that somebody records goes from period to period, all others walk by a warp: with the same bytes.

@@ -45,6 +45,13 @@ class Plans:
         return " | ".join(plan.text(models) for plan in self.plans)
 
 
+def only_model(policy: Policy) -> Optional[int]:
+    """The one that it calls for every prompt, whatever it sees; None of others."""
+    plans = policy.plans if isinstance(policy, Plans) else (policy,)
+    orders = {plan.order if isinstance(plan, Order) else () for plan in plans}
+    return next(iter(orders))[0] if len(orders) == 1 and len(next(iter(orders))) == 1 else None
+
+
 def chosen_of(prepared: Prepared, plans: Sequence[Order], price: float) -> Plans:
     """With the learner whose choices are worth most where each prompt is left out, and the plans that it chooses."""
     predictor, numbers = prepared.predictors(plans).best(price)

@@ -33,7 +33,7 @@ from pandora.offline import api, call_log, commands, estimate, words  # noqa: E4
 SPREAD = (
     "three tiny rarely-fails complements gaps independent classes judges heavy latency-gaps sessions labels-20 "
     "log-in-order log-in-order-labels log-tosses log-tosses-table log-running log-apart log-one-call"
-).split()
+)
 EVERY = os.environ.get("PANDORA_GOLDEN") == "all"
 TOLERANCE = 1e-6
 
@@ -128,7 +128,7 @@ def golden() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.filterwarnings("ignore")  # of cascades that see the quality
-@pytest.mark.parametrize("name", [world.name for world in WORLDS if EVERY or world.name in SPREAD])
+@pytest.mark.parametrize("name", [world.name for world in WORLDS if EVERY or world.name in SPREAD.split()])
 def test_the_same_as_before(
     golden: dict[str, dict[str, Any]], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

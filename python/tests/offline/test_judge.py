@@ -66,7 +66,7 @@ PINNED: dict[str, list[float]] = {
 
 
 def evenly(row: Row) -> float:
-    return 0.3 + 0.5 * row["score"]
+    return 0.3 + 0.5 * float(row["score"])
 
 
 def rows_of(name: str) -> list[Row]:

@@ -227,16 +227,14 @@ def test_a_router_by_an_estimator_runs_and_is_not_saved(
 
 def test_progress_is_told_and_can_end_a_fit(trace: pandora.Trace) -> None:
     heard: list[tuple[int, int]] = []
-    pandora.Cascade.fit(
-        trace, price=10.0, evaluator="score", kind="thresholds", progress=lambda d, t: heard.append((d, t))
-    )
+    fitted(trace, kind="thresholds", progress=lambda d, t: heard.append((d, t)))
     assert heard[-1] == (16, 16) and [done for done, _ in heard] == list(range(1, 17))
 
     def end(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pandora.Cascade.fit(trace, price=10.0, evaluator="score", kind="thresholds", progress=end)
+        fitted(trace, kind="thresholds", progress=end)
 
 
 def test_a_context_that_tells_the_outcomes_is_named() -> None:

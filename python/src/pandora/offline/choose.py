@@ -128,8 +128,8 @@ class Chooser:
         return found.widened(self.widening)
 
     def _pick(self, kind: str) -> Picked:
-        """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does not;
-        the last that did is picked: a fixed sequence of tests. Those that are not in time are passed over.
+        """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does
+        not; the last that did is picked: a fixed sequence of tests. Those that are not in time are passed over.
         """
         best: Optional[Picked] = None
         for number, candidate in enumerate(self.candidates):

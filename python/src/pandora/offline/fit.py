@@ -89,18 +89,16 @@ def fit_source(
         choice = replace(choice, kind=SINGLE, pays=False)
         policy = fits.policies[choice.chosen.number]
     alone, is_kept = choice.kind == SINGLE, [choice.chosen.number, *nested.kept]
-    if same(is_kept, is_single) or (alone and fits.reads_out_of_fold(choice.cascade)):
-        kept = single
-    else:
-        kept = honest(is_kept)
+    is_alike = same(is_kept, is_single) or (alone and fits.reads_out_of_fold(choice.cascade))
+    kept = single if is_alike else honest(is_kept)
     if alone and kept is not single:
         single, is_single = kept, is_kept
     elif not alone:
         choice = replace(choice, gain=gain(kept))
-    kinds = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
+    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
     of_kinds = {
         kind: single if same([number] * (FOLDS + 1), is_single) else fits.candidate(number)
-        for kind, number in kinds.items()
+        for kind, number in numbers.items()
     }
     promise = Worth.of(kept, single, price, groups, CROSS_FITTED)
     latency, slow = _latency(fits, choice, aim, as_asked)
@@ -113,7 +111,7 @@ def fit_source(
         promise,
         Worth.of(single, single, price, groups, CROSS_FITTED),
         candidates[choice.single.number].model,
-        {kind: Worth.of(numbers, single, price, groups, CROSS_FITTED) for kind, numbers in of_kinds.items()},
+        {kind: Worth.of(of, single, price, groups, CROSS_FITTED) for kind, of in of_kinds.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
         0.0 if alone else float(kept[CALLS].mean()),
         _never(fits, choice),

@@ -17,7 +17,7 @@ from .outcomes import CALLS, QUALITY, USD
 
 @dataclass(frozen=True)
 class Worth:
-    """Means over rows with 95% intervals over prompts. `gain` and `saving` are over the model alone, paired by prompt."""
+    """Means over rows with 95% intervals over prompts. `gain` and `saving`: over the model alone, paired by prompt."""
 
     quality: Interval
     usd_per_1000: Interval

@@ -27,7 +27,8 @@ class Plans:
     def choose(self, outcomes: Outcomes) -> Ints:
         """By row the number of a plan."""
         quality, usd = self.predictor.predict(features_of(outcomes))
-        return np.argmax(quality - self.price * usd, axis=1)
+        chosen: Ints = np.argmax(quality - self.price * usd, axis=1)
+        return chosen
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row."""

@@ -88,7 +88,7 @@ def as_now(golden: dict[str, Any]) -> dict[str, Any]:
     golden = {name: value for name, value in golden.items() if name != "knife_edge"}
     if "text" in golden:
         golden["text"] = re.sub(
-            r"\n(Under other circumstances|Without a model)(.|\n)*?(?=cascade in |\Z)", "", golden["text"]
+            r"\n(Under other circumstances|Without one model)(.|\n)*?(?=cascade in |\Z)", "", golden["text"]
         )
     if isinstance(golden.get("result"), dict):
         golden["result"] = {

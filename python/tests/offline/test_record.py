@@ -16,6 +16,7 @@ from pandora.offline import api
 from pandora.offline.deploy import every_row
 from pandora.offline.estimate import Interval
 from pandora.offline.fit import fit_source
+from pandora.offline.judge import judge_cascade, judged_json
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
@@ -193,6 +194,27 @@ def test_few_failures_are_told() -> None:
     _, _, record = fitted(trace, evaluator="quality")
     assert record["promise"]["quality"]["high"] == 1.0 and record["promise"]["quality"]["low"] < 0.95
     assert any("of 60 prompts differ" in note and "is not sure beyond" in note for note in record["notes"])
+
+
+def test_the_same_policy_gains_nothing_and_another_one_with_the_same_outcomes_nothing_for_sure() -> None:
+    nothing = {"value": 0.0, "low": 0.0, "high": 0.0}
+    table: dict[str, Any] = {"models": ["a", "twin"], "quality": np.ones((60, 2)), "cost": np.full((60, 2), 0.001)}
+    table["columns"] = {"x": np.linspace(-1.0, 1.0, 60).tolist()}
+    trace = pandora.Trace(table)
+    cascade, _, record = fitted(trace, evaluator="quality")
+    assert record["kinds"]["thresholds"]["gain"] == record["promise"]["gain"] == nothing
+    indices = record["kinds"]["indices"]["gain"]
+    assert indices["value"] == 0.0 and indices["low"] < -0.05 and indices["high"] > 0.05
+    of_thresholds = fitted(trace, evaluator="quality", kind="thresholds")[2]
+    assert of_thresholds["gain"] == nothing and "gain 0.0000 [0.0000, 0.0000]" in of_thresholds["verdict"]
+    routed = fitted(trace, kind="router", context=["x"], evaluator="none")
+    assert routed[2]["gain"] == routed[2]["kinds"]["router"]["gain"] == nothing
+    for of in (cascade, routed[0]):
+        own = judged_json(judge_cascade(of, "c", trace._table, "a"))
+        assert own["gain"] == nothing and own["verdict"].startswith("the cascade is a alone")
+    other = judged_json(judge_cascade(cascade, "c", trace._table, "twin"))
+    assert other["gain"]["value"] == 0.0 and other["gain"]["low"] < -0.05 and other["gain"]["high"] > 0.05
+    assert other["verdict"].startswith("the cascade is not told apart from twin alone")
 
 
 class Line:

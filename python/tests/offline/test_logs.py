@@ -569,9 +569,10 @@ def test_rules_that_made_a_log_are_kept_unless_something_is_better() -> None:
     world = World.drawn(42, 2500)
     good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), aim())
     assert good.keeps_running and good.running is not None
-    poor = fit_thresholds_to_log(source_of(service(world, 44, Order((2, 0), (0.9,)), 0.35)), aim())
-    assert poor.running is not None and poor.running.gain.value > good.running.gain.value
-    truth = world.worth(Order((2, 0), (0.9,)))
+    dear = Order((2, 1, 0), (0.99, 0.99))
+    poor = fit_thresholds_to_log(source_of(service(world, 44, dear, 0.35)), aim())
+    assert poor.running is not None and not poor.keeps_running and poor.running.gain.low > 0.0
+    truth = world.worth(dear)
     assert poor.running.quality.low <= truth[0] <= poor.running.quality.high
 
 

@@ -37,8 +37,9 @@ class World:
         draw = np.random.default_rng(seed)
         hard = draw.random((rows, 1))
         right = draw.random((rows, 3)) < np.clip(0.95 - 0.7 * hard + 0.22 * np.arange(3), 0.0, 1.0)
-        quality = right.astype(float)
-        score = np.round(np.clip(0.5 + 0.3 * (quality - 0.5) + draw.normal(0.0, 0.2, (rows, 3)), 0.0, 1.0), 3)
+        quality = right.astype(np.float64)
+        judged = np.clip(0.5 + 0.3 * (quality - 0.5) + draw.normal(0.0, 0.2, (rows, 3)), 0.0, 1.0)
+        score = np.asarray(np.round(judged, 3), np.float64)
         usd = np.round(0.0004 * 3.0 ** np.arange(3) * (0.5 + hard + draw.random((rows, 3))), 7)
         return World(quality, score, usd)
 

@@ -64,11 +64,11 @@ def test_it_is_the_fit_of_python(folder: pathlib.Path, capsys: Output) -> None:
     assert fit(folder, "--judge-usd", "0.0001", "--explore", "0.1") == 0
     capsys.readouterr()
     of_file = pandora.Cascade.load(folder / "c.json")
-    cascade = pandora.Cascade.fit(
-        folder / "fit.csv", price=10.0, evaluator="score", kind="thresholds", judge_usd=0.0001, explore=0.1
-    )
-    assert of_file.about == cascade.about and of_file.explore == 0.1
-    assert cascade.__reduce__()[1] == of_file.__reduce__()[1]
+    table = pandora.Trace(folder / "fit.csv")._table
+    cascade, _, record = api.fit(table, price=10.0, evaluator="score", kind="thresholds", judge_usd=0.0001, explore=0.1)
+    assert of_file.about == record and of_file.explore == 0.1
+    cascade.set_explore(0.1)
+    assert cascade.text() == (folder / "c.json").read_text()
 
 
 def test_other_formats(folder: pathlib.Path, capsys: Output) -> None:

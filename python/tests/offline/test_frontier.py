@@ -12,7 +12,6 @@ from typing import Any, Optional
 
 import numpy as np
 import pytest
-from pandora.offline.options import FitSettings
 
 from pandora import DataError, Trace, UsageError
 from pandora.figures import figures_of
@@ -20,6 +19,7 @@ from pandora.offline import frontier as frontiers
 from pandora.offline.estimate import Interval
 from pandora.offline.frontier import Frontier, Mixture, Point, find_frontier
 from pandora.offline.kinds import Aim, AimKind
+from pandora.offline.options import FitSettings
 from pandora.offline.progress import Progress
 from pandora.offline.sources.table import TableSource
 

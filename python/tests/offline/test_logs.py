@@ -119,7 +119,7 @@ def naive(source: LogSource, order: Order, how: Estimator) -> tuple[list[float],
         )
 
     def weight(path: dict[str, Any], steps: int) -> float:
-        return math.prod(path["ratio"][:steps])
+        return float(math.prod(path["ratio"][:steps]))
 
     def rest(row: int, step: int, seen: str, end: Callable[[dict[str, Any]], float]) -> float:
         others = [path for other, path in enumerate(paths) if log.folds[other] != log.folds[row]]
@@ -136,10 +136,14 @@ def naive(source: LogSource, order: Order, how: Estimator) -> tuple[list[float],
             out[0].append(last * path["label"] * path["end"])
             out[1].append(last * path["usd"][-1])
             continue
-        for values, seen, end in ((out[0], "worth", lambda p: p["guess"]), (out[1], "usd", lambda p: p["usd"][-1])):
-            v = [path[seen][t] + rest(row, t, seen, end) for t in range(steps)] + [end(path)]
+        for values, name in zip(out, ("worth", "usd")):
+
+            def end(of: dict[str, Any], name: str = name) -> float:
+                return float(of["guess"] if name == "worth" else of["usd"][-1])
+
+            v = [path[name][t] + rest(row, t, name, end) for t in range(steps)] + [end(path)]
             value = v[0] + sum(weight(path, t + 1) * (v[t + 1] - v[t]) for t in range(steps))
-            values.append(value + last * path["label"] * (path["end"] - v[-1]) if seen == "worth" else value)
+            values.append(value + last * path["label"] * (path["end"] - v[-1]) if name == "worth" else value)
     return out
 
 
@@ -565,9 +569,10 @@ def test_rules_that_made_a_log_are_kept_where_nothing_is_surely_better() -> None
     world = World.drawn(42, 2500)
     good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), aim())
     assert good.keeps_running and good.running is not None
-    poor = fit_thresholds_to_log(source_of(service(world, 44, Order((2, 0), (0.9,)), 0.35)), aim())
-    assert poor.running is not None
-    truth = world.worth(Order((2, 0), (0.9,)))
+    dear = Order((2, 1, 0), (0.99, 0.99))
+    poor = fit_thresholds_to_log(source_of(service(world, 44, dear, 0.35)), aim())
+    assert poor.running is not None and not poor.keeps_running and poor.running.gain.low > 0.0
+    truth = world.worth(dear)
     assert poor.running.quality.low <= truth[0] <= poor.running.quality.high
 
 

@@ -16,6 +16,7 @@ from pandora.offline import api
 from pandora.offline.deploy import every_row
 from pandora.offline.estimate import Interval
 from pandora.offline.fit import fit_source
+from pandora.offline.judge import judge_cascade, judged_json
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
@@ -195,6 +196,27 @@ def test_few_failures_are_told() -> None:
     assert any("of 60 prompts differ" in note and "is not sure beyond" in note for note in record["notes"])
 
 
+def test_the_same_policy_gains_nothing_and_another_one_with_the_same_outcomes_nothing_for_sure() -> None:
+    nothing = {"value": 0.0, "low": 0.0, "high": 0.0}
+    table: dict[str, Any] = {"models": ["a", "twin"], "quality": np.ones((60, 2)), "cost": np.full((60, 2), 0.001)}
+    table["columns"] = {"x": np.linspace(-1.0, 1.0, 60).tolist()}
+    trace = pandora.Trace(table)
+    cascade, _, record = fitted(trace, evaluator="quality")
+    assert record["kinds"]["thresholds"]["gain"] == record["promise"]["gain"] == nothing
+    indices = record["kinds"]["indices"]["gain"]
+    assert indices["value"] == 0.0 and indices["low"] < -0.05 and indices["high"] > 0.05
+    of_thresholds = fitted(trace, evaluator="quality", kind="thresholds")[2]
+    assert of_thresholds["gain"] == nothing and "gain 0.0000 [0.0000, 0.0000]" in of_thresholds["verdict"]
+    routed = fitted(trace, kind="router", context=["x"], evaluator="none")
+    assert routed[2]["gain"] == routed[2]["kinds"]["router"]["gain"] == nothing
+    for of in (cascade, routed[0]):
+        own = judged_json(judge_cascade(of, "c", trace._table, "a"))
+        assert own["gain"] == nothing and own["verdict"].startswith("the cascade is a alone")
+    other = judged_json(judge_cascade(cascade, "c", trace._table, "twin"))
+    assert other["gain"]["value"] == 0.0 and other["gain"]["low"] < -0.05 and other["gain"]["high"] > 0.05
+    assert other["verdict"].startswith("the cascade is not told apart from twin alone")
+
+
 class Line:
     """An estimator of a user's own."""
 
@@ -227,16 +249,14 @@ def test_a_router_by_an_estimator_runs_and_is_not_saved(
 
 def test_progress_is_told_and_can_end_a_fit(trace: pandora.Trace) -> None:
     heard: list[tuple[int, int]] = []
-    pandora.Cascade.fit(
-        trace, price=10.0, evaluator="score", kind="thresholds", progress=lambda d, t: heard.append((d, t))
-    )
+    fitted(trace, kind="thresholds", progress=lambda d, t: heard.append((d, t)))
     assert heard[-1] == (16, 16) and [done for done, _ in heard] == list(range(1, 17))
 
     def end(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pandora.Cascade.fit(trace, price=10.0, evaluator="score", kind="thresholds", progress=end)
+        fitted(trace, kind="thresholds", progress=end)
 
 
 def test_a_context_that_tells_the_outcomes_is_named() -> None:

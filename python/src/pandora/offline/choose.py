@@ -18,6 +18,8 @@ from .policies import KINDS
 from .policies.base import is_simpler
 
 SINGLE = "best single"
+#: Bounds that differ by less are the same: as many prompts fail.
+TIED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,11 @@ class Choice:
 
 
 def difference(a: Floats, b: Floats, aim: Aim, price: float, groups: Groups) -> Estimate:
-    """By how much `a` is worth more than `b`, both 3 x rows. Where hardly any qualities differ, no surer than that."""
+    """By how much `a` is worth more than `b`, both 3 x rows. Where hardly any qualities differ, no surer than that; by
+    nothing where `a` is `b`: the same policy, which is known without looking at outcomes.
+    """
+    if a is b:
+        return Estimate.mean(np.zeros(a.shape[-1]), groups)
     quality = Estimate.mean(a[QUALITY] - b[QUALITY], groups, (-1.0, 1.0))
     usd = Estimate.mean(a[USD] - b[USD], groups)
     if aim.kind is AimKind.PRICE:
@@ -122,8 +128,8 @@ class Chooser:
         return found.widened(self.widening)
 
     def _pick(self, kind: str) -> Picked:
-        """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does not;
-        the last that did is picked: a fixed sequence of tests. Those that are not in time are passed over.
+        """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does
+        not; the last that did is picked: a fixed sequence of tests. Those that are not in time are passed over.
         """
         best: Optional[Picked] = None
         for number, candidate in enumerate(self.candidates):
@@ -145,7 +151,7 @@ class Chooser:
         """The one of more worth that keeps the bounds, else the one that comes nearer to them."""
         if a.keeps != b.keeps:
             return a.keeps > b.keeps
-        if a.met:
+        if a.met or abs(a.bound - b.bound) < TIED:
             return self._mean(a) > self._mean(b)
         return a.bound < b.bound if self.aim.on_usd else a.bound > b.bound
 
@@ -179,7 +185,7 @@ def decide(choice: Choice, aim: Aim) -> Choice:
 
 @dataclass(frozen=True)
 class NestedChoice:
-    """A choice, and what is chosen without each fold: FOLDS x 3 x rows, as the same procedure does on other prompts.
+    """A choice, and by fold the numbers of the candidates that the same procedure chooses without it.
 
     `kept`: what is deployed. That is `cascade` also where it does not pay without the fold, if it was asked for by
     name, as the fit on all rows deploys it; and if it is read out of fold, since a single model in some folds would say
@@ -187,17 +193,16 @@ class NestedChoice:
     """
 
     choice: Choice
-    kept: Floats
-    cascade: Floats
-    single: Floats
+    kept: list[int]
+    cascade: list[int]
+    single: list[int]
 
 
 def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
     """The choice by all folds, and those without each."""
     groups, folds, candidates = fits.groups, fits.groups.folds, fits.candidates
     honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
-    choice = Chooser(candidates, honest, groups, aim, fits.latency).choose()
-    kept, cascade, single = (np.empty((FOLDS, *honest.shape[1:])) for _ in range(3))
+    out = NestedChoice(Chooser(candidates, honest, groups, aim, fits.latency).choose(), [], [], [])
     for fold in range(FOLDS):
         rows = np.flatnonzero(folds != fold)
         some = groups.take(rows)
@@ -206,11 +211,12 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
         without = Chooser(
             candidates, fits.without[fold][:, :, rows], some, aim, latency, CROSS_FITTED * narrower
         ).choose()
-        cascade[fold] = fits.by_fold[fold, without.picked[choice.cascade].number]
-        single[fold] = fits.by_fold[fold, without.single.number]
-        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
-        kept[fold] = single[fold] if alone else cascade[fold]
-    return NestedChoice(choice, kept, cascade, single)
+        cascade, single = without.picked[out.choice.cascade].number, without.single.number
+        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(out.choice.cascade)
+        out.kept.append(single if alone else cascade)
+        out.cascade.append(cascade)
+        out.single.append(single)
+    return out
 
 
 def _is_no_lead(lead: Estimate) -> bool:

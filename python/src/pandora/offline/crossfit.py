@@ -82,7 +82,9 @@ class CrossFit:
         return self.honest(self.whole[number], self.by_fold[:, number], self.candidates[number].kind)
 
 
-def crossfit(source: Source, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False) -> CrossFit:
+def crossfit(
+    source: Source, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False
+) -> CrossFit:
     """Fits every candidate on all rows, without each fold and, where `nested`, without each pair of folds."""
     groups = source.groups
     if groups.count < LEAST_PROMPTS:
@@ -143,6 +145,6 @@ def _percentiles(seconds: Floats) -> Floats:
 
 
 def _latency(seconds: Floats, folds: Ints) -> Floats:
-    """By candidate: on prompts that were not fitted on or, if that is more, of the fit on all rows, which is deployed."""
+    """By candidate: on prompts that were not fitted on or, if more, of the fit on all rows, which is deployed."""
     others = held_out(seconds[:FOLDS], folds)
     return np.maximum(_percentiles(others), _percentiles(seconds[FOLDS]))

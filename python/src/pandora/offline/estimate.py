@@ -213,12 +213,13 @@ def corrected(whole: Floats, by_fold: Floats, folds: Ints) -> Floats:
     """
     less = held_out(by_fold, folds) - by_fold.mean(axis=0)
     of_fold = np.stack([less[..., folds == fold].mean(axis=-1) for fold in range(len(by_fold))], axis=-1)
-    return whole + less - of_fold[..., folds] + less.mean(axis=-1, keepdims=True)
+    out: Floats = whole + less - of_fold[..., folds] + less.mean(axis=-1, keepdims=True)
+    return out
 
 
 def held_out(by_fold: Floats, folds: Ints) -> Floats:
     """By row, what the fit without its fold does: ... x rows of FOLDS x ... x rows."""
-    out = np.empty_like(by_fold[0])
+    out: Floats = np.empty_like(by_fold[0])
     for fold, of_fold in enumerate(by_fold):
         out[..., folds == fold] = of_fold[..., folds == fold]
     return out
@@ -251,7 +252,7 @@ def _unseen(value: float, influence: Floats, range: tuple[float, float]) -> tupl
     """How far groups like those that were hardly seen may move a mean down and up.
 
     Where hardly any group differs from what is usual, the share of groups that do is a binomial one. Clopper and
-    Pearson bound it, and each of them may lie at the end of the range. Where `RARE` groups differ, Student's t is right.
+    Pearson bound it, and each of them may lie at the end of the range. Where `RARE` differ, Student's t is right.
     """
     count = len(influence)
     shifts, counts = np.unique(np.round(influence * count, 9), return_counts=True)

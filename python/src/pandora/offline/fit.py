@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
+import numpy as np
+
 from .bounds import candidates_of
 from .choose import SINGLE, Choice, choose_nested, decide, difference
 from .crossfit import CrossFit, Source, crossfit
@@ -15,6 +17,7 @@ from .groups import FOLDS, Floats
 from .kinds import Aim, Candidate
 from .outcomes import CALLS, USD
 from .policies import KINDS, Order, Policy
+from .policies.router import only_model
 from .progress import Progress
 from .worth import DollarTail, Worth
 
@@ -60,29 +63,43 @@ def fit_source(
     choice, groups = nested.choice, source.groups
     price = candidates[choice.picked[choice.cascade].number].price
 
-    def honest(number: int, by_fold: Floats) -> Floats:
-        return fits.honest(fits.whole[number], by_fold, choice.cascade)
+    def honest(chosen: Sequence[int]) -> Floats:
+        """`chosen`: the candidate on all rows, and without each fold."""
+        return fits.honest(fits.whole[chosen[0]], fits.by_fold[np.arange(FOLDS), chosen[1:]], choice.cascade)
 
-    def gain(numbers: Floats) -> Estimate:
-        return difference(numbers, single, aim, price, groups).widened()
+    def same(a: Sequence[int], b: Sequence[int]) -> bool:
+        """Whether these are the same policies by construction, and not by what they bring alone."""
+        models = [
+            (own, other, only_model(policies[own]), only_model(policies[other]))
+            for policies, own, other in zip([fits.policies, *fits.fold_policies], a, b)
+        ]
+        return all(own == other or (of is not None and of == it) for own, other, of, it in models)
 
-    single = honest(choice.single.number, nested.single)
-    choice = decide(replace(choice, gain=gain(honest(choice.picked[choice.cascade].number, nested.cascade))), aim)
+    def gain(of: Floats) -> Estimate:
+        return difference(of, single, aim, price, groups).widened()
+
+    is_single = [choice.single.number, *nested.single]
+    is_cascade = [choice.picked[choice.cascade].number, *nested.cascade]
+    single = honest(is_single)
+    choice = decide(replace(choice, gain=gain(single if same(is_cascade, is_single) else honest(is_cascade))), aim)
     if as_asked:
         choice = replace(choice, kind=choice.cascade)
     policy = fits.policies[choice.chosen.number]
     if choice.kind == "thresholds" and isinstance(policy, Order) and len(policy.order) == 1:
         choice = replace(choice, kind=SINGLE, pays=False)
         policy = fits.policies[choice.chosen.number]
-    alone = choice.kind == SINGLE
-    if alone and fits.reads_out_of_fold(choice.cascade):
-        kept = single
-    else:
-        kept = honest(choice.chosen.number, nested.kept)
-    if alone:
-        single = kept
-    else:
+    alone, is_kept = choice.kind == SINGLE, [choice.chosen.number, *nested.kept]
+    is_alike = same(is_kept, is_single) or (alone and fits.reads_out_of_fold(choice.cascade))
+    kept = single if is_alike else honest(is_kept)
+    if alone and kept is not single:
+        single, is_single = kept, is_kept
+    elif not alone:
         choice = replace(choice, gain=gain(kept))
+    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
+    of_kinds = {
+        kind: single if same([number] * (FOLDS + 1), is_single) else fits.candidate(number)
+        for kind, number in numbers.items()
+    }
     promise = Worth.of(kept, single, price, groups, CROSS_FITTED)
     latency, slow = _latency(fits, choice, aim, as_asked)
     return Fit(
@@ -94,11 +111,7 @@ def fit_source(
         promise,
         Worth.of(single, single, price, groups, CROSS_FITTED),
         candidates[choice.single.number].model,
-        {
-            kind: Worth.of(fits.candidate(picked.number), single, price, groups, CROSS_FITTED)
-            for kind, picked in choice.picked.items()
-            if kind != SINGLE
-        },
+        {kind: Worth.of(of, single, price, groups, CROSS_FITTED) for kind, of in of_kinds.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
         0.0 if alone else float(kept[CALLS].mean()),
         _never(fits, choice),

@@ -19,7 +19,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Groups:
-    """The group of each row, from 0 to `count` - 1. Numbers are in the order of a hash, so folds are drawn at random."""
+    """The group of each row, from 0 to `count` - 1. Numbers are in a hash's order, so folds are drawn at random."""
 
     of_row: Ints
     count: int
@@ -52,4 +52,4 @@ class Groups:
 
     def sums(self, by_row: Floats) -> Floats:
         """The sum over the rows of each group."""
-        return np.bincount(self.of_row, by_row, minlength=self.count)
+        return np.asarray(np.bincount(self.of_row, by_row, minlength=self.count), np.float64)

@@ -278,7 +278,7 @@ def _plain(meeting: Meeting, model: int) -> Found:
     """Of a full table: plain means."""
     quality, groups = np.array(meeting.arrays.quality), meeting.groups
     own, alone = meeting.numbers(quality), meeting.alone(model, quality)
-    if meeting.file.get("order") == [meeting.table.models[model]]:
+    if _is_alone(meeting.file, meeting.table.models[model]):
         own = alone  # and surely no better
     latency, notes = _latency(meeting, model), []
     if latency is not None:
@@ -392,6 +392,8 @@ def _beside(
     if fault and running is None:
         raise lacking(name, f"{fault}; name another model with --against")
     require_possible(own.quality, name, "the cascade")
+    if _is_alone(meeting.file, meeting.table.models[model]):
+        own = alone
     worth, of_model = own.worth(alone, price), alone.worth(alone, price)
     if fault:
         notes.append(fault)
@@ -415,9 +417,15 @@ def _verdict(judged: JudgedCascade, meeting: Meeting, openings: str) -> str:
     return f"{_sentence(judged, meeting)}; {eyes}{assumed}"
 
 
+def _is_alone(file: Mapping[str, Any], model: str) -> bool:
+    """Whether the cascade is that model by construction, and not by its outcomes on a table alone."""
+    orders = [file.get("order") or [], *(plan["order"] for plan in file.get("plans") or [])]
+    return all(order == [model] for order in orders if order) and any(orders)
+
+
 def _sentence(judged: JudgedCascade, meeting: Meeting) -> str:
-    found, bound, order = judged.found, _bound_sentence(judged, meeting), meeting.file.get("order") or []
-    if len(order) == 1 and order[0] == judged.against:
+    found, bound = judged.found, _bound_sentence(judged, meeting)
+    if _is_alone(meeting.file, judged.against):
         return (
             f"the cascade is {judged.against} alone: quality {interval_text(found.worth.quality, 4)} at "
             f"${usd_text(found.worth.usd_per_1000)} per 1,000 prompts{bound}"

@@ -85,7 +85,8 @@ def price_grid(usd: Floats) -> list[float]:
     means = means[means > 0.0]
     if not len(means):
         return [1.0]
-    price, out = 0.002 / float(means.max()), []
+    out: list[float] = []
+    price = 0.002 / float(means.max())
     most = 1.0 / float(np.min(means))
     while len(out) < 64:
         out.append(rounded(price, 2))

@@ -166,15 +166,19 @@ def _tells(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str
     return not fault
 
 
-def _held_out(source: LogSource, price: float, progress: Progress) -> tuple[LoggedWalks, LoggedWalks]:
-    """What cascades and single models do on the folds that they were not searched on."""
+def _held_out(
+    source: LogSource, price: float, progress: Progress
+) -> tuple[LoggedWalks, LoggedWalks, list[Optional[Order]]]:
+    """What cascades and single models do on the folds that they were not searched on, and the cascades."""
     log = source.log
     cascade, single = LoggedWalks.unknown(log, LONGEST), LoggedWalks.unknown(log, 1)
+    orders: list[Optional[Order]] = []
     for fold in range(FOLDS):
         prepared = source.prepare(np.flatnonzero(log.folds != fold), whole=False)
         search = prepared.search(price)
         best, alone = search.best(), search.best_single()
         progress.step()
+        orders.append(best)
         if best is None or alone is None:
             if source.reader.running is not None:
                 continue  # of this fold nothing is said
@@ -182,7 +186,7 @@ def _held_out(source: LogSource, price: float, progress: Progress) -> tuple[Logg
         own = np.flatnonzero(log.folds == fold)
         cascade.put(own, prepared.walks(best))
         single.put(own, LoggedWalks.alone(log, alone.order[0]))
-    return cascade, single
+    return cascade, single, orders
 
 
 def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
@@ -193,8 +197,11 @@ def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     progress.step()
     if best is None or alone is None:
         search.refuse_few()
-    walks = (*_held_out(source, price, progress), LoggedWalks.alone(log, alone.order[0]))
-    cascade, single, named = (reader.estimate(of, chosen=True) for of in walks)
+    *walks, orders = _held_out(source, price, progress)
+    named = reader.estimate(LoggedWalks.alone(log, alone.order[0]), chosen=True)
+    cascade, single = (reader.estimate(of, chosen=True) for of in walks)
+    if all(order == alone for order in [best, *orders]):  # by construction, so that nothing is gained
+        cascade = named
     notes: list[str] = []
     name = log.models[alone.order[0]]
     tells_cascade = _tells(cascade, source, "the cascades that were searched on other prompts", notes)
@@ -266,6 +273,8 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         cascade = found.cascade.worth(found.named, price, CROSS_FITTED)
         if found.tells_alone:
             gain = (found.cascade.utility(price) - found.named.utility(price)).widened()
+            if found.cascade is found.named:
+                gain = replace(gain, variance=0.0)
         else:
             cascade = replace(cascade, gain=UNKNOWN, saving=UNKNOWN)
     running, over = None, [UNKNOWN, UNKNOWN]  # the gain over the rules that made the log: of a model, of the cascade

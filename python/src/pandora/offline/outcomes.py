@@ -18,8 +18,8 @@ class Outcomes:
     """Rows x models. `seen`: what the policy knows of an answer, by which it accepts and deploys.
 
     `psi`: rows x m, 1 and the features of the prompt, for policies that go by them. `judge_usd` is added to the dollars
-    of every call of a policy that looks at answers. `latency`: seconds, where somebody asks for them. `rows`: which of the
-    source these are; None where they are all.
+    of every call of a policy that looks at answers. `latency`: seconds, where somebody asks for them. `rows`: which of
+    the source these are; None where they are all.
     """
 
     seen: Floats

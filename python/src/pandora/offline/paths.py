@@ -317,7 +317,9 @@ class PolicyEstimate:
         return self.quality - price * self.usd
 
     def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0) -> Worth:
-        """Beside one model alone, or what made the log. `widening`: 1 for what was not fitted to the log."""
+        """Beside one model alone, or what made the log; over itself nothing is gained, whatever labels do not show.
+        `widening`: 1 for what was not fitted to the log.
+        """
 
         def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
             return replace(estimate, range=(least, most)).widened(widening).robust_interval()
@@ -328,7 +330,7 @@ class PolicyEstimate:
             interval(1000.0 * self.usd),
             interval(self.calls),
             interval(utility, -math.inf, 1.0),
-            interval(utility - alone.utility(price)),
+            Interval(0.0, 0.0, 0.0) if alone is self else interval(utility - alone.utility(price)),
             saving(self.usd, alone.usd, widening),
         )
 

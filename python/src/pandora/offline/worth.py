@@ -17,7 +17,7 @@ from .outcomes import CALLS, QUALITY, USD
 
 @dataclass(frozen=True)
 class Worth:
-    """Means over rows with 95% intervals over prompts. `gain` and `saving` are over the model alone, paired by prompt."""
+    """Means over rows with 95% intervals over prompts. `gain` and `saving`: over the model alone, paired by prompt."""
 
     quality: Interval
     usd_per_1000: Interval
@@ -36,8 +36,6 @@ class Worth:
         quality = Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0))
         usd = Estimate.mean(numbers[USD], groups)
         gain = difference(numbers, single, Aim(AimKind.PRICE, price), price, groups)
-        if numbers is single:
-            gain = Estimate.mean(np.zeros(numbers.shape[1]), groups)
         return Worth(
             interval(quality),
             interval(1000.0 * usd),

@@ -8,7 +8,8 @@ from .order import Order
 
 #: By name, the simpler ones first. Where two are worth the same, the one that comes first is taken.
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (single.Single(), router.Router(), thresholds.Thresholds(), indices.Indices(), routed.Routed())
+    kind.name: kind
+    for kind in (single.Single(), router.Router(), thresholds.Thresholds(), indices.Indices(), routed.Routed())
 }
 
 __all__ = ["KINDS", "Kind", "Order", "Policy", "Prepared"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Optional, Protocol, Union
+from typing import Any, Optional, Protocol, Union
 
 import numpy as np
 
@@ -18,7 +18,7 @@ Predictors = Union[PlanPredictors, EstimatorPredictors]
 
 
 class Policy(Protocol):
-    """A rule from what is seen of a prompt to calls and a deployed answer. It reads what its calls show, nothing else."""
+    """A rule from what is seen of a prompt to calls and a deployed answer. It reads what its calls show, no more."""
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row."""
@@ -53,22 +53,22 @@ class Prepared(Protocol):
         ...
 
     def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
-        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates solves set out."""
+        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
         ...
 
 
 class Kind(Protocol):
     """One way to cascade."""
 
-    name: ClassVar[str]  #: as users write it
-    needs: ClassVar[frozenset[str]]  #: of "context" and "judge"
-    #: Whether what it is worth on other prompts is read out of fold, and not corrected (`estimate.corrected`). Corrected
-    #: cross-validation takes off what the folds' fits gain by having seen their prompts, which is right where they do
-    #: the same as the fit on all rows. A router chooses its learner anew in each fold: where the whole remembers its
+    name: str  #: as users write it
+    needs: frozenset[str]  #: of "context" and "judge"
+    #: Whether what it is worth on other prompts is read out of fold, and not corrected (`estimate.corrected`).
+    #: Correcting takes off what the folds' fits gain by having seen their prompts, which is right where they do the
+    #: same as the fit on all rows. A router chooses its learner anew in each fold: where the whole remembers its
     #: prompts and the folds do not, most of what it remembers would stay.
-    out_of_fold: ClassVar[bool]
+    out_of_fold: bool
     #: Under a bound, by which kind the price is found around which it is tried.
-    priced_by: ClassVar[str]
+    priced_by: str
 
     def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
         """On `prepared.rows`. `near`: fitted on nearly the same rows, from where an iteration may set out."""

@@ -54,7 +54,7 @@ class Order:
         return Walk(out.called, out.deployed, out.numbers, judged, out.seconds)
 
     def text(self, models: list[str]) -> str:
-        """ "a (accepted from 0.9), b"."""
+        """Such as "a (accepted from 0.9), b"."""
         parts = [models[model] for model in self.order]
         for position, threshold in enumerate(self.thresholds):
             parts[position] += f" (accepted from {threshold:.4g})"

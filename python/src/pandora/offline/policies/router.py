@@ -27,7 +27,8 @@ class Plans:
     def choose(self, outcomes: Outcomes) -> Ints:
         """By row the number of a plan."""
         quality, usd = self.predictor.predict(features_of(outcomes))
-        return np.argmax(quality - self.price * usd, axis=1)
+        chosen: Ints = np.argmax(quality - self.price * usd, axis=1)
+        return chosen
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row."""
@@ -43,6 +44,13 @@ class Plans:
     def text(self, models: list[str]) -> str:
         """The plans, with "|" between."""
         return " | ".join(plan.text(models) for plan in self.plans)
+
+
+def only_model(policy: Policy) -> Optional[int]:
+    """The one that it calls for every prompt, whatever it sees; None of others."""
+    plans = policy.plans if isinstance(policy, Plans) else (policy,)
+    orders = {plan.order if isinstance(plan, Order) else () for plan in plans}
+    return next(iter(orders))[0] if len(orders) == 1 and len(next(iter(orders))) == 1 else None
 
 
 def chosen_of(prepared: Prepared, plans: Sequence[Order], price: float) -> Plans:

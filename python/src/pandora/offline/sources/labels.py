@@ -37,7 +37,7 @@ class QualityEstimates:
 
     @staticmethod
     def of_table(table: _core.TraceTable, evaluator: str, groups: Groups) -> QualityEstimates:
-        """Refuses the evaluator "quality", which nobody can look at, and a table with fewer than ten known qualities."""
+        """Refuses the evaluator "quality", which nobody can look at, and tables with fewer than ten known qualities."""
         quality: Floats = table.quality()
         known = int(np.count_nonzero(~np.isnan(quality)))
         if evaluator == TRUTH:
@@ -51,10 +51,12 @@ class QualityEstimates:
             raise DataError(
                 f"{table.source}: knows the quality of {known} answers; give at least {LEAST_LABELS}, better hundreds"
             )
-        return QualityEstimates(quality, judge_of(table, evaluator), label_probabilities(table), groups.folds_by_appearance)
+        return QualityEstimates(
+            quality, judge_of(table, evaluator), label_probabilities(table), groups.folds_by_appearance
+        )
 
     def without(self, held_out: np.ndarray) -> Floats:
-        """rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
+        """Rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
         folds = np.where(held_out, FOLDS, self.folds)
         guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)
         return guess + np.nan_to_num((self.quality - guess) / self.probability)
@@ -70,7 +72,7 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
 
 
 def label_probabilities(table: _core.TraceTable) -> Floats:
-    """rows x models: what the table says, else the share of its model's answers whose quality is known."""
+    """Rows x models: what the table says, else the share of its model's answers whose quality is known."""
     told = _core.TableArrays(table).label_propensity
     if told is not None:
         return np.asarray(told)
@@ -81,7 +83,7 @@ def label_probabilities(table: _core.TraceTable) -> Floats:
 
 
 def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, folds: Ints) -> Floats:
-    """rows x models: g(score), fitted on the labelled cells of other folds by the weights 1 / probability.
+    """Rows x models: g(score), fitted on the labelled cells of other folds by the weights 1 / probability.
 
     Nothing is fitted on rows of the fold FOLDS. NaN where the score is.
     """
@@ -116,6 +118,6 @@ def label_note(table: _core.TraceTable) -> str:
         else "whether it is known depended on nothing that bears on it beyond label_propensity"
     )
     return (
-        f"quality is known of {known} of {table.rows * len(table.models)} answers; it is estimated by augmented inverse "
-        f"propensity weighting, as if {presumed}"
+        f"quality is known of {known} of {table.rows * len(table.models)} answers; it is estimated by augmented "
+        f"inverse propensity weighting, as if {presumed}"
     )

@@ -37,6 +37,8 @@ THRESHOLDS, LONGEST = 24, 3
 #: Decisions that make all calls of an order: weights that are 0 for want of a call move their mean little where it is
 #: rarely made.
 LEAST_MADE = 10
+#: Ratings that differ by less are the same.
+TIED = 1e-9
 
 
 class LogSource:
@@ -270,10 +272,12 @@ class LogSearch:
             sums = part if sums is None else sums + part
         assert sums is not None
         rating = self._cautious(sums, len(order))
-        at = np.unravel_index(int(np.argmax(rating)), rating.shape) if counts else ()
-        value = float(rating[at])
+        value = float(np.max(rating))
         if not value > -np.inf:
             return None
+        # Of thresholds between which no answer lies the lowest, however sums were rounded.
+        as_good = np.flatnonzero(rating >= value - TIED)
+        at = np.unravel_index(int(as_good[0]), rating.shape) if counts else ()
         return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, at)))
 
     def _cautious(self, sums: Floats, models: int) -> Floats:

@@ -85,7 +85,7 @@ class PreparedTable:
         return self.source.quality if self.source.shown is None else self.source.shown
 
     def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
-        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates solves set out."""
+        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
         outcomes, psi = self._outcomes, self._outcomes.psi
         options = {
             "kind": "indices",
@@ -153,7 +153,7 @@ class TableSource:
         return prepared
 
     def psi_of(self, features: Any) -> np.ndarray:
-        """rows x m of all rows: 1 and the features, float32."""
+        """Rows x m of all rows: 1 and the features, float32."""
         numbers = _core.features_apply(features, self.table, self._texts)
         return np.column_stack([np.ones(len(numbers), np.float32), numbers])
 
@@ -165,7 +165,7 @@ class TableSource:
 
 
 def _psi(features: Any, source: TableSource, rows: Ints) -> tuple[np.ndarray, list[tuple[float, float]]]:
-    """psi of all rows; where some numbers are of raw columns, within what was seen in `rows`, as a request's is taken."""
+    """Psi of all rows; where some numbers are of raw columns, within what `rows` have, as a request's is taken."""
     psi = source.psi_of(features)
     raw = np.array([name.startswith("raw:") for name in features.names])
     if not raw.any():

@@ -145,6 +145,7 @@ def main():
     limits = tomllib.loads(options.limits.read_text())
     marks = listing.marks_of(options.sources) if options.sources else listing.project_marks()
     kernels, resources = {}, {}
+    listing.nvdisasm()  # or the compiler's minutes are in vain
     for source in options.sources or listing.device_sources():
         made = listing.compile_for(options.architecture, source)
         resources |= listing.resources(made.messages)

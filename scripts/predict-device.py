@@ -66,6 +66,7 @@ def table(counts, measured):
 def in_cohorts(counts, architecture="90"):
     """Schedule -> card -> what the code that is here takes in cohorts."""
     wanted = tuple({cohorts.COHORT, *(phase.kernel for phase in cohorts.PHASES.values())})
+    listing.nvdisasm()  # or the compiler's minutes are in vain
     kernels, resources = {}, {}
     for source in listing.device_sources():
         made = listing.compile_for(architecture, source)
@@ -109,10 +110,11 @@ def sensitivity(counts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", type=pathlib.Path, default=MEASURED)
-    parser.add_argument("--code", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--sensitivity", action="store_true")
+    parser.add_argument("--counts", type=pathlib.Path, default=MEASURED,
+                        help="counts of another revision: a JSON file like the default, whose first member says how")
+    parser.add_argument("--code", action="store_true", help="of the code that is here, compiled: some minutes")
+    parser.add_argument("--json", action="store_true", help="the same numbers for programs")
+    parser.add_argument("--sensitivity", action="store_true", help="what each assumed constant moves")
     options = parser.parse_args()
     counts = json.loads(options.counts.read_text())
     if options.sensitivity:

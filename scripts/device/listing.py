@@ -48,6 +48,8 @@ def flags(architecture):
 @functools.cache
 def _headers_hash():
     read = hashlib.sha256()
+    if shutil.which("nvcc") is None:
+        sys.exit("nvcc is not on PATH; it comes with CUDA's toolkit (docs/install.md)")
     version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
     read.update(version.encode())
     for folder in ("kernels", "host/lanes", "host/ground", "include", "oracle"):

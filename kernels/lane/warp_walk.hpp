@@ -301,12 +301,12 @@ class WarpWalk {
       if (a >= tape_.A) continue;
       all_.each([&](int i) {
         held.moved[a][i] = i < d ? box.theta_moved[i] : Real(0);
-        Real N[kFeatures];
+        Real N[kRow];  // whole fours
         PANDORA_UNROLL
-        for (int k = 0; k < kFeatures; ++k)
+        for (int k = 0; k < kRow; ++k)
           N[k] = k < d && i < range_.B ? box.coupling[k * problem_.shape.width + i] : Real(0);
         PANDORA_UNROLL
-        for (int k = 0; k < kFeatures; ++k) coupling(a, i)[k] = N[k];
+        for (int k = 0; k < kRow; ++k) coupling(a, i)[k] = N[k];
       });
     }
     if constexpr (kLearned) {
@@ -322,6 +322,7 @@ class WarpWalk {
         PANDORA_UNROLL
         for (int k = 0; k < kFeatures; ++k) held.M[k][i] = r < d && k < d ? from[k] : 0.0;
         if (i < kFeatures) theta()[i] = i < d ? state.theta[i] : 0.0;
+        if (kTracks && i < kRow) moves()[i] = Real(0);
       });
     }
     if (learns || kTracks) take_grams<kTracks>(held, first, last < range_.B ? last : range_.B);
@@ -483,7 +484,7 @@ class WarpWalk {
     held.curved_in[a] |= (active ? 1u : 0u) << j;
     PANDORA_ASSERT(pending < range_.B && update < range_.B);
     all_.each([&](int i) {
-      if (kLearned && i < kFeatures) {
+      if (kLearned && i < kRow) {  // whole fours
         ranks(a)[i] = quotient[i];
         if (i < d) {
           box.pending_rank[pending * d + i] = active ? quotient[i] : Real(0);

@@ -325,8 +325,8 @@ class Cascade:
         the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
         samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
         is without either. `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which
-        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. What was promised
-        stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
+        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. What was
+        promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]

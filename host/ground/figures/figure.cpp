@@ -159,7 +159,7 @@ std::string figure_csv(const Figure& figure) {
   out += "\n";
   for (std::size_t s = 0; s < figure.series.size(); ++s)
     for (std::size_t i = 0; i < figure.series[s].y.size(); ++i) {
-      out += fmt::format("{},{}", s + 1, csv_cell(figure.series[s].label));
+      out += fmt::format("{},{}", s + 1, csv_name(figure.series[s].label));
       if (bars) out += "," + csv_cell(figure.categories[i]);
       for (const auto& [name, values] : columns) {
         const std::vector<double>& column = figure.series[s].*values;

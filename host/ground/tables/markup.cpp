@@ -71,6 +71,11 @@ std::string csv_cell(const std::string& text) {
   return out + "\"";
 }
 
+std::string csv_name(const std::string& name) {
+  const bool runs = name.find_first_of("=+-@\t\r") == 0 && !number_of(name);
+  return csv_cell(runs ? "'" + name : name);
+}
+
 std::string html_escaped(const std::string& text) {
   static const Replacements table = pairs_of(R"(& &amp;  < &lt;  > &gt;  " &quot;)");
   return replaced(printable_lines(text), table);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import subprocess
@@ -16,7 +15,8 @@ from typing import Any, Optional
 from ..errors import OutputError
 from .files import write_text
 from .record import known
-from .sheet import Sheet, csv_cell
+from .sheet import Sheet, csv_lines
+from .text import digits
 
 _GENERATOR = "pandora report 1"  # the number is that of the form of report.json
 _FORMATS = ("svg", "pdf", "png")
@@ -41,9 +41,9 @@ def write_document(
     What stood there under these names is removed first. Raises OutputError.
     """
     where = Path(folder)
+    figures = {figure["name"]: figure for section in sections for figure in section.figures}
     stale = [where / name for name in ("report.html", "report.tex", "report.json")]
-    figures = [figure for section in sections for figure in section.figures]
-    stale += [where / "figures" / f"{figure['name']}.{name}" for figure in figures for name in _FORMATS]
+    stale += [where / "figures" / f"{name}.{ending}" for name in figures for ending in _FORMATS]
     try:
         for name in ("tables", "figures"):
             (where / name).mkdir(exist_ok=True)
@@ -51,72 +51,51 @@ def write_document(
             path.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{error.filename}: could not be written ({error.strerror}); name another folder") from None
-    for section in sections:
-        for name, sheet in section.sheets.items():
-            write_text(str(where / "tables" / f"{name}.csv"), sheet.csv())
-    for figure in figures:
-        write_text(str(where / "figures" / f"{figure['name']}.csv"), figure_csv(figure))
+    texts = {f"tables/{name}.csv": sheet.csv() for section in sections for name, sheet in section.sheets.items()}
+    texts |= {f"figures/{name}.csv": figure_csv(figure) for name, figure in figures.items()}
     # The generator is one of the first lines.
-    document = {
-        "generator": _GENERATOR,
-        "sections": [_section_json(section) for section in sections],
-        "subtitle": subtitle,
-        "title": title,
-    }
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    write_text(str(where / "report.json"), text)
+    document = {"generator": _GENERATOR, "sections": [_section_json(section) for section in sections]}
+    whole = json.dumps({**document, "subtitle": subtitle, "title": title}, indent=1, ensure_ascii=False)
+    for name, text in {**texts, "report.json": whole + "\n"}.items():
+        write_text(str(where / name), text)
     return _rendered(folder, formats)
 
 
 def figure_csv(figure: dict[str, Any]) -> str:
     """A row for each point, with the columns that some series has."""
     columns = [name for name in _NUMBERS if any(series.get(name) for series in figure["series"])]
-    out = ",".join(["series", "label", *columns]) + "\n"
+    rows = [["series", "label", *columns]]
     for number, series in enumerate(figure["series"], 1):
-        for point in range(len(series["y"])):
-            values = [(series.get(name) or [None] * len(series["y"]))[point] for name in columns]
-            out += ",".join([str(number), csv_cell(str(series["label"])), *map(_digits, values)]) + "\n"
-    return out
-
-
-def _digits(x: Optional[float]) -> str:
-    text = "" if x is None or not math.isfinite(x) else repr(float(x))
-    return text[:-2] if text.endswith(".0") else text
+        values = [series.get(name) or [None] * len(series["y"]) for name in columns]
+        rows += [[str(number), str(series["label"]), *map(digits, point)] for point in zip(*values)]
+    return csv_lines(rows)
 
 
 def _section_json(section: Section) -> dict[str, Any]:
     figures = [
-        known({**figure, "series": [{k: v for k, v in s.items() if k not in _NUMBERS} for s in figure["series"]]})
+        {**figure, "series": [{k: v for k, v in series.items() if k not in _NUMBERS} for series in figure["series"]]}
         for figure in section.figures
     ]
     return {
         "heading": section.heading,
-        "paragraphs": [],
-        "commands": [],
+        **{name: [] for name in ("paragraphs", "commands", "sections")},
         "tables": [_table_json(name, sheet) for name, sheet in section.sheets.items()],
-        "figures": figures,
+        "figures": known(figures),
         "preformatted": "",
-        "sections": [],
         "folded": False,
     }
 
 
 def _table_json(name: str, sheet: Sheet) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
-    for number, row in enumerate(sheet.rows):
-        if isinstance(row, str):
-            rows.append({"heading": row})
-            continue
-        bold = [place for place, cell in enumerate(row) if cell.bold]
-        cells = [cell.text for cell in row]
-        rows.append({"cells": cells, "bold": bold, "rule_above": number in sheet.rules})
     return {
         "name": name,
         "title": sheet.title,
         "columns": sheet.columns,
         "row_headers": sheet.headers,
         "notes": sheet.notes,
-        "rows": rows,
+        "rows": [
+            {"cells": row, "bold": [], "rule_above": number in sheet.rules} for number, row in enumerate(sheet.rows)
+        ],
     }
 
 
@@ -131,14 +110,15 @@ def _rendered(folder: str, formats: Sequence[str]) -> Optional[str]:
             done = subprocess.run(
                 [python, "-X", "utf8", "-B", *words],
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 timeout=_MOST_SECONDS,
                 check=False,
             )
             if done.returncode == 0:
                 return None
-            why = (done.stdout + done.stderr).strip() or f"the renderer ended with {done.returncode}"
+            why = done.stdout.strip() or f"the renderer ended with {done.returncode}"
         except (OSError, subprocess.TimeoutExpired) as problem:
             why = str(problem)
     return (

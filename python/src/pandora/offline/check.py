@@ -341,7 +341,9 @@ def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[
     hindsight -= price * Estimate.mean(source.usd[:, fitted.single], groups)
     return Headroom(
         price,
-        *(worth(numbers, is_single) for numbers, is_single in zip(judged, same)),
+        worth(single, same[0]),
+        worth(cascade, same[1]),
+        worth(index, same[2]),
         Worth.unknown() if source.estimated else worth(_best_answers(source, price), one),
         hindsight.interval(),
         gain(better, one or bool(same[1] and (in_others > 0.0).all())),

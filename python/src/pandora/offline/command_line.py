@@ -28,17 +28,18 @@ class _Parser(argparse.ArgumentParser):
             formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=26),
         )
         for option in command.options:
-            told = {"help": (option.help + _default_text(option)).replace("%", "%%")}
-            more: dict[str, Any] = {"dest": option.name, "required": option.needed, **told}
-            if option.place:
-                self.add_argument(option.name, **told)
-            elif option.type == "flag":
-                self.add_argument(spelt(option.name), action="store_true", **more)
+            how: dict[str, Any] = {"action": _Once, "metavar": option.type.upper(), "required": option.needed}
+            if option.type == "flag":
+                how = {"action": "store_true"}
             elif option.type in ("numbers", "texts"):
-                self.add_argument(spelt(option.name), action="append", metavar="LIST", **more)
+                how |= {"action": "append", "metavar": "LIST"}
+            elif option.type == "text":
+                how |= {"metavar": "WORD"}
+            told = (option.help + _default_text(option)).replace("%", "%%")
+            if option.place:
+                self.add_argument(option.name, help=told)
             else:
-                metavar = "WORD" if option.type == "text" else option.type.upper()
-                self.add_argument(spelt(option.name), action=_Once, metavar=metavar, **more)
+                self.add_argument(spelt(option.name), dest=option.name, help=told, **how)
 
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
@@ -78,7 +79,7 @@ def read(words: Sequence[str]) -> tuple[Optional[Command], dict[str, Any]]:
 
 def _command(words: Sequence[str]) -> Optional[Command]:
     """By the words before the first option; none where help was printed."""
-    some = COMMANDS
+    some: Sequence[Command] = COMMANDS
     for place in range(2):
         word = words[place] if place < len(words) else ""
         called = " ".join(["pandora", *words[:place]])
@@ -94,7 +95,7 @@ def _command(words: Sequence[str]) -> Optional[Command]:
         if word not in names:
             near = nearest_text(nearest(word, names))
             raise UsageError(f"{' '.join(words[: place + 1])}: unknown command{near}; {remedy}")
-        some = tuple(command for command in some if command.words[place] == word)
+        some = [command for command in some if command.words[place] == word]
     return some[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import sys
@@ -14,12 +15,10 @@ from typing import Any, Callable, Optional
 from .. import _core
 from ..errors import Error
 from ..progress import bar_of
-from ..trace import Trace
+from ..trace import read_table
 from .api import fit_table
 from .command_line import read, spelt
-from .document import Section, write_document
 from .errors import Lacking, Refusal
-from .files import claim_file, claim_folder, write_text
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
@@ -28,7 +27,13 @@ from .sheet import Sheet
 from .tables import cascade_tables
 from .text import printable, printable_lines
 
+#: What a command says: as JSON, as tables, and to people at the end.
+Said = tuple[Any, list[Sheet], str]
 _OUTPUT_LOST, _INTERRUPTED, _DEFECT, _MEMORY = 6, 130, 1, 4
+
+
+class _Lost(Exception):
+    """Standard output could not be written."""
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:
@@ -36,18 +41,12 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
-    return _ended(sys.argv[1:] if words is None else words)
-
-
-class _Lost(Exception):
-    """Standard output could not be written."""
-
-
-def _ended(words: Sequence[str]) -> int:
+    os.environ.setdefault("PANDORA_RENDERER", str(pathlib.Path(__file__).parents[1] / "rendering" / "render.py"))
+    os.environ.setdefault("PANDORA_PYTHON", sys.executable)
     try:
-        command, given = read(words)
+        command, given = read(sys.argv[1:] if words is None else words)
         if command is not None:
-            _COMMANDS[command.words](given)
+            _print(given["format"], *_COMMANDS[command.words](given))
         _write("")
         return 0
     except _Lost as error:
@@ -88,41 +87,28 @@ def _write(text: str) -> None:
         raise _Lost(f" ({error.strerror})" if error.strerror else "") from None
 
 
-def _print(text: str) -> None:
-    _write(printable_lines(text))
-
-
-def _show_result(given: dict[str, Any], value: Callable[[], Any], sheets: Callable[[], Sequence[Sheet]]) -> bool:
-    """By `--format`; whether people read it."""
-    how = given["format"]
-    if how == "json":
-        _print(json_text(value()))
-    for number, sheet in enumerate(sheets() if how != "json" else ()):
-        if how == "csv":
-            _print(("\n" if number else "") + sheet.csv())
-        else:
-            width = shutil.get_terminal_size((80, 24)).columns
-            _print("\n" + (sheet.markdown() if how == "markdown" else sheet.text(width)))
-    return how in ("text", "markdown")
+def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> None:
+    """By `--format`."""
+    width = shutil.get_terminal_size((80, 24)).columns
+    out = {
+        "json": lambda: json_text(value),
+        "csv": lambda: "\n".join(sheet.csv() for sheet in sheets),
+        "markdown": lambda: "".join("\n" + sheet.markdown() for sheet in sheets) + at_the_end,
+        "text": lambda: "".join("\n" + sheet.text(width) for sheet in sheets) + at_the_end,
+    }
+    _write(printable_lines(out[how]()))
 
 
 def _reading(given: dict[str, Any]) -> Callable[[str], _core.TraceTable]:
     """What reads a table, once its options are known to be sound."""
-    options = {
-        "models": list(given.get("models", ())),
-        "missing": given["missing"],
-        "scale": dict(_range(text) for text in given["scale"]),
-        "prices": dict(_core.price_list(given["prices_file"]) if given["prices_file"] else []),
-        **{name: given[name] == "allowed" for name in ("free_calls", "repeats")},
-    }
+    scale = [_range(text) for text in given["scale"]]
+    prices = _core.price_list(given["prices_file"]) if given["prices_file"] else []
+    free, repeats = (given[name] == "allowed" for name in ("free_calls", "repeats"))
+    options = _core.TraceOptions(list(given.get("models", ())), given["missing"], scale, prices, free, repeats)
 
     def table(path: str) -> _core.TraceTable:
-        if path.lower().endswith((".parquet", ".pq")):
-            return Trace(path, **options)._table
-        pairs = {name: list(options[name].items()) for name in ("scale", "prices")}
         with _bar("MiB") as bar:
-            found: _core.TraceTable = _core.read_trace(path, _core.TraceOptions(**{**options, **pairs}), bar)
-        return found
+            return read_table(path, options, bar)
 
     return table
 
@@ -163,80 +149,74 @@ def _bar(what: str) -> Iterator[Any]:
             bar.close()
 
 
-def _fit(given: dict[str, Any]) -> None:
+def _fit(given: dict[str, Any]) -> Said:
     reading = _reading(given)
     settings = _settings(given, aim_of(*(given[name] for name in ("price", "max_usd", "min_quality", "max_latency"))))
     out = given["out"]
-    claim_file(out, given["force"], [given["table"]])
+    _core.claim_file(out, given["force"], [given["table"]])
     table = reading(given["table"])
     with _bar("fits") as bar:
         cascade, _, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
+    sheets, told = cascade_tables(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
     # A nightly fit to the log of what runs is not to put something worse in its place.
-    stays = bool(record.get("running", {}).get("keep")) and os.path.exists(out)
-    if not stays:
-        write_text(out, cascade.text())
-    if _show_result(given, lambda: record, lambda: cascade_tables(json.loads(cascade.text()), cascade.counts(), out)):
-        _print(f"{out} stays as it is; for what comes nearest name another file\n" if stays else f"cascade in {out}\n")
+    if record.get("running", {}).get("keep") and os.path.exists(out):
+        told = f"{out} stays as it is; for what comes nearest name another file\n"
+    else:
+        _core.write_file(out, cascade.text())
+    return record, sheets, told
 
 
-def _show(given: dict[str, Any]) -> None:
+def _show(given: dict[str, Any]) -> Said:
     cascade = _core.Cascade.load(given["cascade"])
     file = json.loads(cascade.text())
-    members = {name: value for name, value in file.items() if name not in ("state", "digest")}
-    _show_result(given, lambda: members, lambda: cascade_tables(file, cascade.counts(), given["cascade"]))
+    sheets = cascade_tables(file, cascade.counts(), given["cascade"])
+    return {name: value for name, value in file.items() if name not in ("state", "digest")}, sheets, ""
 
 
-def _test(given: dict[str, Any]) -> None:
+def _test(given: dict[str, Any]) -> Said:
     from .judge import judge_cascade, judged_json, judged_sheet
 
     reading, path = _reading(given), given["cascade"]
     cascade = _core.Cascade.load(path)
     how = [given[name] for name in ("against", "evaluator", "judge_usd", "estimator", "openings")]
     judged = judge_cascade(cascade, path, reading(given["table"]), *how)
-    _show_result(given, lambda: judged_json(judged), lambda: [judged_sheet(judged)])
+    return judged_json(judged), [judged_sheet(judged)], ""
 
 
-def _check(given: dict[str, Any]) -> None:
+def _check(given: dict[str, Any]) -> Said:
     from .check import check_json, check_sheets, check_table
 
     found = check_table(_reading(given)(given["table"]), given["evaluator"], given["prices"])
-    _show_result(given, lambda: check_json(found), lambda: check_sheets(found))
+    return check_json(found), check_sheets(found), ""
 
 
-def _frontier(given: dict[str, Any]) -> None:
-    from . import frontier as frontiers
+def _frontier(given: dict[str, Any]) -> Said:
+    from .frontier import frontier_json, frontier_of_tables, frontier_steps, metrics_sheet, write_frontier
 
-    reading, inputs = _reading(given), [given["table"], given["test"]]
+    reading, inputs, folder = _reading(given), [given["table"], given["test"]], given["folder"]
     settings = _settings(given, Aim(AimKind.PRICE, 0.0))
-    folder = given["folder"]
-    claim_folder(folder, given["force"])
+    if not folder:
+        raise Refusal("out", None, "names no folder", "give one")
+    if not given["force"] and os.path.isdir(folder) and os.listdir(folder):
+        raise Refusal("out", folder, "is not empty", "name a fresh folder, or use it with {force}")
+    _core.claim_folder(folder, True)
     for name in ("frontier.csv", "rows.csv", "report.json", "report.html", "report.tex"):
-        claim_file(os.path.join(folder, name), True, inputs)
+        _core.claim_file(os.path.join(folder, name), True, inputs)
     tables = [reading(path) for path in inputs]
     with _bar("fits") as bar:
-        found = frontiers.frontier_of_tables(tables[0], tables[1], settings, given["prices"], Progress(bar))
-    file = os.path.join(folder, "frontier.csv")
-    write_text(file, frontiers.frontier_csv(found))
-    if given["rows"]:
-        write_text(os.path.join(folder, "rows.csv"), frontiers.rows_csv(found))
-    steps = frontiers.frontier_steps(found)
-    sheets = {"steps": steps, "metrics": frontiers.metrics_sheet(found, True)}
-    section = Section("Cascades, models and mixtures", sheets, [frontiers.frontier_figure(found)])
-    problem = write_document(folder, *frontiers.frontier_title(found), [section], given["figures"])
-    for_people = _show_result(
-        given, lambda: frontiers.frontier_json(found), lambda: [steps, frontiers.metrics_sheet(found, False)]
-    )
+        found = frontier_of_tables(tables[0], tables[1], settings, given["prices"], Progress(bar))
+    problem = write_frontier(folder, found, given["rows"], given["figures"])
     if problem and given["format"] != "json":
         _say(problem)
-    if for_people:
-        _print(
-            f"{len(found.cascades)} cascades, {len(found.singles)} models and {len(found.mixtures)} points of "
-            f"mixtures in {file}\n"
-        )
+    told = (
+        f"{len(found.cascades)} cascades, {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
+        f"{os.path.join(folder, 'frontier.csv')}\n"
+    )
+    return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], told
 
 
-_COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], None]] = {
+_COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "fit"): _fit,
     ("cascade", "test"): _test,
     ("cascade", "frontier"): _frontier,

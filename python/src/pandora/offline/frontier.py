@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,7 +34,7 @@ from .progress import Progress
 from .record import known
 from .sheet import Sheet, csv_lines
 from .sources.table import PreparedTable, TableSource
-from .text import UNKNOWN, digits, finite, interval_text, usd_text
+from .text import UNKNOWN, digits, interval_text, usd_text
 from .words import evaluator_text
 
 #: Points of mixtures between two models.
@@ -439,72 +440,50 @@ def frontier_json(frontier: Frontier) -> dict[str, Any]:
     return found
 
 
-def frontier_title(frontier: Frontier) -> tuple[str, str]:
-    """Of the report, with what stands below it."""
-    return (
-        "Quality against dollars",
-        f"Fitted on {frontier.fitted_on}, judged on {frontier.tested_on}: {frontier.groups.count} prompts, "
-        f"{frontier.seen_by}, 95% intervals over prompts",
-    )
-
-
-def frontier_figure(frontier: Frontier) -> dict[str, Any]:
-    """As pandora.Figure takes it: its title names kind, evaluator and prices, marks are the steps' numbers."""
+def frontier_figure(frontier: Frontier) -> _core.Scatter:
+    """Its title names kind, evaluator and prices, marks are the steps' numbers."""
     most, least = frontier.cascades[0].price, frontier.cascades[-1].price
     prices = f"price {least:.4g}" if most == least else f"prices {least:.4g} to {most:.4g}"
-    title = f"Cascades ({frontier.kind}) with {frontier.seen_by}, {prices} of utility per dollar"
     marks = [""] * len(frontier.cascades)
     for number, step in enumerate(frontier.steps, 1):
         marks[step] = str(number)
-    series = [{**_series(f"cascades ({frontier.kind})", frontier.cascades), "marks": marks}]
+    series = [_series(f"cascades ({frontier.kind})", frontier.cascades, marks)]
     if len(frontier.mixtures) > 1:  # one is a model alone
-        x, y = ([getattr(m, of) for m in frontier.mixtures] for of in ("usd_per_1000", "quality"))
-        series.append({**_series("mixtures of two models", ()), "x": x, "y": y, "line": True})
+        x, y = ([[getattr(m, of) for m in frontier.mixtures]] for of in ("usd_per_1000", "quality"))
+        series.append(_core.Series("mixtures of two models", x, y, []))
     if len(frontier.singles) + 2 > MOST_MARKERS:
         series.append(_series("models alone", frontier.singles))
     else:
         series += [_series(point.name, [point]) for point in frontier.singles]
-    caption = (
+    return _core.Scatter(
+        "frontier",
+        f"Cascades ({frontier.kind}) with {frontier.seen_by}, {prices} of utility per dollar",
         f"Quality against dollars on {frontier.groups.count} prompts of {frontier.tested_on}, fitted on "
-        f"{frontier.fitted_on}; 95% intervals over prompts; a number is that of the table of steps."
+        f"{frontier.fitted_on}; 95% intervals over prompts; a number is that of the table of steps.",
+        "dollars per 1,000 prompts",
+        "quality",
+        series,
     )
-    return {
-        "name": "frontier",
-        "kind": "scatter",
-        "title": title,
-        "caption": " ".join([caption, *_figure_notes(series)]),
-        "spoken": f"{title}: quality against dollars per 1,000 prompts; " + ", ".join(str(s["label"]) for s in series),
-        "x_label": "dollars per 1,000 prompts",
-        "y_label": "quality",
-        "x_key": "",
-        "log_x": True,
-        **dict.fromkeys(("log_y", "stacked", "diagonal", "apart"), False),
-        "categories": [],
-        "width_cm": 12.0,
-        "references": [],
-        "series": series,
-    }
 
 
-def _series(label: str, points: Sequence[Point]) -> dict[str, Any]:
-    out: dict[str, Any] = {"label": label, "policy": "", "reward": "", "line": False}
-    for names, of in ((("x", "x_low", "x_high"), "usd_per_1000"), (("y", "low", "high"), "quality")):
-        out |= {name: [finite(getattr(p, of)[end]) for p in points] for end, name in enumerate(names)}
-    return out
+def _series(label: str, points: Sequence[Point], marks: Sequence[str] = ()) -> _core.Series:
+    x, y = (list(map(list, zip(*(getattr(p, of) for p in points)))) for of in ("usd_per_1000", "quality"))
+    return _core.Series(label, x, y, list(marks))
 
 
-def _figure_notes(series: Sequence[dict[str, Any]]) -> list[str]:
-    """What a logarithmic axis of dollars cannot show."""
-    out = []
-    left_out = [f"{count} of {s['label']}" for s in series if (count := sum(x < 0 for x in s["x"]))]
-    if left_out:
-        out.append(f"A logarithmic axis cannot show values that are not positive; left out: {'; '.join(left_out)}.")
-    ends = [(s["label"], x, low) for s in series for x, low in zip(s["x"], s["x_low"]) if low is not None]
-    if clipped := list(dict.fromkeys(str(label) for label, x, low in ends if x >= 0 and low <= 0)):
-        out.append(f"Intervals that reach zero or below end at the edge of the axes: {'; '.join(clipped)}.")
-    if any(x == 0 for s in series for x in s["x"]):
-        out.append("Zero has a place of its own at the left of the logarithmic axis.")
-    return out
+def write_frontier(folder: str, frontier: Frontier, rows: bool, formats: Sequence[str]) -> str:
+    """frontier.csv, rows.csv where `rows`, and a report with the figure; why not all was drawn, empty where it was."""
+    for name, text in (("frontier.csv", frontier_csv), ("rows.csv", rows_csv))[: 1 + rows]:
+        _core.write_file(os.path.join(folder, name), text(frontier))
+    subtitle = (
+        f"Fitted on {frontier.fitted_on}, judged on {frontier.tested_on}: {frontier.groups.count} prompts, "
+        f"{frontier.seen_by}, 95% intervals over prompts"
+    )
+    tables = [("steps", frontier_steps(frontier).printed), ("metrics", metrics_sheet(frontier, True).printed)]
+    heading, figures = "Cascades, models and mixtures", [frontier_figure(frontier)]
+    return str(
+        _core.write_document(folder, "Quality against dollars", subtitle, heading, tables, figures, list(formats))
+    )
 
 
 def _usd(x: float) -> str:

@@ -96,7 +96,7 @@ force flag
     what is there already is replaced.
 rows flag
     rows.csv is written too: what becomes of each prompt by each cascade and each model alone.
-figures texts =svg svg|pdf|png
+figures texts svg|pdf|png
     the formats of figures: svg, pdf or png; a list.
 format text =text text|json|markdown|csv
     how results are printed: text, json, markdown or csv.
@@ -130,7 +130,7 @@ class Option:
         out = Option(name, type, help, wanted, default, place=rest == "place", needed=rest == "needed")
         for part in rest.split():
             if part[0] == "=":
-                out = replace(out, default={"number": float, "texts": lambda x: (x,)}.get(type, str)(part[1:]))
+                out = replace(out, default=float(part[1:]) if type == "number" else part[1:])
             elif part[0] in "[(":
                 least, most = map(float, part[1:-1].split(","))
                 out = replace(out, least=least, most=most, open_below=part[0] == "(")
@@ -198,6 +198,7 @@ COMMANDS = (
         "quality against dollars: cascades over a range of prices, models alone, mixtures of models",
         f"table test prices {_FITTING.replace(' openings', '')} folder figures rows force format",
         kind="thresholds",
+        figures=("svg",),
     ),
     Command.of("cascade show", "a cascade's file in words", "cascade format"),
     Command.of(

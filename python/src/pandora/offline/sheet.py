@@ -37,11 +37,11 @@ class Sheet:
 
     def text(self, width: int = 80) -> str:
         """Of at most `width` columns: what does not fit goes below, with the headers again; nothing is cut."""
-        return self._printed.text(width)
+        return self.printed.text(width)
 
     def markdown(self) -> str:
         """A table of Markdown."""
-        return self._printed.markdown()
+        return self.printed.markdown()
 
     def csv(self) -> str:
         """Headings and rows, nothing in place of "---"; notes are left out."""
@@ -54,11 +54,11 @@ class Sheet:
 
     def found(self) -> dict[str, Any]:
         """As table.of_program takes it: columns of numbers as arrays, where all cells are numbers."""
-        return {**self._printed.found(), "notes": list(self.notes)}
+        return {**self.printed.found(), "notes": list(self.notes)}
 
     @property
-    def _printed(self) -> _core.PrintedTable:
-        """Titles, headings and cells hold names from files: none of them steers a terminal."""
+    def printed(self) -> _core.PrintedTable:
+        """For the engine. Titles, headings and cells hold names from files: none of them steers a terminal."""
         title, *columns = map(printable, (self.title, *self.columns))
         rows = [list(map(printable, row)) for row in self.rows]
         return _core.PrintedTable(title, columns, rows, self.rules, list(map(printable, self.notes)), self.headers)

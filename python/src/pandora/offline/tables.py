@@ -126,9 +126,8 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sh
         "fit and choice gain on prompts that they saw"
     )
     if tail.get("heavy") is True:
-        both = (_number(x) for x in (record.get("prompts"), tail.get("dearest")))
-        counted = (int(x) if 0.0 <= x < 1e15 else 0 for x in both)
-        told = tail_text(DollarTail(_number(tail.get("skewness")), *counted, _number(tail.get("share")), 0.0))
+        skewness, share = _number(tail.get("skewness")), _number(tail.get("share"))
+        told = tail_text(DollarTail(skewness, _count(record.get("prompts")), _count(tail.get("dearest")), share, 0.0))
         out.notes.append(f"intervals of dollars and savings may be too narrow: {told}")
     out.notes += [*_texts(record.get("notes")), f"verdict: {_text(record.get('verdict'))}"]
     return out
@@ -200,3 +199,8 @@ def _texts(found: Any) -> list[str]:
 
 def _number(found: Any) -> float:
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else math.nan
+
+
+def _count(found: Any) -> int:
+    x = _number(found)
+    return int(x) if 0.0 <= x < 1e15 else 0

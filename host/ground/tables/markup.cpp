@@ -71,9 +71,13 @@ std::string csv_cell(const std::string& text) {
   return out + "\"";
 }
 
-std::string csv_name(const std::string& name) {
-  const bool runs = name.find_first_of("=+-@\t\r") == 0 && !number_of(name);
-  return csv_cell(runs ? "'" + name : name);
+std::string csv_name(const std::string& text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) return csv_cell(text);
+  static const std::regex number([] {
+    const std::string one = R"([+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|nan)%?)";
+    return fmt::format(R"({0}( \[{0}, {0}\])?)", one);
+  }());
+  return csv_cell(std::regex_match(text, number) ? text : "'" + text);
 }
 
 std::string html_escaped(const std::string& text) {

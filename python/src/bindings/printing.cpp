@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/figures/document.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/studies/study/price_list.hpp"
@@ -54,6 +55,15 @@ std::string write(const Path& folder, const std::string& title, const std::strin
   return write_document(folder, {title, subtitle, {section}}, {.formats = formats}).message;
 }
 
+std::string csv(const std::vector<Texts>& rows) {
+  std::string out;
+  for (const Texts& row : rows) {
+    for (const std::string& cell : row) out += (&cell == &row[0] ? "" : ",") + csv_name(cell);
+    out += "\n";
+  }
+  return out;
+}
+
 std::vector<std::pair<std::string, std::pair<double, double>>> price_list(const Path& path) {
   std::vector<std::pair<std::string, std::pair<double, double>>> out;
   for (const auto& [model, price] : read_price_list(path)) out.push_back({model, {price.in, price.out}});
@@ -77,6 +87,14 @@ void bind_printing(nb::module_& module) {
            nb::arg("y_label"), nb::arg("series"))
       .def(
           "json", [](const Figure& f) { return figure_json(f, true).dump(); }, "As pandora.Figure takes it.");
+  module.def("csv", &csv, nb::arg("rows"), "Cells, of which a spreadsheet runs none as a formula.");
+  module.def(
+      "printable",
+      [](const nb::bytes& text, std::size_t most) {
+        const std::string_view view(text.c_str(), text.size());
+        return most == 0 ? printable_lines(view) : printable(view, most);
+      },
+      nb::arg("text"), nb::arg("most"), "One line of at most so many bytes; 0: lines stay, and all of them.");
   module.def(
       "write_document", &write, nb::arg("folder"), nb::arg("title"), nb::arg("subtitle"), nb::arg("heading"),
       nb::arg("tables"), nb::arg("figures"), nb::arg("formats"),

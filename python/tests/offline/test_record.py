@@ -20,7 +20,7 @@ from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
 from pandora.offline.policies.indices import LearnedIndices
-from pandora.offline.sheet import Sheet, csv_cell
+from pandora.offline.sheet import Sheet
 from pandora.offline.sources.table import TableSource
 from pandora.offline.tables import cascade_tables
 from pandora.offline.text import (
@@ -316,11 +316,11 @@ def test_verdicts_in_words(trace: pandora.Trace) -> None:
 
 
 def test_csv_that_no_spreadsheet_runs() -> None:
-    assert csv_cell("=HYPERLINK(1)") == "'=HYPERLINK(1)" and csv_cell("@x") == "'@x" and csv_cell("-2+3") == "'-2+3"
-    assert (
-        csv_cell("-2.5") == "-2.5" and csv_cell("-0.5 [-0.6, -0.4]") == '"-0.5 [-0.6, -0.4]"' and csv_cell("-") == "'-"
-    )
-    assert csv_cell('=a,"b"') == '"\'=a,""b"""'
+    cells = {
+        "=HYPERLINK(1)": "'=HYPERLINK(1)", "@x": "'@x", "-2+3": "'-2+3", "-2.5": "-2.5", "-": "'-",
+        "-0.5 [-0.6, -0.4]": '"-0.5 [-0.6, -0.4]"', "-5% [-6%, -4%]": '"-5% [-6%, -4%]"', '=a,"b"': '"\'=a,""b"""',
+    }  # fmt: skip
+    assert _core.csv([list(cells)]) == ",".join(cells.values()) + "\n"
     sheet = Sheet("t", ["model", "usd", "note"])
     sheet.add("=cmd", "1.2", "---")
     assert sheet.csv() == "model,usd,note\n'=cmd,1.2,\n"

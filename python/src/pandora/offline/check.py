@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Optional
 
 import numpy as np
@@ -36,6 +36,9 @@ NOTHING = Interval(0.0, 0.0, 0.0)
 EFFORT = Effort(prompts=20_000, steps=400_000_000)
 
 
+# Facts have the names that the JSON of `pandora trace check` has.
+
+
 @dataclass(frozen=True)
 class Range:
     """Of what is known of a column; NaN where nothing is."""
@@ -45,63 +48,78 @@ class Range:
     greatest: float
 
     @staticmethod
-    def of_columns(values: Floats) -> list[Range]:
-        """values: rows x models."""
-        columns = (column[~np.isnan(column)] for column in values.T)
-        return [Range(*map(float, (x.mean(), x.min(), x.max()) if len(x) else [math.nan] * 3)) for x in columns]
+    def of(values: Floats) -> Range:
+        """values: by row."""
+        some = values[~np.isnan(values)]
+        return Range(*map(float, (some.mean(), some.min(), some.max()) if len(some) else [math.nan] * 3))
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Of one model. Means over the calls that were made."""
+
+    model: str
+    quality: Range
+    usd_per_1000: Range
 
 
 @dataclass(frozen=True)
 class ScoreFacts:
-    """How well a judge's score tells the quality of answers; NaN where scores or qualities do not vary.
+    """How well a judge's score tells the quality of a model's answers; NaN where scores or qualities do not vary.
 
     `explained`: the share of the quality's variance within models that the calibrated score explains, on prompts that
     it was not calibrated on: 1 - sum (quality - calibrated score)^2 / sum (quality - mean of the model)^2. Below 0
     where the score is worse than the mean.
     """
 
+    model: str
     correlation: float
     explained: float
 
-    @staticmethod
-    def of(score: Floats, quality: Floats, by_mean: float, by_score: float) -> ScoreFacts:
-        """by_mean, by_score: the two sums of squares."""
-        return ScoreFacts(correlation(score, quality), 1.0 - by_score / by_mean if by_mean > 0.0 else math.nan)
+
+@dataclass(frozen=True)
+class Tenth:
+    """Answers whose scores are in [k / 10, (k + 1) / 10), of the last one with 1: how many, and means."""
+
+    answers: int
+    score: float
+    quality: float
 
 
 @dataclass(frozen=True)
 class JudgeFacts:
-    """Of one judge. Tenths: answers whose scores are in [k / 10, (k + 1) / 10), the last one with 1."""
+    """Of one judge, `score`, over all models and by model."""
 
-    name: str
-    all: ScoreFacts
+    score: str
+    correlation: float
+    explained: float
     models: list[ScoreFacts]
-    answers: Ints  #: by tenth
-    score: Floats  #: means; NaN without answers
-    quality: Floats
+    tenths: list[Tenth]
 
     @staticmethod
-    def of(name: str, score: Floats, quality: Floats, fold: Ints, seen: Sequence[Floats]) -> JudgeFacts:
-        """score, quality: rows x models; `seen`: by calibrations()."""
-        by_mean, by_score = _squared_errors(score, quality, fold, seen)
-        models = range(quality.shape[1])
-        each = [ScoreFacts.of(score[:, m], quality[:, m], float(by_mean[m]), float(by_score[m])) for m in models]
+    def of(
+        judge: str, models: Sequence[str], score: Floats, quality: Floats, errors: tuple[Floats, Floats]
+    ) -> JudgeFacts:
+        """score, quality: rows x models. `errors`: by _squared_errors()."""
+        with np.errstate(invalid="ignore"):
+            by_mean, by_score = (np.append(of.sum(), of) for of in errors)
+            whole, *explained = (1.0 - by_score / np.where(by_mean > 0.0, by_mean, np.nan)).tolist()
+        facts = zip(models, map(correlation, score.T, quality.T), explained)
         some = ~np.isnan(score + quality)
         tenth = np.minimum((10.0 * score[some]).astype(np.int64), 9)
         answers = np.bincount(tenth, minlength=10)
         with np.errstate(invalid="ignore"):
-            means = [np.bincount(tenth, of[some], 10) / answers for of in (score, quality)]
-        whole = ScoreFacts.of(score.ravel(), quality.ravel(), float(by_mean.sum()), float(by_score.sum()))
-        return JudgeFacts(name, whole, each, answers, *means)
+            means = [(np.bincount(tenth, of[some], 10) / answers).tolist() for of in (score, quality)]
+        tenths = [Tenth(*of) for of in zip(answers.tolist(), *means)]
+        over_all = correlation(score.ravel(), quality.ravel())
+        return JudgeFacts(judge, over_all, whole, [ScoreFacts(*of) for of in facts], tenths)
 
 
 @dataclass(frozen=True)
 class TableFacts:
     """What a table holds, before any routing."""
 
-    prompts: int  #: different ones
-    quality: list[Range]  #: by model
-    usd_per_1000: list[Range]
+    models: list[ModelFacts]
     correlation: list[list[float]]  #: of the models' qualities, models x models
     judges: list[JudgeFacts]
 
@@ -209,6 +227,7 @@ class Check:
 
     table: _core.TraceTable
     evaluator: str
+    prompts: int  #: different ones
     facts: TableFacts
     headrooms: list[Headroom]  #: by price
     means: list[EstimatedMean]  #: of the models, where not all qualities are known; else none
@@ -255,7 +274,8 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
             if not source.estimated:  # facts are by what is known
                 of_judges = {name: seen for judge, name in zip(judges_of(table), table.scores) if judge == evaluator}
         headrooms = measure_headroom(source, seen, prices)
-    return Check(table, evaluator, table_facts(table, groups, of_judges), headrooms, means, identified(table))
+    facts = table_facts(table, groups, of_judges)
+    return Check(table, evaluator, groups.count, facts, headrooms, means, identified(table))
 
 
 def calibrations(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
@@ -267,16 +287,17 @@ def table_facts(
     table: _core.TraceTable, groups: Groups, of_judges: Optional[Mapping[str, Sequence[Floats]]] = None
 ) -> TableFacts:
     """Of a table with at least one row. `of_judges`: calibrations() of some scores, where they are there already."""
-    quality: Floats = table.quality()
+    quality, usd_per_1000 = table.quality(), 1000.0 * table.cost()
     folds = min(FOLDS, groups.count)
     fold, judges = groups.of_row % folds, []
     for name in table.scores:
         score: Floats = table.score(name)
         seen = (of_judges or {}).get(name) or calibrations(score, quality, fold, folds)
-        judges.append(JudgeFacts.of(name, score, quality, fold, seen))
+        errors = _squared_errors(score, quality, fold, seen)
+        judges.append(JudgeFacts.of(name, table.models, score, quality, errors))
+    models = zip(table.models, map(Range.of, quality.T), map(Range.of, usd_per_1000.T))
     correlations = [[correlation(a, b) for b in quality.T] for a in quality.T]
-    ranges = Range.of_columns(quality), Range.of_columns(1000.0 * table.cost())
-    return TableFacts(groups.count, *ranges, correlations, judges)
+    return TableFacts([ModelFacts(*of) for of in models], correlations, judges)
 
 
 def correlation(a: Floats, b: Floats) -> float:
@@ -396,44 +417,26 @@ def require_table(table: _core.TraceTable) -> None:
 
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
-    table, facts, names = check.table, check.facts, check.table.models
-    models: list[dict[str, Any]] = [
-        {"model": name, "quality": quality, "usd_per_1000": usd}
-        for name, quality, usd in zip(names, facts.quality, facts.usd_per_1000)
-    ]
-    for model, mean in zip(models, check.means):
+    table, facts = check.table, known(check.facts)
+    for model, mean in zip(facts["models"], check.means):
         model |= {"estimated_quality": mean.quality, "times_as_wide": mean.widening}
     found: dict[str, Any] = known(
         {
             "table": table.source,
             "rows": table.rows,
-            "prompts": facts.prompts,
+            "prompts": check.prompts,
             "dropped": table.dropped,
             "notes": list(table.notes),
-            "models": list(names),
+            "models": list(table.models),
             "evaluator": check.evaluator,
-            "facts": {
-                "models": models,
-                "correlation": facts.correlation,
-                "judges": [_judge_json(judge, names) for judge in facts.judges],
-            },
+            "facts": facts,
             "estimators": check.can.estimators,
             "reasons": check.can.reasons,
-            "prices": [_price_json(h, told, names) for h, told in zip(check.headrooms, check.verdicts)],
+            "prices": [_price_json(h, told, table.models) for h, told in zip(check.headrooms, check.verdicts)],
             "verdict": "; ".join(check.verdicts),
         }
     )
     return found
-
-
-def _judge_json(judge: JudgeFacts, models: Sequence[str]) -> dict[str, Any]:
-    tenths = zip(judge.answers.tolist(), judge.score.tolist(), judge.quality.tolist())
-    return {
-        "score": judge.name,
-        **known(judge.all),
-        "models": [{"model": name, **known(facts)} for name, facts in zip(models, judge.models)],
-        "tenths": [dict(zip(("answers", "score", "quality"), tenth)) for tenth in tenths],
-    }
 
 
 def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]:
@@ -461,38 +464,48 @@ def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]
 
 def check_sheets(check: Check) -> list[Sheet]:
     """The models, their correlations, the judges and the headroom at each price."""
-    models, judges = check.table.models, check.facts.judges
+    models, facts = check.table.models, check.facts
     title = "Correlation of the models' qualities (indices are optimal for independent models)"
     correlations = Sheet(title, ["model", *(str(b + 1) for b in range(len(models)))])
-    for a, row in enumerate(check.facts.correlation):
+    for a, row in enumerate(facts.correlation):
         correlations.add(f"{a + 1} {models[a]}", *(number_text(x, 2) for x in row))
-    out = [_models_sheet(check), correlations, *([_judges_sheet(judges, models)] if judges else [])]
-    for judge in judges:
-        title = f"What {judge.name} says: mean quality of the answers by their score"
+    judges = Sheet(
+        "Judges: correlation of score and quality, and the share of the quality's variance within a model that the "
+        "calibrated score explains",
+        ["score", "model", "correlation", "explained"],
+        headers=2,
+    )
+    out = [_models_sheet(check), correlations, *([judges] if facts.judges else [])]
+    for judge in facts.judges:
+        of_all = ScoreFacts("all", judge.correlation, judge.explained)
+        for of in (of_all, *judge.models):
+            first = of is of_all
+            told = number_text(of.correlation, 2), number_text(of.explained, 2)
+            judges.add(judge.score if first else "", of.model, *told, rule=first and bool(judges.rows))
+        title = f"What {judge.score} says: mean quality of the answers by their score"
         tenths = Sheet(title, ["score", "answers", "mean score", "mean quality"])
-        for k, (answers, *means) in enumerate(zip(judge.answers, judge.score, judge.quality)):
-            tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", answers, *(number_text(float(x), 3) for x in means))
+        for k, tenth in enumerate(judge.tenths):
+            means = number_text(tenth.score, 3), number_text(tenth.quality, 3)
+            tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", tenth.answers, *means)
         out.append(tenths)
     return out + [_headroom_sheet(check, h, told) for h, told in zip(check.headrooms, check.verdicts)]
 
 
 def _models_sheet(check: Check) -> Sheet:
-    table, facts = check.table, check.facts
+    table = check.table
     out = Sheet(
         f"{table.rows} prompts, {len(table.models)} models: quality, and dollars per 1,000 prompts",
         ["model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"],
     )
     out.columns += ["estimated quality", "times as wide"] if check.means else []
-    for model, name in enumerate(table.models):
-        quality, usd = facts.quality[model], facts.usd_per_1000[model]
-        cells = [number_text(x, 4) for x in (quality.mean, quality.least, quality.greatest)]
-        cells += [_dollars(x) for x in (usd.mean, usd.least, usd.greatest)]
-        for mean in check.means[model : model + 1]:
+    for place, of in enumerate(check.facts.models):
+        cells = [number_text(x, 4) for x in astuple(of.quality)] + [_dollars(x) for x in astuple(of.usd_per_1000)]
+        for mean in check.means[place : place + 1]:
             cells += [interval_text(mean.quality, 4), number_text(mean.widening, 2)]
-        out.add(name, *cells)
-    if facts.prompts < table.rows:
+        out.add(of.model, *cells)
+    if check.prompts < table.rows:
         out.notes.append(
-            f"{table.rows - facts.prompts} rows have the prompt of another row; intervals count {facts.prompts} "
+            f"{table.rows - check.prompts} rows have the prompt of another row; intervals count {check.prompts} "
             "different prompts"
         )
     log = is_log(table)
@@ -513,26 +526,11 @@ def _models_sheet(check: Check) -> Sheet:
     return out
 
 
-def _judges_sheet(judges: Sequence[JudgeFacts], models: Sequence[str]) -> Sheet:
-    out = Sheet(
-        "Judges: correlation of score and quality, and the share of the quality's variance within a model that the "
-        "calibrated score explains",
-        ["score", "model", "correlation", "explained"],
-        headers=2,
-    )
-    for judge in judges:
-        for model, facts in zip(("all", *models), (judge.all, *judge.models)):
-            told = number_text(facts.correlation, 2), number_text(facts.explained, 2)
-            first = facts is judge.all
-            out.add(judge.name if first else "", model, *told, rule=first and judge is not judges[0])
-    return out
-
-
 def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
     models, cascade, index = check.table.models, h.fitted.cascade, h.fitted.index
     out = Sheet(
         f"Price {h.price:g}: utility = quality - {h.price:g} x dollars, evaluator {check.evaluator}; 95% intervals "
-        f"over {check.facts.prompts} prompts",
+        f"over {check.prompts} prompts",
         ["policy", "utility", "gain over best single", "quality", "$ per 1,000", "calls"],
     )
     for name in ("best_single", "fixed_cascade", "index_policy", "bound"):

@@ -32,7 +32,7 @@ from .policies import KINDS, Order, Policy
 from .policies.indices import Indices, LearnedIndices, calibration_rows
 from .progress import Progress
 from .record import known
-from .sheet import Sheet, csv_lines
+from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, digits, interval_text, usd_text
 from .words import evaluator_text
@@ -368,7 +368,7 @@ def frontier_csv(frontier: Frontier) -> str:
     """frontier.csv."""
     columns = frontier_columns(frontier)
     lines = ([x if isinstance(x, str) else digits(x) for x in row] for row in zip(*columns.values()))
-    return csv_lines([list(columns), *lines])
+    return str(_core.csv([list(columns), *lines]))
 
 
 def rows_csv(frontier: Frontier) -> str:
@@ -378,7 +378,7 @@ def rows_csv(frontier: Frontier) -> str:
         for prompt, called, quality, usd in zip(frontier.table.prompts, point.called, *point.outcome):
             models = "|".join(model for model, is_called in zip(frontier.models, called) if is_called)
             lines.append([kind, f"{point.price:g}", prompt, models, digits(quality), digits(usd)])
-    return csv_lines(lines)
+    return str(_core.csv(lines))
 
 
 def frontier_steps(frontier: Frontier) -> Sheet:

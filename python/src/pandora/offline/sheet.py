@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
 from ..table import Table, of_program
 from .text import UNKNOWN, printable
-
-_NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)"
-_NO_FORMULA = re.compile(rf"[^=+\-@\t\r].*|{_NUMBER}%?( \[{_NUMBER}%?, {_NUMBER}%?\])?|", re.DOTALL)
 
 
 @dataclass
@@ -45,8 +40,7 @@ class Sheet:
 
     def csv(self) -> str:
         """Headings and rows, nothing in place of "---"; notes are left out."""
-        known = [["" if cell == UNKNOWN else cell for cell in row] for row in self.rows]
-        return csv_lines([self.columns, *known])
+        return _core.csv([self.columns, *(["" if cell == UNKNOWN else cell for cell in row] for row in self.rows)])
 
     def table(self) -> Table:
         """As Python has it."""
@@ -62,21 +56,3 @@ class Sheet:
         title, *columns = map(printable, (self.title, *self.columns))
         rows = [list(map(printable, row)) for row in self.rows]
         return _core.PrintedTable(title, columns, rows, self.rules, list(map(printable, self.notes)), self.headers)
-
-
-def csv_lines(rows: Iterable[Iterable[str]]) -> str:
-    """Rows of cells as CSV."""
-    return "".join(",".join(map(csv_cell, row)) + "\n" for row in rows)
-
-
-def csv_cell(text: str) -> str:
-    """One cell of CSV, in quotes where it needs them.
-
-    A text that a spreadsheet would run as a formula, as it begins with = + - or @ and is no number or interval, has an
-    apostrophe before it, by which spreadsheets know a text.
-    """
-    text = text if _NO_FORMULA.fullmatch(text) else f"'{text}"
-    return '"' + text.replace('"', '""') + '"' if re.search('[,"\n\r]', text) else text
-
-
-__all__ = ["Sheet", "csv_cell", "csv_lines"]

@@ -70,27 +70,12 @@ def nearest_text(found: Sequence[str]) -> str:
     return str(_core.nearest_text(list(found)))
 
 
-#: Characters that steer a terminal, and lone surrogates, which stand for bytes of a file's name.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-
-
 def printable_lines(text: str) -> str:
-    """Lines and tabs stay; what else steers a terminal is spelt out."""
-    return _STEERING.sub(_escaped, text)
+    """Lines and tabs stay; what else steers a terminal, and bytes that are no text, are spelt out."""
+    return printable(text, 0)
 
 
 def printable(text: str, most: int = 1000) -> str:
     """One line; of a longer text both ends, as what is wrong stands at the beginning and the remedy at the end."""
-    if len(text) > most:
-        left_out = len(text) - most
-        text = f"{text[: most // 2]}...({left_out} characters left out)...{text[-(most - most // 2) :]}"
-    return printable_lines(text.replace("\n", " ").replace("\t", " "))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code == 0x0D:
-        return " "
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 0x80 else f"\\u{{{code:x}}}"
+    sound = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)
+    return str(_core.printable(sound.encode("utf-8", "surrogateescape"), most))

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pandora import DataError, Trace, UsageError
+from pandora import DataError, Trace, UsageError, reservation_index
 from pandora.offline import check, identified
-from pandora.offline.check import ModelIndices, calibrations, check_json, check_sheets, check_table, reservation_value
+from pandora.offline.check import ModelIndices, calibrations, check_json, check_sheets, check_table
 from pandora.offline.groups import Groups
 from pandora.offline.outcomes import Outcomes
 from pandora.offline.policies.order import Order
@@ -102,18 +102,6 @@ def test_calibrations_are_those_of_the_rows_outside_the_fold() -> None:
             assert found[without][:, model] == pytest.approx(whole(score[:, model]))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_reservation_values_solve_their_equation(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    values = np.round(draw.random(40), 1 if seed % 2 else 6)
-    for cost in (0.0, 0.01, 0.3, 0.9, 2.0):
-        sigma = reservation_value(values, cost)
-        assert float(np.maximum(values - sigma, 0.0).mean()) == pytest.approx(cost, abs=1e-12)
-    assert reservation_value(values, 0.0) == values.max()
-    assert reservation_value(values, 2.0) == pytest.approx(values.mean() - 2.0)
-    assert reservation_value(np.full(3, 0.5), 0.0) == 0.5
-
-
 def test_index_policy_walks_until_the_best_reaches_the_next_index() -> None:
     draw = np.random.default_rng(7)
     seen, quality = np.round(draw.random((50, 4)), 1), draw.random((50, 4))
@@ -159,7 +147,7 @@ def test_headroom_by_loops(evaluator: str) -> None:
     assert h.bound.gain.high - h.bound.gain.value == pytest.approx(wide, rel=1e-6)
     assert h.bound.calls.value == 1.0 and h.best_single.calls.value == 1.0
     seen = quality if evaluator == "quality" else calibrations(table.score("score"), quality, fold, 5)[5]
-    index = [reservation_value(seen[:, m], price * float(usd[:, m].mean())) for m in range(3)]
+    index = [float(reservation_index(seen[:, m], price * usd[:, m].mean())) for m in range(3)]
     assert h.fitted.index.indices == pytest.approx(sorted(index, reverse=True))
     assert h.fitted.single == int(np.argmax(worth.mean(axis=0)))
     assert h.single_in_hindsight.value == pytest.approx(worth.mean(axis=0).max())

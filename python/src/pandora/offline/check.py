@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import DataError
+from ..indices import reservation_index
 from .choose import difference
 from .errors import Refusal
 from .estimate import UNKNOWN, Estimate, Interval
@@ -140,7 +141,7 @@ class ModelIndices:
 
         The order is optimal where the models' answers are independent (Weitzman 1979).
         """
-        index = np.array([reservation_value(of, price * cost) for of, cost in zip(seen.T, usd.mean(axis=0).tolist())])
+        index = reservation_index(seen.T, price * usd.mean(axis=0))
         order = np.argsort(-index, kind="stable")
         return ModelIndices(tuple(order.tolist()), tuple(index[order].tolist()))
 
@@ -155,22 +156,6 @@ class ModelIndices:
         return np.stack([outcomes.quality[:, order][rows, best], usd, last + 1.0])
 
 
-def reservation_value(values: Floats, cost: float) -> float:
-    """The sigma with mean((value - sigma)^+) = cost: seen already, it makes opening worth nothing more.
-
-    Below the least value it is mean - cost; at a cost of 0 the greatest value. By Newton's method from the left on a
-    convex, decreasing function of pieces: exact after the last piece is found.
-    """
-    count = len(values)
-    sigma, active = float(values.mean()) - cost, count
-    while True:
-        values = values[values > sigma]
-        if not 0 < len(values) < active:
-            return sigma
-        active = len(values)
-        sigma = (float(values.sum()) - count * cost) / active
-
-
 @dataclass(frozen=True)
 class Fitted:
     """What was fitted on some rows."""
@@ -183,10 +168,8 @@ class Fitted:
     def on(outcomes: Outcomes, price: float) -> Fitted:
         """On all of these."""
         (single,) = best_alone(outcomes.quality, outcomes.usd, price).order
-        some, rows = outcomes, len(outcomes.quality)
-        if rows > EFFORT.prompts:  # as the search would take them
-            some = outcomes.take(np.arange(EFFORT.prompts) * rows // EFFORT.prompts)
-        return Fitted(single, best_order(some, price, EFFORT), ModelIndices.fit(outcomes.seen, outcomes.usd, price))
+        index = ModelIndices.fit(outcomes.seen, outcomes.usd, price)
+        return Fitted(single, best_order(outcomes, price, EFFORT), index)
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,13 @@ class Point:
     above_mixture: float = math.nan
 
     @staticmethod
-    def of(name: str, price: float, numbers: Floats, called: npt.NDArray[np.bool_], groups: Groups) -> Point:
+    def of(name: str, price: float, policy: Policy, outcomes: Outcomes, groups: Groups) -> Point:
         """With intervals over prompts."""
-        quality = Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0)).interval()
-        usd = (1000.0 * Estimate.mean(numbers[USD], groups)).interval()
-        return Point(name, price, numbers, called, quality, usd, float(np.mean(numbers[CALLS])))
+        walk = policy.walk(outcomes)
+        called = (walk.called[:, :, None] == np.arange(outcomes.models)).any(axis=1)
+        quality = Estimate.mean(walk.numbers[QUALITY], groups, (0.0, 1.0)).interval()
+        usd = (1000.0 * Estimate.mean(walk.numbers[USD], groups)).interval()
+        return Point(name, price, walk.numbers, called, quality, usd, float(np.mean(walk.numbers[CALLS])))
 
     @property
     def outcome(self) -> tuple[Floats, Floats]:
@@ -89,18 +91,14 @@ class Mixture:
 class Frontier:
     """Points on the table that was tested on."""
 
-    fitted_on: str
-    tested_on: str
+    source: TableSource  #: that was fitted on
+    test: TableSource
+    seen: Floats  #: rows x models: what policies see of answers there
     kind: str  #: or "auto", of several
-    evaluator: str
-    judge_usd: Optional[float]
-    groups: Groups
-    models: list[str]
-    table: _core.TraceTable  #: that was tested on
+    judge_usd: Optional[float]  #: as it was given
     cascades: list[Point]  #: by price, descending; those that do not differ stand once
     singles: list[Point]  #: by model
     mixtures: list[Mixture]  #: along the hull of the table that was fitted on, the cheapest first
-    judge: Optional[tuple[Forecasts, Forecasts]]  #: its scores there, raw and calibrated
 
     @property
     def points(self) -> list[tuple[str, Point]]:
@@ -110,7 +108,12 @@ class Frontier:
     @property
     def seen_by(self) -> str:
         """The evaluator in words."""
-        return evaluator_text(self.evaluator, self.judge_usd)
+        return evaluator_text(self.source.evaluator, self.judge_usd)
+
+    @property
+    def models(self) -> list[str]:
+        """Names."""
+        return self.source.models
 
     @cached_property
     def steps(self) -> list[int]:
@@ -134,14 +137,13 @@ class Frontier:
     @cached_property
     def metrics(self) -> dict[str, Interval]:
         """Those of the field, by name."""
-        return Compared(
-            [point.outcome for point in self.cascades],
-            [point.outcome for point in self.singles],
-            [point.called[:, self.strong] for point in self.cascades],
-            self.weak,
-            self.strong,
-            self.groups,
-        ).field_metrics(self.judge)
+        cascades, singles = ([point.outcome for point in some] for some in (self.cascades, self.singles))
+        calls_strong = [point.called[:, self.strong] for point in self.cascades]
+        compared = Compared(cascades, singles, calls_strong, self.weak, self.strong, self.test.groups)
+        if self.test.shown is None:
+            return compared.field_metrics()
+        raw, calibrated = (Forecasts(of, self.test.quality) for of in (self.test.shown, self.seen))
+        return compared.field_metrics((raw, calibrated))
 
 
 def find_frontier(
@@ -157,7 +159,6 @@ def find_frontier(
     `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
     for people. DataError where the tables have prompts in common or differ in their models.
     """
-    _require_answers(test.table, source.table)
     require_few_models(source.name, source.models, source.quality, source.usd, 0.0, "fitted")
     _core.require_apart(source.table, test.table)
     require_prices(prices, "finite numbers that are not negative")
@@ -176,30 +177,16 @@ def find_frontier(
         points.sort(key=lambda point: -point.price)
         asked, left = prices_between(points) if left > 0 else [], left - 1
     singles = [
-        _point_of(name, math.nan, Order((model,)), outcomes, test.groups) for model, name in enumerate(source.models)
+        Point.of(name, math.nan, Order((model,)), outcomes, test.groups) for model, name in enumerate(source.models)
     ]
     mixtures = mixtures_of(source, singles)
-    judge = None
-    if test.shown is not None:
-        judge = Forecasts(test.shown, test.quality), Forecasts(outcomes.seen, test.quality)
-
-    def compared(some: Sequence[Point]) -> list[Point]:
-        return [replace(point, above_mixture=above_mixture(point, mixtures)) for point in some]
-
-    return Frontier(
-        source.name,
-        test.name,
-        "auto" if len(kinds) > 1 else kinds[0],
-        source.evaluator,
-        judge_usd,
-        test.groups,
-        source.models,
-        test.table,
-        compared(_that_differ(points)),
-        compared(singles),
-        mixtures,
-        judge,
+    different = [point for before, point in zip([None, *points], points) if before is None or _differ(before, point)]
+    cascades, singles = (
+        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in some]
+        for some in (different, singles)
     )
+    kind = "auto" if len(kinds) > 1 else kinds[0]
+    return Frontier(source, test, outcomes.seen, kind, judge_usd, cascades, singles, mixtures)
 
 
 def frontier_of_tables(
@@ -212,21 +199,17 @@ def frontier_of_tables(
     """Fitted on one table and judged on the other. Of the settings the aim is not used."""
     settings.require_sound()
     context = settings.context if settings.uses_context else ()
-    _require_answers(test, table)
+    for of in (test, table):
+        if is_log(of):
+            raise DataError(
+                f"{of.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
     source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
     if source.estimated:
         settings = replace(settings, estimated=True)
         settings.require_sound()
     return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
-
-
-def _require_answers(*tables: _core.TraceTable) -> None:
-    for table in tables:
-        if is_log(table):
-            raise DataError(
-                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
-                "cascade fit` and `pandora cascade test` take logs"
-            )
 
 
 def best_candidates(
@@ -330,22 +313,11 @@ def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, te
     else:
         policy = KINDS[candidate.kind].fit(prepared, candidate)
         name = policy.text(test.models)
-    return _point_of(name, candidate.price, policy, outcomes, test.groups)
+    return Point.of(name, candidate.price, policy, outcomes, test.groups)
 
 
-def _point_of(name: str, price: float, policy: Policy, outcomes: Outcomes, groups: Groups) -> Point:
-    walk = policy.walk(outcomes)
-    called = (walk.called[:, :, None] == np.arange(outcomes.models)).any(axis=1)
-    return Point.of(name, price, walk.numbers, called, groups)
-
-
-def _that_differ(points: Sequence[Point]) -> list[Point]:
-    """From their neighbours."""
-    out: list[Point] = []
-    for point in points:
-        if not out or not np.array_equal(point.numbers[: USD + 1], out[-1].numbers[: USD + 1]):
-            out.append(point)
-    return out
+def _differ(a: Point, b: Point) -> bool:
+    return not np.array_equal(a.numbers[: USD + 1], b.numbers[: USD + 1])
 
 
 def frontier_columns(frontier: Frontier) -> dict[str, list[Any]]:
@@ -361,7 +333,7 @@ def frontier_columns(frontier: Frontier) -> dict[str, list[Any]]:
         rows.append(("mixture", name, math.nan, m.usd_per_1000, *no_ends, m.quality, *no_ends, 1.0, 0.0))
     columns = {name: list(values) for name, values in zip((*names, "calls", "above_mixture"), zip(*rows))}
     judge_usd = math.nan if frontier.judge_usd is None else frontier.judge_usd
-    return {**columns, "evaluator": [frontier.evaluator] * len(rows), "judge_usd": [judge_usd] * len(rows)}
+    return {**columns, "evaluator": [frontier.source.evaluator] * len(rows), "judge_usd": [judge_usd] * len(rows)}
 
 
 def frontier_csv(frontier: Frontier) -> str:
@@ -375,7 +347,7 @@ def rows_csv(frontier: Frontier) -> str:
     """rows.csv: what becomes of each prompt by each cascade and model alone."""
     lines = [["kind", "price", "prompt", "called", "quality", "usd"]]
     for kind, point in frontier.points:
-        for prompt, called, quality, usd in zip(frontier.table.prompts, point.called, *point.outcome):
+        for prompt, called, quality, usd in zip(frontier.test.table.prompts, point.called, *point.outcome):
             models = "|".join(model for model, is_called in zip(frontier.models, called) if is_called)
             lines.append([kind, f"{point.price:g}", prompt, models, digits(quality), digits(usd)])
     return str(_core.csv(lines))
@@ -384,7 +356,7 @@ def rows_csv(frontier: Frontier) -> str:
 def frontier_steps(frontier: Frontier) -> Sheet:
     """What each step to the next better cascade costs."""
     out = Sheet(
-        f"Cascades ({frontier.kind}) on {frontier.tested_on}, {frontier.seen_by}, each better than the cheaper ones: "
+        f"Cascades ({frontier.kind}) on {frontier.test.name}, {frontier.seen_by}, each better than the cheaper ones: "
         "what each step costs and brings",
         ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
     )
@@ -396,7 +368,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
         if before is not None:
             usd = point.usd_per_1000.value - before.usd_per_1000.value
             by_row = point.numbers[QUALITY] - before.numbers[QUALITY]
-            gain = Estimate.mean(by_row, frontier.groups, (-1.0, 1.0)).interval()
+            gain = Estimate.mean(by_row, frontier.test.groups, (-1.0, 1.0)).interval()
             more = [_usd(usd), interval_text(gain, 4), _usd(0.01 * usd / gain.value if gain.value > 0.0 else math.nan)]
         above = f"{point.above_mixture:.4f}" if math.isfinite(point.above_mixture) else UNKNOWN
         out.add(number, f"{point.price:g}", usd_text(point.usd_per_1000), interval_text(point.quality, 4), above, *more)
@@ -412,7 +384,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
 def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
     """`explained`: notes say what each is."""
     out = Sheet(
-        f"Metrics of the field on {frontier.tested_on}: weak model {frontier.models[frontier.weak]}, strong model "
+        f"Metrics of the field on {frontier.test.name}: weak model {frontier.models[frontier.weak]}, strong model "
         f"{frontier.models[frontier.strong]}",
         ["metric", "value"],
     )
@@ -430,8 +402,12 @@ def frontier_json(frontier: Frontier) -> dict[str, Any]:
     ends = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
     found: dict[str, Any] = known(
         {
-            **{name: getattr(frontier, name) for name in ("fitted_on", "tested_on", "kind", "evaluator", "judge_usd")},
-            "prompts": frontier.groups.count,
+            "fitted_on": frontier.source.name,
+            "tested_on": frontier.test.name,
+            "kind": frontier.kind,
+            "evaluator": frontier.source.evaluator,
+            "judge_usd": frontier.judge_usd,
+            "prompts": frontier.test.groups.count,
             "points": [{"kind": kind, **{m: getattr(p, m) for m in members}} for kind, p in frontier.points],
             "steps": frontier.steps,
             "metrics": {**ends, **frontier.metrics},
@@ -458,8 +434,8 @@ def frontier_figure(frontier: Frontier) -> _core.Scatter:
     return _core.Scatter(
         "frontier",
         f"Cascades ({frontier.kind}) with {frontier.seen_by}, {prices} of utility per dollar",
-        f"Quality against dollars on {frontier.groups.count} prompts of {frontier.tested_on}, fitted on "
-        f"{frontier.fitted_on}; 95% intervals over prompts; a number is that of the table of steps.",
+        f"Quality against dollars on {frontier.test.groups.count} prompts of {frontier.test.name}, fitted on "
+        f"{frontier.source.name}; 95% intervals over prompts; a number is that of the table of steps.",
         "dollars per 1,000 prompts",
         "quality",
         series,
@@ -476,7 +452,7 @@ def write_frontier(folder: str, frontier: Frontier, rows: bool, formats: Sequenc
     for name, text in (("frontier.csv", frontier_csv), ("rows.csv", rows_csv))[: 1 + rows]:
         _core.write_file(os.path.join(folder, name), text(frontier))
     subtitle = (
-        f"Fitted on {frontier.fitted_on}, judged on {frontier.tested_on}: {frontier.groups.count} prompts, "
+        f"Fitted on {frontier.source.name}, judged on {frontier.test.name}: {frontier.test.groups.count} prompts, "
         f"{frontier.seen_by}, 95% intervals over prompts"
     )
     tables = [("steps", frontier_steps(frontier).printed), ("metrics", metrics_sheet(frontier, True).printed)]

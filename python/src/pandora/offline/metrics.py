@@ -384,16 +384,11 @@ def prompt_draws(prompts: int, draws: int) -> Iterator[Floats]:
     yield np.ones(prompts)
     place = np.arange(prompts, dtype=np.uint64)
     for draw in range(1, draws + 1):
-        at = place + np.uint64(draw * prompts)
-        drawn = _mixed(np.uint64(0x6D657472696373) + at * np.uint64(0x9E3779B97F4A7C15)) % np.uint64(prompts)
+        x = np.uint64(0x6D657472696373) + (place + np.uint64(draw * prompts)) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        drawn = (x ^ (x >> np.uint64(31))) % np.uint64(prompts)
         yield np.bincount(drawn.astype(np.int64), minlength=prompts).astype(float)
-
-
-def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of SplitMix64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _interval(by_draw: Floats) -> Interval:

@@ -181,12 +181,13 @@ class Command:
 
 
 _READING = "missing scale prices_file free_calls repeats"
-_FITTING = f"evaluator context kind judge_usd openings models {_READING}"
+_JUDGING = "evaluator context kind judge_usd"
 COMMANDS = (
     Command.of(
         "cascade fit",
         "the cascade that is best at a price, or keeps a bound on dollars or quality, and what it promises",
-        f"table price max_usd min_quality max_latency forget c {_FITTING} out force explore format",
+        f"table price max_usd min_quality max_latency forget c {_JUDGING} openings models {_READING} out force explore "
+        "format",
     ),
     Command.of(
         "cascade test",
@@ -196,7 +197,7 @@ COMMANDS = (
     Command.of(
         "cascade frontier",
         "quality against dollars: cascades over a range of prices, models alone, mixtures of models",
-        f"table test prices {_FITTING.replace(' openings', '')} folder figures rows force format",
+        f"table test prices {_JUDGING} models {_READING} folder figures rows force format",
         kind="thresholds",
         figures=("svg",),
     ),

@@ -111,6 +111,12 @@ TEST(Table, AsCsvWithAllDigits) {
   EXPECT_EQ(table_csv(small_table()), "policy,T0=0,T0=50\nDOW_2,1.2512,\n\"Plug-in, \"\"known\"\"\",10.00±0.50,x|y\n");
 }
 
+TEST(Table, NamesInCsvAreNoFormulas) {
+  for (const char* text : {"=1+1", "@x", "-2+3", "-", "+a", "\tb"}) EXPECT_EQ(csv_name(text), std::string("'") + text);
+  for (const char* text : {"", "a=1", "-2.5", "+1e-3", "-inf", "-5%"}) EXPECT_EQ(csv_name(text), text);
+  EXPECT_EQ(csv_name("-0.5 [-0.6, -0.4]"), "\"-0.5 [-0.6, -0.4]\"");
+}
+
 TEST(Table, AsHtmlEscaped) {
   const std::string html = table_html(small_table());
   EXPECT_THAT(html, HasSubstr("<caption>Regret of 50% &amp; more</caption>"));

@@ -56,7 +56,7 @@ def test_explained_variance_is_of_prompts_that_were_not_calibrated_on() -> None:
     table = table_of(4, 60, 2)
     groups, quality, score = Groups.of_table(table), table.quality(), np.round(table.score("score"), 1)
     table = Trace({"models": ["a", "b"], "quality": quality, "cost": table.cost(), "scores": {"score": score}})._table
-    facts = check.table_facts(table, groups).judges[0]
+    facts = check.table_facts(table, groups)["judges"][0]
     fold, totals = groups.folds, np.zeros((2, 2))
     for row, model in np.ndindex(quality.shape):
         others = fold != fold[row]
@@ -70,9 +70,9 @@ def test_explained_variance_is_of_prompts_that_were_not_calibrated_on() -> None:
             seen = (1.0 - part) * isotonic(x, y, low) + part * isotonic(x, y, high)
         totals[model] += (quality[row, model] - y.mean()) ** 2, (quality[row, model] - seen) ** 2
     for model in range(2):
-        assert facts.models[model].explained == pytest.approx(1.0 - totals[model, 1] / totals[model, 0])
-    assert facts.explained == pytest.approx(1.0 - totals[:, 1].sum() / totals[:, 0].sum())
-    assert facts.correlation == pytest.approx(np.corrcoef(score.ravel(), quality.ravel())[0, 1])
+        assert facts["models"][model]["explained"] == pytest.approx(1.0 - totals[model, 1] / totals[model, 0])
+    assert facts["explained"] == pytest.approx(1.0 - totals[:, 1].sum() / totals[:, 0].sum())
+    assert facts["correlation"] == pytest.approx(np.corrcoef(score.ravel(), quality.ravel())[0, 1])
 
 
 def test_tenths_of_scores() -> None:
@@ -81,11 +81,11 @@ def test_tenths_of_scores() -> None:
     table = Trace(
         {"models": ["a", "b"], "quality": quality, "cost": np.ones((3, 2)), "scores": {"score": score}}
     )._table
-    facts = check.table_facts(table, Groups.of_table(table)).judges[0]
-    assert [tenth.answers for tenth in facts.tenths] == [1, 2, 0, 0, 0, 0, 0, 0, 0, 3]
-    assert facts.tenths[9].score == pytest.approx((0.95 + 1.0 + 0.99) / 3)
-    assert [facts.tenths[k].quality for k in (0, 1, 9)] == pytest.approx([0.0, 0.5, 2.5 / 3])
-    assert math.isnan(facts.tenths[5].quality)
+    facts = check.table_facts(table, Groups.of_table(table))["judges"][0]
+    assert [tenth["answers"] for tenth in facts["tenths"]] == [1, 2, 0, 0, 0, 0, 0, 0, 0, 3]
+    assert facts["tenths"][9]["score"] == pytest.approx((0.95 + 1.0 + 0.99) / 3)
+    assert [facts["tenths"][k]["quality"] for k in (0, 1, 9)] == pytest.approx([0.0, 0.5, 2.5 / 3])
+    assert math.isnan(facts["tenths"][5]["quality"])
 
 
 def test_calibrations_are_those_of_the_rows_outside_the_fold() -> None:
@@ -238,9 +238,9 @@ def test_labels_in_part_have_estimated_means_and_no_bound() -> None:
     assert math.isnan(found.headrooms[0].bound.gain.value)
     assert found.verdicts[0].split(" at price")[0] in ("routing pays", "no cascade is better")
     truth = whole.quality().mean(axis=0)
-    for model, mean in enumerate(found.means):
-        assert mean.quality.low < truth[model] < mean.quality.high
-        assert 1.0 < mean.widening < 2.0  # sqrt(1 / 0.3) without a judge
+    for model, facts in enumerate(found.facts["models"]):
+        assert facts["estimated_quality"].low < truth[model] < facts["estimated_quality"].high
+        assert 1.0 < facts["times_as_wide"] < 2.0  # sqrt(1 / 0.3) without a judge
     assert found.can.estimators == ["ips", "snips", "dr"]
     assert "plugin needs every answer's quality; quality is known of " in found.can.reasons[0]
     record = check_json(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 import numpy as np
@@ -16,7 +16,7 @@ from .choose import difference
 from .errors import Refusal
 from .estimate import UNKNOWN, Estimate, Interval
 from .groups import FOLDS, Floats, Groups, Ints
-from .identified import EstimatedMean, Identified, estimated_means, identified, is_log, unlabelled
+from .identified import Identified, estimated_means, identified, is_log, unlabelled
 from .kinds import Aim, AimKind
 from .learners.isotonic import calibrated
 from .options import require_few_models
@@ -35,94 +35,6 @@ MOST_PRICE = 1e9
 NOTHING = Interval(0.0, 0.0, 0.0)
 #: Of a search for a cascade.
 EFFORT = Effort(prompts=20_000, steps=400_000_000)
-
-
-# Facts have the names that the JSON of `pandora trace check` has.
-
-
-@dataclass(frozen=True)
-class Range:
-    """Of what is known of a column; NaN where nothing is."""
-
-    mean: float
-    least: float
-    greatest: float
-
-    @staticmethod
-    def of(values: Floats) -> Range:
-        """values: by row."""
-        some = values[~np.isnan(values)]
-        return Range(*map(float, (some.mean(), some.min(), some.max()) if len(some) else [math.nan] * 3))
-
-
-@dataclass(frozen=True)
-class ModelFacts:
-    """Of one model. Means over the calls that were made."""
-
-    model: str
-    quality: Range
-    usd_per_1000: Range
-
-
-@dataclass(frozen=True)
-class ScoreFacts:
-    """How well a judge's score tells the quality of a model's answers; NaN where scores or qualities do not vary.
-
-    `explained`: the share of the quality's variance within models that the calibrated score explains, on prompts that
-    it was not calibrated on: 1 - sum (quality - calibrated score)^2 / sum (quality - mean of the model)^2. Below 0
-    where the score is worse than the mean.
-    """
-
-    model: str
-    correlation: float
-    explained: float
-
-
-@dataclass(frozen=True)
-class Tenth:
-    """Answers whose scores are in [k / 10, (k + 1) / 10), of the last one with 1: how many, and means."""
-
-    answers: int
-    score: float
-    quality: float
-
-
-@dataclass(frozen=True)
-class JudgeFacts:
-    """Of one judge, `score`, over all models and by model."""
-
-    score: str
-    correlation: float
-    explained: float
-    models: list[ScoreFacts]
-    tenths: list[Tenth]
-
-    @staticmethod
-    def of(
-        judge: str, models: Sequence[str], score: Floats, quality: Floats, errors: tuple[Floats, Floats]
-    ) -> JudgeFacts:
-        """score, quality: rows x models. `errors`: by _squared_errors()."""
-        with np.errstate(invalid="ignore"):
-            by_mean, by_score = (np.append(of.sum(), of) for of in errors)
-            whole, *explained = (1.0 - by_score / np.where(by_mean > 0.0, by_mean, np.nan)).tolist()
-        facts = zip(models, map(correlation, score.T, quality.T), explained)
-        some = ~np.isnan(score + quality)
-        tenth = np.minimum((10.0 * score[some]).astype(np.int64), 9)
-        answers = np.bincount(tenth, minlength=10)
-        with np.errstate(invalid="ignore"):
-            means = [(np.bincount(tenth, of[some], 10) / answers).tolist() for of in (score, quality)]
-        tenths = [Tenth(*of) for of in zip(answers.tolist(), *means)]
-        over_all = correlation(score.ravel(), quality.ravel())
-        return JudgeFacts(judge, over_all, whole, [ScoreFacts(*of) for of in facts], tenths)
-
-
-@dataclass(frozen=True)
-class TableFacts:
-    """What a table holds, before any routing."""
-
-    models: list[ModelFacts]
-    correlation: list[list[float]]  #: of the models' qualities, models x models
-    judges: list[JudgeFacts]
 
 
 @dataclass(frozen=True)
@@ -211,9 +123,8 @@ class Check:
     table: _core.TraceTable
     evaluator: str
     prompts: int  #: different ones
-    facts: TableFacts
+    facts: dict[str, Any]  #: by table_facts() and, of models whose qualities are not all known, estimated_means()
     headrooms: list[Headroom]  #: by price
-    means: list[EstimatedMean]  #: of the models, where not all qualities are known; else none
     can: Identified
 
     @property
@@ -258,7 +169,9 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
                 of_judges = {name: seen for judge, name in zip(judges_of(table), table.scores) if judge == evaluator}
         headrooms = measure_headroom(source, seen, prices)
     facts = table_facts(table, groups, of_judges)
-    return Check(table, evaluator, groups.count, facts, headrooms, means, identified(table))
+    for model, mean in zip(facts["models"], means):
+        model |= {"estimated_quality": mean.quality, "times_as_wide": mean.widening}
+    return Check(table, evaluator, groups.count, facts, headrooms, identified(table))
 
 
 def calibrations(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
@@ -268,19 +181,57 @@ def calibrations(score: Floats, quality: Floats, fold: Ints, folds: int) -> list
 
 def table_facts(
     table: _core.TraceTable, groups: Groups, of_judges: Optional[Mapping[str, Sequence[Floats]]] = None
-) -> TableFacts:
-    """Of a table with at least one row. `of_judges`: calibrations() of some scores, where they are there already."""
+) -> dict[str, Any]:
+    """What a table with at least one row holds, before any routing: `facts` of check_json(), NaN for what is unknown.
+
+    `of_judges`: calibrations() of some scores, where they are there already.
+    """
     quality, usd_per_1000 = table.quality(), 1000.0 * table.cost()
     folds = min(FOLDS, groups.count)
     fold, judges = groups.of_row % folds, []
     for name in table.scores:
         score: Floats = table.score(name)
         seen = (of_judges or {}).get(name) or calibrations(score, quality, fold, folds)
-        errors = _squared_errors(score, quality, fold, seen)
-        judges.append(JudgeFacts.of(name, table.models, score, quality, errors))
-    models = zip(table.models, map(Range.of, quality.T), map(Range.of, usd_per_1000.T))
-    correlations = [[correlation(a, b) for b in quality.T] for a in quality.T]
-    return TableFacts([ModelFacts(*of) for of in models], correlations, judges)
+        judges.append({"score": name, **_judge_facts(table.models, score, quality, fold, seen)})
+    models = zip(table.models, map(_range, quality.T), map(_range, usd_per_1000.T))
+    return {
+        "models": [dict(zip(("model", "quality", "usd_per_1000"), of)) for of in models],
+        "correlation": [[correlation(a, b) for b in quality.T] for a in quality.T],
+        "judges": judges,
+    }
+
+
+def _range(values: Floats) -> dict[str, float]:
+    """Of what is known of a column."""
+    some = values[~np.isnan(values)]
+    found = map(float, (some.mean(), some.min(), some.max()) if len(some) else [math.nan] * 3)
+    return dict(zip(("mean", "least", "greatest"), found))
+
+
+def _judge_facts(
+    models: Sequence[str], score: Floats, quality: Floats, fold: Ints, seen: Sequence[Floats]
+) -> dict[str, Any]:
+    """How well a judge's score tells the quality of answers; NaN where scores or qualities do not vary.
+
+    score, quality: rows x models; `seen`: by calibrations(). `explained`: the share of the quality's variance within
+    models that the calibrated score explains, on prompts that it was not calibrated on: 1 - sum (quality - calibrated
+    score)^2 / sum (quality - mean of the model)^2. Below 0 where the score is worse than the mean. `tenths`: of answers
+    whose scores are in [k / 10, (k + 1) / 10), of the last one with 1, how many there are, and means.
+    """
+    with np.errstate(invalid="ignore"):
+        by_mean, by_score = (np.append(of.sum(), of) for of in _squared_errors(score, quality, fold, seen))
+        whole, *explained = (1.0 - by_score / np.where(by_mean > 0.0, by_mean, np.nan)).tolist()
+        some = ~np.isnan(score + quality)
+        tenth = np.minimum((10.0 * score[some]).astype(np.int64), 9)
+        answers = np.bincount(tenth, minlength=10)
+        means = [(np.bincount(tenth, of[some], 10) / answers).tolist() for of in (score, quality)]
+    each = zip(models, map(correlation, score.T, quality.T), explained)
+    return {
+        "correlation": correlation(score.ravel(), quality.ravel()),
+        "explained": whole,
+        "models": [dict(zip(("model", "correlation", "explained"), of)) for of in each],
+        "tenths": [dict(zip(("answers", "score", "quality"), of)) for of in zip(answers.tolist(), *means)],
+    }
 
 
 def correlation(a: Floats, b: Floats) -> float:
@@ -400,9 +351,7 @@ def require_table(table: _core.TraceTable) -> None:
 
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
-    table, facts = check.table, known(check.facts)
-    for model, mean in zip(facts["models"], check.means):
-        model |= {"estimated_quality": mean.quality, "times_as_wide": mean.widening}
+    table = check.table
     found: dict[str, Any] = known(
         {
             "table": table.source,
@@ -412,7 +361,7 @@ def check_json(check: Check) -> dict[str, Any]:
             "notes": list(table.notes),
             "models": list(table.models),
             "evaluator": check.evaluator,
-            "facts": facts,
+            "facts": check.facts,
             "estimators": check.can.estimators,
             "reasons": check.can.reasons,
             "prices": [_price_json(h, told, table.models) for h, told in zip(check.headrooms, check.verdicts)],
@@ -450,7 +399,7 @@ def check_sheets(check: Check) -> list[Sheet]:
     models, facts = check.table.models, check.facts
     title = "Correlation of the models' qualities (indices are optimal for independent models)"
     correlations = Sheet(title, ["model", *(str(b + 1) for b in range(len(models)))])
-    for a, row in enumerate(facts.correlation):
+    for a, row in enumerate(facts["correlation"]):
         correlations.add(f"{a + 1} {models[a]}", *(number_text(x, 2) for x in row))
     judges = Sheet(
         "Judges: correlation of score and quality, and the share of the quality's variance within a model that the "
@@ -458,41 +407,41 @@ def check_sheets(check: Check) -> list[Sheet]:
         ["score", "model", "correlation", "explained"],
         headers=2,
     )
-    out = [_models_sheet(check), correlations, *([judges] if facts.judges else [])]
-    for judge in facts.judges:
-        of_all = ScoreFacts("all", judge.correlation, judge.explained)
-        for of in (of_all, *judge.models):
-            first = of is of_all
-            told = number_text(of.correlation, 2), number_text(of.explained, 2)
-            judges.add(judge.score if first else "", of.model, *told, rule=first and bool(judges.rows))
-        title = f"What {judge.score} says: mean quality of the answers by their score"
+    out = [_models_sheet(check), correlations, *([judges] if facts["judges"] else [])]
+    for judge in facts["judges"]:
+        for of in ({**judge, "model": "all"}, *judge["models"]):
+            first = "score" in of
+            told = number_text(of["correlation"], 2), number_text(of["explained"], 2)
+            judges.add(of.get("score", ""), of["model"], *told, rule=first and bool(judges.rows))
+        title = f"What {judge['score']} says: mean quality of the answers by their score"
         tenths = Sheet(title, ["score", "answers", "mean score", "mean quality"])
-        for k, tenth in enumerate(judge.tenths):
-            means = number_text(tenth.score, 3), number_text(tenth.quality, 3)
-            tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", tenth.answers, *means)
+        for k, tenth in enumerate(judge["tenths"]):
+            means = number_text(tenth["score"], 3), number_text(tenth["quality"], 3)
+            tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", tenth["answers"], *means)
         out.append(tenths)
     return out + [_headroom_sheet(check, h, told) for h, told in zip(check.headrooms, check.verdicts)]
 
 
 def _models_sheet(check: Check) -> Sheet:
-    table = check.table
+    table, models = check.table, check.facts["models"]
+    estimated = any("times_as_wide" in model for model in models)
     out = Sheet(
         f"{table.rows} prompts, {len(table.models)} models: quality, and dollars per 1,000 prompts",
         ["model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"],
     )
-    out.columns += ["estimated quality", "times as wide"] if check.means else []
-    for place, of in enumerate(check.facts.models):
-        cells = [number_text(x, 4) for x in astuple(of.quality)] + [_dollars(x) for x in astuple(of.usd_per_1000)]
-        for mean in check.means[place : place + 1]:
-            cells += [interval_text(mean.quality, 4), number_text(mean.widening, 2)]
-        out.add(of.model, *cells)
+    out.columns += ["estimated quality", "times as wide"] if estimated else []
+    for of in models:
+        cells = [number_text(x, 4) for x in of["quality"].values()] + [_dollars(x) for x in of["usd_per_1000"].values()]
+        if estimated:
+            cells += [interval_text(of["estimated_quality"], 4), number_text(of["times_as_wide"], 2)]
+        out.add(of["model"], *cells)
     if check.prompts < table.rows:
         out.notes.append(
             f"{table.rows - check.prompts} rows have the prompt of another row; intervals count {check.prompts} "
             "different prompts"
         )
     log = is_log(table)
-    if log or check.means:
+    if log or estimated:
         out.notes += [f"estimators for it: {', '.join(check.can.estimators)}", *check.can.reasons]
     if log:
         out.notes.append(
@@ -500,7 +449,7 @@ def _models_sheet(check: Check) -> Sheet:
             "depends on what was decided: they do not compare models; prices are not used, as `pandora cascade fit` "
             "says what pays"
         )
-    if check.means:
+    if estimated:
         out.notes.append(
             "estimated quality: of the model alone, with its 95% interval, by what is known and with what probability; "
             "it is so many times as wide as were all answers of as many prompts known"

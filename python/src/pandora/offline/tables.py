@@ -69,10 +69,11 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
         ["model", "accepted from", "called", "deployed", "calibration"],
     )
     thresholds, shares = file.get("thresholds") or [], record.get("shares")
-    share_of = {share.get("model"): share for share in (shares if isinstance(shares, list) else []) if _object(share)}
+    objects = map(_object, shares if isinstance(shares, list) else [])
+    share_of = {str(share.get("model")): share for share in objects}
     for place, model in enumerate(file["models"] if by_prompt else file["order"]):
         accepted = "---" if by_prompt else f"{thresholds[place]:.4g}" if place < len(thresholds) else "always"
-        used = (_number(_object(share_of.get(model)).get(what)) for what in ("called", "deployed"))
+        used = (_number(share_of.get(model, {}).get(what)) for what in ("called", "deployed"))
         shown = (UNKNOWN if math.isnan(share) else f"{100.0 * share:.1f}%" for share in used)
         out.add(model, accepted, *shown, _calibration_text(file, file["models"].index(model)))
     if plans:

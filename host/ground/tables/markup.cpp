@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <string_view>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/printable.hpp"
@@ -31,6 +33,15 @@ std::string csv_cell(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + "\"";
+}
+
+std::string csv_name(const std::string& text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) return csv_cell(text);
+  static const std::regex number([] {
+    const std::string one = R"([+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|nan)%?)";
+    return fmt::format(R"({0}( \[{0}, {0}\])?)", one);
+  }());
+  return csv_cell(std::regex_match(text, number) ? text : "'" + text);
 }
 
 std::string table_markdown(const Table& table) {

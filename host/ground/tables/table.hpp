@@ -68,6 +68,10 @@ std::string table_csv(const Table& table);
 /// Text as one cell of CSV, in quotes where it needs them.
 std::string csv_cell(const std::string& text);
 
+/// The same of a text from outside: one that a spreadsheet would run as a formula, as it begins with = + - or @ and is no
+/// number or interval, has an apostrophe before it, by which spreadsheets know a text.
+std::string csv_name(const std::string& text);
+
 /// In the given format, but LaTeX, which is Python's; width and bold are for text alone.
 std::string render(const Table& table, TableFormat format, std::size_t width = 80, bool bold = false);
 

@@ -33,6 +33,7 @@ void bind_environments(nb::module_& module);
 void bind_traces(nb::module_& module);
 void bind_cascades(nb::module_& module);
 void bind_offline(nb::module_& module);
+void bind_printing(nb::module_& module);
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 

@@ -147,4 +147,5 @@ NB_MODULE(_core, module) {
   bind_traces(module);
   bind_cascades(module);
   bind_offline(module);
+  bind_printing(module);
 }

@@ -104,8 +104,7 @@ class Trace:
                 raise UsageError(
                     f"Trace: {file}: is an address, and nothing here opens a connection; download the file"
                 )
-            read = _of_parquet if file.lower().endswith((".parquet", ".pq")) else _core.read_trace
-            self._table = read(file, options)
+            self._table = read_table(file, options)
         elif isinstance(source, Mapping) and "model" in source and "models" not in source:
             self._table = _of_columns(source.items(), name, options)
         elif isinstance(source, Mapping):
@@ -370,6 +369,13 @@ def _of_columns(columns: Iterable[tuple[str, Any]], name: str, options: _core.Tr
     if len({len(values) for _, values in cells}) > 1:
         raise UsageError("Trace: the columns of a long table have other lengths; give each a value for each row")
     return _core.trace_of_columns(name, cells, options)
+
+
+def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
+    """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
+    if file.lower().endswith((".parquet", ".pq")):
+        return _of_parquet(file, options)
+    return _core.read_trace(file, options, progress)
 
 
 def _of_parquet(file: str, options: _core.TraceOptions) -> _core.TraceTable:

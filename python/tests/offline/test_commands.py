@@ -114,61 +114,36 @@ def test_tests_checks_and_frontiers(folder: pathlib.Path, capsys: Output) -> Non
     assert "is not empty; name a fresh folder, or use it with --force" in capsys.readouterr().err
 
 
+FIT = "cascade fit {fit} --price 1 --evaluator score"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (
-            ["cascade", "fit", "{fit}", "--evaluator", "score"],
-            2,
-            "nothing says what the cascade is for; give one of --price",
-        ),
-        (
-            ["cascade", "fit", "{fit}", "--price", "-1", "--evaluator", "score"],
-            2,
-            "--price -1: out of range; give utility",
-        ),
-        (["cascade", "fit", "{fit}", "--price", "1"], 2, "fit.csv has score, and quality is a yardstick"),
-        (["cascade", "fit", "{fit}", "--max-usd", "5", "--evaluator", "score"], 2, "for none --price 0"),
-        (
-            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--max-latency", "2"],
-            3,
-            "leave out --max-latency",
-        ),
-        (["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score:x"], 3, 'has no score "x"'),
-        (["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", "{fit}"], 2, "is the input"),
-        (
-            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", "{fit}/x"],
-            2,
-            "cannot be written",
-        ),
-        (
-            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", "{folder}"],
-            2,
-            "there is a folder",
-        ),
-        (["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--out", ""], 2, "--out: names no file"),
-        (["cascade", "fit", "no.csv", "--price", "1", "--evaluator", "score"], 3, "no.csv: cannot be read"),
-        (
-            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--scale", "x"],
-            2,
-            "--scale x: is no range",
-        ),
-        (
-            ["cascade", "fit", "{fit}", "--price", "1", "--evaluator", "score", "--prices", "no"],
-            2,
-            "no: cannot be read",
-        ),
-        (["cascade", "fit", "{fit}", "--price", "1", "--format", "xml"], 2, "--format xml: unknown; use text, json"),
-        (["cascade", "show", "{fit}"], 3, "is not JSON"),
-        (["cascade", "shwo", "{fit}"], 2, "cascade shwo: unknown command; the nearest is show"),
-        ([], 2, "a command is missing; `pandora --help` lists the commands"),
+        ("cascade fit {fit} --evaluator score", 2, "nothing says what the cascade is for; give one of --price"),
+        ("cascade fit {fit} --price -1 --evaluator score", 2, "--price -1: out of range; give utility"),
+        ("cascade fit {fit} --price 1", 2, "fit.csv has score, and quality is a yardstick"),
+        ("cascade fit {fit} --max-usd 5 --evaluator score", 2, "for none --price 0"),
+        ("cascade fit {fit} --price 1 --evaluator score:x", 3, 'has no score "x"'),
+        ("cascade fit no.csv --price 1 --evaluator score", 3, "no.csv: cannot be read"),
+        (f"{FIT} --max-latency 2", 3, "leave out --max-latency"),
+        (f"{FIT} --out {{fit}}", 2, "is the input"),
+        (f"{FIT} --out {{fit}}/x", 2, "cannot be written"),
+        (f"{FIT} --out {{folder}}", 2, "there is a folder"),
+        (f"{FIT} --out=", 2, "--out: names no file"),
+        (f"{FIT} --scale x", 2, "--scale x: is no range"),
+        (f"{FIT} --prices no", 2, "no: cannot be read"),
+        (f"{FIT} --format xml", 2, "--format xml: unknown; use text, json"),
+        ("cascade show {fit}", 3, "is not JSON"),
+        ("cascade shwo {fit}", 2, "cascade shwo: unknown command; the nearest is show"),
+        ("", 2, "a command is missing; `pandora --help` lists the commands"),
     ],
 )
 def test_errors_are_one_sentence(
-    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output, words: list[str], code: int, told: str
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output, words: str, code: int, told: str
 ) -> None:
     monkeypatch.chdir(folder)
-    assert run(*(word.format(fit=folder / "fit.csv", folder=folder) for word in words)) == code
+    assert run(*words.format(fit=folder / "fit.csv", folder=folder).split()) == code
     out, err = capsys.readouterr()
     assert told in err and err.startswith("pandora: ") and err.count("\n") == 1 and out == ""
     assert not (folder / "cascade.json").exists()

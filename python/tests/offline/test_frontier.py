@@ -13,8 +13,8 @@ from typing import Any, Optional
 import numpy as np
 import pytest
 
-from pandora import DataError, Trace, UsageError
-from pandora.figures import figures_of
+from pandora import DataError, Trace, UsageError, _core
+from pandora.figures import Figure
 from pandora.offline import frontier as frontiers
 from pandora.offline.estimate import Interval
 from pandora.offline.frontier import Frontier, Mixture, Point, find_frontier
@@ -22,6 +22,8 @@ from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.options import FitSettings
 from pandora.offline.progress import Progress
 from pandora.offline.sources.table import TableSource
+from pandora.rendering.render import load
+from pandora.rendering.study import frontier_figure
 
 
 def table_of(name: str, seed: int, rows: int = 200, models: int = 3) -> Any:
@@ -151,22 +153,20 @@ def test_steps_are_each_dearer_and_better() -> None:
         )
     sheet = frontiers.frontier_steps(found)
     assert len(sheet.rows) == len(steps) and sheet.notes[0] == f"1: {steps[0].name}"
-    assert [cell.text for cell in sheet.rows[0][5:]] == ["---"] * 3
-    more = sheet.rows[1][6].text.split()[0]
+    assert sheet.rows[0][5:] == ["---"] * 3
+    more = sheet.rows[1][6].split()[0]
     assert float(more) == pytest.approx(steps[1].quality.value - steps[0].quality.value, abs=5e-5)
+
+
+def two_models(name: str, quality: Sequence[float]) -> dict[str, Any]:
+    """Named by their dollars."""
+    prompts = [f"{name}{k}" for k in range(30)]
+    return {"models": ["weak", "strong"], "quality": [quality] * 30, "cost": [[0.001, 0.01]] * 30, "prompts": prompts}
 
 
 def test_weak_and_strong_models_of_the_field() -> None:
     """RouterBench's and RouteLLM's areas of two models between which nothing is known."""
-    fit, test = (
-        {
-            "models": ["weak", "strong"],
-            "quality": [[0.4, 0.8]] * 30,
-            "cost": [[0.001, 0.01]] * 30,
-            "prompts": [f"{name}{k}" for k in range(30)],
-        }
-        for name in ("fit", "test")
-    )
+    fit, test = (two_models(name, [0.4, 0.8]) for name in ("fit", "test"))
     found = frontier_of(fit, test)
     wanted = {"aiq": 0.6, "auc": 0.6, "apgr": 0.5, "cpt_50": 0.5, "cpt_80": 0.8, "usd_at_100": 10.0}
     for name, value in wanted.items():
@@ -174,18 +174,10 @@ def test_weak_and_strong_models_of_the_field() -> None:
 
 
 def test_no_gap_where_the_dear_model_is_worse() -> None:
-    fit, test = (
-        {
-            "models": ["cheap", "dear"],
-            "quality": [[0.8, 0.4]] * 30,
-            "cost": [[0.001, 0.01]] * 30,
-            "prompts": [f"{name}{k}" for k in range(30)],
-        }
-        for name in ("fit", "test")
-    )
+    fit, test = (two_models(name, [0.8, 0.4]) for name in ("fit", "test"))
     found = frontier_of(fit, test)
-    record = json.loads(json.dumps(frontiers.metrics_json(found), allow_nan=False))
-    assert record["weak"] == record["strong"] == "cheap"
+    record = json.loads(json.dumps(frontiers.frontier_json(found), allow_nan=False))["metrics"]
+    assert record["weak"] == record["strong"] == "weak"
     for name in ("apgr", "cpt_50", "cpt_80"):
         assert record[name] == {"value": None, "low": None, "high": None}
     assert record["quality_neutral_cost"]["value"] == pytest.approx(0.1)
@@ -193,13 +185,8 @@ def test_no_gap_where_the_dear_model_is_worse() -> None:
 
 def test_the_judge_has_metrics_and_the_truth_has_none() -> None:
     by_judge, by_truth = found_by("score").metrics, found_by("quality").metrics
-    assert set(by_judge) - set(by_truth) == {
-        "judge_ece",
-        "judge_ece_calibrated",
-        "judge_auroc",
-        "judge_aurc",
-        "judge_risk_50",
-    }
+    ends = ["ece", "ece_calibrated", "auroc", "aurc", "risk_50"]
+    assert set(by_judge) - set(by_truth) == {f"judge_{end}" for end in ends}
     assert by_judge["judge_auroc"].low > 0.8
     assert by_judge["judge_ece_calibrated"].value < by_judge["judge_ece"].value
 
@@ -223,27 +210,11 @@ def test_other_order_of_models() -> None:
 def test_what_is_written() -> None:
     found = found_by(judge_usd=0.0001)
     rows = list(csv.DictReader(io.StringIO(frontiers.frontier_csv(found))))
-    assert list(rows[0]) == [
-        "kind",
-        "name",
-        "price",
-        "usd_per_1000",
-        "usd_low",
-        "usd_high",
-        "quality",
-        "quality_low",
-        "quality_high",
-        "calls",
-        "above_mixture",
-        "evaluator",
-        "judge_usd",
-    ]
+    columns = "kind,name,price,usd_per_1000,usd_low,usd_high,quality,quality_low,quality_high,calls,above_mixture"
+    assert ",".join(rows[0]) == columns + ",evaluator,judge_usd"
     kinds = [row["kind"] for row in rows]
-    assert [kinds.count(kind) for kind in ("cascade", "single", "mixture")] == [
-        len(found.cascades),
-        3,
-        len(found.mixtures),
-    ]
+    counts = [kinds.count(kind) for kind in ("cascade", "single", "mixture")]
+    assert counts == [len(found.cascades), 3, len(found.mixtures)]
     single = rows[len(found.cascades)]
     assert (single["price"], single["calls"], single["judge_usd"]) == ("", "1", "0.0001")
     assert float(rows[0]["usd_low"]) == found.cascades[0].usd_per_1000.low
@@ -264,7 +235,7 @@ def test_what_is_written() -> None:
 
 def test_figure_is_one() -> None:
     found = found_by()
-    figure = figures_of(json.dumps([frontiers.frontier_figure(found)]))["frontier"]
+    figure = Figure(frontier_figure(frontiers.frontier_numbers(found)))
     labels = [series["label"] for series in figure.series]
     assert labels == ["cascades (thresholds)", "mixtures of two models", "m0", "m1", "m2"]
     assert [mark for mark in figure.series[0]["marks"] if mark] != []
@@ -274,12 +245,12 @@ def test_figure_is_one() -> None:
 
 
 def test_a_free_model_has_its_place_on_a_logarithmic_axis() -> None:
-    series = [{"label": "a", "x": [0.0, -1.0], "x_low": [None, None]}, {"label": "b", "x": [2.0], "x_low": [-1.0]}]
-    assert frontiers._figure_notes(series) == [
-        "A logarithmic axis cannot show values that are not positive; left out: 1 of a.",
-        "Intervals that reach zero or below end at the edge of the axes: b.",
-        "Zero has a place of its own at the left of the logarithmic axis.",
-    ]
+    fit, test = (
+        {**two_models(name, [0.4, 0.8]), "cost": [[0.0, 0.01]] * 30, "quality": [[k % 2, 0.8] for k in range(30)]}
+        for name in ("fit", "test")
+    )
+    caption = frontier_figure(frontiers.frontier_numbers(frontier_of(fit, test)))["caption"]
+    assert caption.endswith("Zero has a place of its own at the left of the logarithmic axis.")
 
 
 def test_what_is_refused() -> None:
@@ -296,17 +267,50 @@ def test_what_is_refused() -> None:
 
 
 def test_report_can_be_drawn(tmp_path: Path) -> None:
-    from pandora.offline.report import frontier_files
-    from pandora.rendering.render import load
-
     found = found_by()
-    for name, text in frontier_files(found).items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    frontiers.write_frontier(str(tmp_path), found, True, ["svg"])  # which needs no matplotlib for what is read here
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers == json.loads(json.dumps(frontiers.frontier_numbers(found), allow_nan=False))
     report = load(tmp_path)
+    assert report["subtitle"].startswith("Fitted on fit, judged on test: 150 prompts, evaluator score")
     (section,) = report["sections"]
     (figure,) = section["figures"]
     assert figure["series"][0]["x"] == [point.usd_per_1000.value for point in found.cascades]
     assert [table["name"] for table in section["tables"]] == ["steps", "metrics"]
     assert section["tables"][1]["notes"][0] == "aiq: area under the hull over its dollars, divided by their range"
     assert (tmp_path / "tables" / "metrics.csv").read_text().splitlines()[0] == "metric,value"
+    assert (tmp_path / "frontier.csv").read_text() == frontiers.frontier_csv(found) and (tmp_path / "rows.csv").exists()
+
+
+def test_without_a_renderer_there_are_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, stale = found_by(prices=[5.0]), tmp_path / "report.html"
+    stale.touch()
+    for name, value in (("PANDORA_RENDERER", tmp_path / "none.py"), ("PANDORA_PYTHON", tmp_path / "none")):
+        monkeypatch.setenv(name, str(value))
+        told = frontiers.write_frontier(str(tmp_path), found, False, ["svg"])
+        assert told.startswith(f"{tmp_path}: not all was rendered: ") and "none" in told
+        assert "its numbers are in numbers.json; then run `python3 " in told and told.endswith(f"{tmp_path}`")
+    assert (tmp_path / "numbers.json").exists() and not stale.exists()
+
+
+@pytest.mark.parametrize("judge_usd", [None, 0.0001])
+def test_numbers_are_those_of_the_program(judge_usd: Optional[float]) -> None:
+    """Members, what is drawn and what the tables say, but digits of sums in another order."""
+    prices, fit, test = [5.0, 500.0], table_of("fit", 1), table_of("test", 2, 150)
+    found = frontiers.frontier_numbers(found_by(judge_usd=judge_usd, prices=prices))
+    *_, numbers = _core.find_frontier(fit, test, "score", [], "thresholds", judge_usd, prices)
+    wanted = json.loads(numbers)
+    assert {"generator", "of", *wanted} == set(found)
+    for name in ("fitted_on", "tested_on", "kind", "evaluator", "judge_usd", "prompts", "steps"):
+        assert found[name] == wanted[name], name
+    assert found["mixtures"] == [pytest.approx(mixture) for mixture in wanted["mixtures"]]
+    for table in found["tables"] + wanted["tables"]:  # an interval holds its value here, of draws that do not
+        table["rows"] = [row for row in table["rows"] if row["cells"][0] != "judge_ece_calibrated"]
+    assert found["tables"] == wanted["tables"]
+    a, b = frontier_figure(found), frontier_figure(wanted)
+    assert {**a, "series": []} == {**b, "series": []}
+    columns = ("x", "y", "low", "high", "x_low", "x_high")
+    for one, other in zip(a["series"], b["series"]):
+        assert one.keys() == other.keys()
+        for name in one:
+            assert one[name] == (pytest.approx(other[name], nan_ok=True) if name in columns else other[name]), name

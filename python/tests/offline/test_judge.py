@@ -189,13 +189,13 @@ def test_what_is_printed(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> No
         sheet.title.startswith("c.json on ")
         and "900 prompts, price 40, evaluator quality at $0.0003 a call" in sheet.title
     )
-    assert [row[0].text for row in sheet.rows] == ["cascade", "promised", "large alone", "gain", "saving"]
+    assert [row[0] for row in sheet.rows] == ["cascade", "promised", "large alone", "gain", "saving"]
     assert sheet.columns == ["", "utility", "quality", "$ per 1,000", "calls"]
     assert any(note.startswith("the cascade was made to see score") for note in sheet.notes)
     assert sheet.notes[-1] == f"verdict: {judged.verdict}"
     assert any(note.startswith("seconds of the calls one after the other") for note in sheet.notes)
     of_service = judged_sheet(judge_cascade(fitted[0], "c", table(folder, "service"), "large", judge_usd=0.0))
-    assert [row[0].text for row in of_service.rows][:4] == ["cascade", "promised", "rules of the log", "large alone"]
+    assert [row[0] for row in of_service.rows][:4] == ["cascade", "promised", "rules of the log", "large alone"]
 
 
 def test_what_a_cascade_is_held_against(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> None:

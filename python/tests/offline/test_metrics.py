@@ -321,5 +321,6 @@ def test_one_model_recovers_no_gap() -> None:
 
 
 def test_names_and_meanings_are_there_for_all() -> None:
-    names = [metric.name for metric in (*metrics.METRICS, *metrics.JUDGE_METRICS)]
-    assert len(set(names)) == len(names) == len(metrics.MEANINGS) == 24
+    what, table = compared(3)
+    judge = Forecasts(table["quality"], table["quality"])
+    assert list(what.field_metrics((judge, judge))) == list(metrics.MEANINGS) and len(metrics.MEANINGS) == 24

@@ -186,7 +186,7 @@ def test_the_command_line_reads_every_option() -> None:
             "cascade fitt: unknown command; the nearest is fit; `pandora cascade --help` lists the commands",
         ),
         ("cascade fit", "the following arguments are required: table"),
-        ("cascade fit t --pric 1", "unrecognized arguments: --pric 1; the nearest are --price"),
+        ("cascade fit t --pric 1", "unrecognized arguments: --pric 1; the nearest is --price"),
         ("cascade fit t --price x", "--price x: is no number; give utility per dollar"),
         ("cascade fit t --price 1 --price 2", "--price: is given twice"),
         ("trace check t --price 1,x", "--price x: is no number"),

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Optional
 
 from ..errors import UsageError
 from .errors import as_option
-from .options import COMMANDS, SPELT, Command, Option, command_of
+from .options import COMMANDS, SPELT, Command, Option
 from .text import nearest, nearest_text
 
 
@@ -20,11 +20,31 @@ def spelt(name: str, value: Optional[str] = None) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, command: Command) -> None:
+        super().__init__(
+            prog=" ".join(["pandora", *command.words]),
+            description=command.help,
+            allow_abbrev=False,
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=26),
+        )
+        for option in command.options:
+            how: dict[str, Any] = {"action": _Once, "metavar": option.type.upper(), "required": option.needed}
+            if option.type == "flag":
+                how = {"action": "store_true"}
+            elif option.type in ("numbers", "texts"):
+                how |= {"action": "append", "metavar": "LIST"}
+            elif option.type == "text":
+                how |= {"metavar": "WORD"}
+            told = (option.help + _default_text(option)).replace("%", "%%")
+            if option.place:
+                self.add_argument(option.name, help=told)
+            else:
+                self.add_argument(spelt(option.name), dest=option.name, help=told, **how)
+
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
-        near = (
-            nearest_text(nearest(unknown[1], [o for a in self._actions for o in a.option_strings])) if unknown else ""
-        )
+        names = [name for action in self._actions for name in action.option_strings]
+        near = nearest_text(nearest(unknown[1], names)) if unknown else ""
         raise UsageError(f"{message}{near}; see `{self.prog} --help`")
 
 
@@ -32,11 +52,8 @@ class _Once(argparse.Action):
     """An option that is given twice is a slip of the hand."""
 
     def __call__(self, parser: Any, given: Any, values: Any, option: Optional[str] = None) -> None:
-        if getattr(given, "_given", None) is None:
-            given._given = set()
-        if option is not None and self.dest in given._given:
+        if getattr(given, self.dest) is not None:
             parser.error(f"{option}: is given twice")
-        given._given.add(self.dest)
         setattr(given, self.dest, values)
 
 
@@ -45,105 +62,60 @@ def read(words: Sequence[str]) -> tuple[Optional[Command], dict[str, Any]]:
     command = _command(words)
     if command is None:
         return None, {}
-    parser = _parser(command)
-    rest = list(words[len(command.words) :])
+    parser, rest = _Parser(command), words[2:]
     if "-h" in rest or "--help" in rest:
         parser.print_help()
         return None, {}
-    given = vars(parser.parse_args(_joined(rest, command)))
-    given.pop("_given", None)
+    takes = {spelt(option.name) for option in command.options if not option.place and option.type != "flag"}
+    joined: list[str] = []
+    for word in rest:  # a negative number, which argparse takes for an option else
+        if joined and joined[-1] in takes and re.match(r"-(\d|\.|inf|nan)", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    given = vars(parser.parse_args(joined))
     return command, {option.name: _value(option, given[option.name]) for option in command.options}
 
 
 def _command(words: Sequence[str]) -> Optional[Command]:
-    """By the words before the first option."""
-    groups = list(dict.fromkeys(command.words[0] for command in COMMANDS))
-    names: Sequence[str] = groups
+    """By the words before the first option; none where help was printed."""
+    some: Sequence[Command] = COMMANDS
     for place in range(2):
         word = words[place] if place < len(words) else ""
         called = " ".join(["pandora", *words[:place]])
         if word in ("-h", "--help"):
-            helps = {" ".join(c.words): c.help for c in COMMANDS if list(c.words[:place]) == list(words[:place])}
+            helps = {" ".join(command.words): command.help for command in some}
             width = max(map(len, helps))
             print(f"usage: {called} COMMAND ...\n\n" + "\n".join(f"  {k:{width}}  {v}" for k, v in helps.items()))
             return None
+        remedy = f"`{called} --help` lists the commands"
         if word.startswith("-") or not word:
-            raise UsageError(f"a command is missing; `{called} --help` lists the commands")
+            raise UsageError(f"a command is missing; {remedy}")
+        names = list(dict.fromkeys(command.words[place] for command in some))
         if word not in names:
-            said = " ".join([*words[:place], word])
-            raise UsageError(
-                f"{said}: unknown command{nearest_text(nearest(word, names))}; `{called} --help` lists the commands"
-            )
-        names = [command.words[1] for command in COMMANDS if command.words[0] == word]
-    return command_of(words[:2])
-
-
-def _parser(command: Command) -> argparse.ArgumentParser:
-    out = _Parser(
-        prog=" ".join(["pandora", *command.words]), description=command.help, allow_abbrev=False, formatter_class=_Help
-    )
-    for option in command.options:
-        told = (option.help + _default_text(option)).replace("%", "%%")
-        if option.place:
-            out.add_argument(option.name, help=told)
-        elif option.type == "flag":
-            out.add_argument(spelt(option.name), dest=option.name, action="store_true", help=told)
-        elif option.type in ("numbers", "texts"):
-            out.add_argument(
-                spelt(option.name), dest=option.name, action="append", metavar="LIST", required=option.needed, help=told
-            )
-        else:
-            out.add_argument(
-                spelt(option.name),
-                dest=option.name,
-                action=_Once,
-                metavar=_metavar(option),
-                required=option.needed,
-                help=told,
-            )
-    return out
-
-
-class _Help(argparse.HelpFormatter):
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26)
-
-
-def _metavar(option: Option) -> str:
-    return {"number": "NUMBER", "file": "FILE", "folder": "FOLDER"}.get(option.type, "WORD")
+            near = nearest_text(nearest(word, names))
+            raise UsageError(f"{' '.join(words[: place + 1])}: unknown command{near}; {remedy}")
+        some = [command for command in some if command.words[place] == word]
+    return some[0]
 
 
 def _default_text(option: Option) -> str:
     if option.needed or option.default in (None, "", (), False):
         return ""
-    if isinstance(option.default, tuple):
-        return f" (default: {','.join(f'{x:g}' if isinstance(x, float) else x for x in option.default)})"
-    return f" (default: {option.default:g})" if isinstance(option.default, float) else f" (default: {option.default})"
-
-
-def _joined(words: Sequence[str], command: Command) -> list[str]:
-    """Options whose value is a negative number as one word, which argparse takes for an option else."""
-    takes = {spelt(option.name) for option in command.options if not option.place and option.type != "flag"}
-    out: list[str] = []
-    for word in words:
-        if out and out[-1] in takes and re.match(r"-(\d|\.|inf|nan)", word):
-            out[-1] += f"={word}"
-        else:
-            out.append(word)
-    return out
+    values = option.default if isinstance(option.default, tuple) else (option.default,)
+    return f" (default: {','.join(f'{x:g}' if isinstance(x, float) else x for x in values)})"
 
 
 def _value(option: Option, given: Any) -> Any:
     """Of the words that were given; the default where there are none. Raises Refusal, UsageError."""
     if given is None or option.place or option.type == "flag":
         return option.default if given is None else given
-    if option.type == "number":
-        value: Any = _number(option, given)
-    elif option.type in ("numbers", "texts"):
-        parts = given if option.name == "scale" else [part for one in given for part in one.split(",")]
-        value = tuple(_number(option, part) for part in parts) if option.type == "numbers" else tuple(parts)
-    else:
-        value = given
+    value = given
+    if option.type in ("numbers", "texts"):
+        value = tuple(given if option.name == "scale" else [part for one in given for part in one.split(",")])
+    if option.type in ("number", "numbers"):
+        numbers = tuple(_number(option, word) for word in (value if option.type == "numbers" else [value]))
+        value = numbers if option.type == "numbers" else numbers[0]
     option.check(value)
     return value
 
@@ -154,6 +126,6 @@ def _number(option: Option, word: str) -> float:
     except ValueError:
         found = math.nan
     if math.isnan(found):
-        said = f'{spelt(option.name)} "{word}"' if not word.strip() else spelt(option.name, word)
+        said = spelt(option.name, word) if word.strip() else f'{spelt(option.name)} "{word}"'
         raise UsageError(f"{said}: is no number; give {option.wanted or 'one'}")
     return found

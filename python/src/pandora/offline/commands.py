@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Callable, Optional
 
 from .. import _core
-from ..errors import Error, Interrupted, UsageError
+from ..errors import Error
 from ..progress import bar_of
-from ..trace import Trace
+from ..trace import read_table
 from .api import fit_table
 from .command_line import read, spelt
-from .document import Section, write_document
 from .errors import Lacking, Refusal
-from .files import claim_file, claim_folder, write_text
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
@@ -27,7 +26,13 @@ from .sheet import Sheet
 from .tables import cascade_tables
 from .text import printable, printable_lines
 
+#: What a command says: as JSON, as tables, and to people at the end.
+Said = tuple[Any, list[Sheet], str]
 _OUTPUT_LOST, _INTERRUPTED, _DEFECT, _MEMORY = 6, 130, 1, 4
+
+
+class _Lost(Exception):
+    """Standard output could not be written."""
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:
@@ -35,41 +40,28 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
-    return _ended(sys.argv[1:] if words is None else words)
-
-
-class _Lost(Exception):
-    """Standard output could not be written."""
-
-
-def _ended(words: Sequence[str]) -> int:
     try:
-        command, given = read(words)
+        command, given = read(sys.argv[1:] if words is None else words)
         if command is not None:
-            _COMMANDS[command.words](given)
+            _print(given["format"], *_COMMANDS[command.words](given))
         _write("")
         return 0
     except _Lost as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter tells of it once more
-        return _fail(_OUTPUT_LOST, f"standard output could not be written{error}; is its disk full?")
-    except Interrupted as error:
-        return _fail(_INTERRUPTED, str(error))
-    except KeyboardInterrupt:
-        return _fail(_INTERRUPTED, "interrupted; nothing was written")
+        code, message = _OUTPUT_LOST, f"standard output could not be written{error}; is its disk full?"
     except (Refusal, Lacking) as error:
-        return _fail(error.exit_code, error.told(spelt))
+        code, message = error.exit_code, error.told(spelt)
     except Error as error:
-        return _fail(error.exit_code, str(error))
+        code, message = error.exit_code, str(error)
+    except KeyboardInterrupt:
+        code, message = _INTERRUPTED, "interrupted; nothing was written"
     except MemoryError:
-        return _fail(_MEMORY, "takes more memory than there is; take a part of the rows")
+        code, message = _MEMORY, "takes more memory than there is; take a part of the rows"
     except OSError as error:
-        return _fail(_OUTPUT_LOST, f"{error.filename}: {error.strerror}")
+        code, message = _OUTPUT_LOST, f"{error.filename}: {error.strerror}"
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        return _fail(_DEFECT, f"defect: {told}; please report it with the command line")
-
-
-def _fail(code: int, message: str) -> int:
+        code = _DEFECT
+        message = f"defect: {type(error).__name__}: {error}; please report it with the command line"
     _say(message)
     return code
 
@@ -92,54 +84,28 @@ def _write(text: str) -> None:
         raise _Lost(f" ({error.strerror})" if error.strerror else "") from None
 
 
-def _print(text: str) -> None:
-    _write(printable_lines(text))
-
-
-def _print_json(value: Any) -> None:
-    _print(json_text(value))
-
-
-def _print_sheets(sheets: Sequence[Sheet], how: str) -> None:
-    for number, sheet in enumerate(sheets):
-        if how == "csv":
-            _print(("\n" if number else "") + sheet.csv())
-        elif how == "markdown":
-            _print("\n" + sheet.markdown())
-        else:
-            _write("\n" + sheet.text(_width(), sys.stdout.isatty()))  # escape sequences are this program's own
-
-
-def _width() -> int:
-    return shutil.get_terminal_size((80, 24)).columns
+def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> None:
+    """By `--format`."""
+    width = shutil.get_terminal_size((80, 24)).columns
+    out = {
+        "json": lambda: json_text(value),
+        "csv": lambda: "\n".join(sheet.csv() for sheet in sheets),
+        "markdown": lambda: "".join("\n" + sheet.markdown() for sheet in sheets) + at_the_end,
+        "text": lambda: "".join("\n" + sheet.text(width) for sheet in sheets) + at_the_end,
+    }
+    _write(printable_lines(out[how]()))
 
 
 def _reading(given: dict[str, Any]) -> Callable[[str], _core.TraceTable]:
     """What reads a table, once its options are known to be sound."""
     scale = [_range(text) for text in given["scale"]]
-    prices = _price_list(given["prices_file"]) if given["prices_file"] else []
+    prices = _core.price_list(given["prices_file"]) if given["prices_file"] else []
     free, repeats = (given[name] == "allowed" for name in ("free_calls", "repeats"))
-    models = list(given.get("models", ()))
-    options = _core.TraceOptions(models, given["missing"], scale, prices, free, repeats)
+    options = _core.TraceOptions(list(given.get("models", ())), given["missing"], scale, prices, free, repeats)
 
     def table(path: str) -> _core.TraceTable:
-        if path.lower().endswith((".parquet", ".pq")):
-            return Trace(
-                path,
-                models=models,
-                missing=given["missing"],
-                scale=dict(scale),
-                prices=dict(prices),
-                free_calls=free,
-                repeats=repeats,
-            )._table
-        bar = bar_of(None, "MiB")
-        try:
-            found: _core.TraceTable = _core.read_trace(path, options, bar)
-            return found
-        finally:
-            if bar is not None:
-                bar.close()
+        with _bar("MiB") as bar:
+            return read_table(path, options, bar)
 
     return table
 
@@ -148,40 +114,12 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     """Of "score=1:5"."""
     name, _, ends = text.rpartition("=")
     try:
-        low, high = (float(end) for end in ends.split(":"))
+        low, high = map(float, ends.split(":"))
     except ValueError:
         name = ""
     if not name:
         raise Refusal("scale", text, "is no range", "give NAME=LOW:HIGH, such as score=1:5")
     return name, (low, high)
-
-
-def _price_list(path: str) -> list[tuple[str, tuple[float, float]]]:
-    """Dollars for a million tokens in and out, of each model in a TOML file."""
-    if sys.version_info < (3, 11):
-        raise UsageError(f"{path}: to read prices takes Python 3.11 or later; give costs in the table")
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            whole = tomllib.load(file)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: is not TOML ({error})") from None
-    inner = whole.get("prices")
-    found = []
-    for name, price in (inner if isinstance(inner, dict) else whole).items():
-        pair = [price.get("in"), price.get("out")] if isinstance(price, dict) and len(price) == 2 else price
-        if not isinstance(pair, list) or len(pair) != 2 or not all(type(x) in (int, float) for x in pair):
-            raise UsageError(
-                f'{path}: the price of "{name}" is none: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars for a '
-                "million tokens; a name with a dot stands in quotes"
-            )
-        found.append((name, (float(pair[0]), float(pair[1]))))
-    if not found:
-        raise UsageError(f'{path}: has no price; give a line for each model, such as "gpt" = [0.15, 0.6]')
-    return found
 
 
 def _settings(given: dict[str, Any], aim: Aim) -> FitSettings:
@@ -197,117 +135,85 @@ def _settings(given: dict[str, Any], aim: Aim) -> FitSettings:
     return settings
 
 
-class _Shown:
+@contextlib.contextmanager
+def _bar(what: str) -> Iterator[Any]:
     """A bar, where somebody looks."""
-
-    def __enter__(self) -> Progress:
-        self._bar = bar_of(None, "fits")
-        return Progress(self._bar)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    bar = bar_of(None, what)
+    try:
+        yield bar
+    finally:
+        if bar is not None:
+            bar.close()
 
 
-def _fit(given: dict[str, Any]) -> None:
+def _fit(given: dict[str, Any]) -> Said:
     reading = _reading(given)
     settings = _settings(given, aim_of(*(given[name] for name in ("price", "max_usd", "min_quality", "max_latency"))))
     out = given["out"]
-    claim_file(out, given["force"], [given["table"]])
+    _core.claim_file(out, given["force"], [given["table"]])
     table = reading(given["table"])
-    with _Shown() as progress:
-        cascade, _, record = fit_table(table, settings, progress)
+    with _bar("fits") as bar:
+        cascade, _, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
+    sheets, told = cascade_tables(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
     # A nightly fit to the log of what runs is not to put something worse in its place.
-    stays = bool(record.get("running", {}).get("keep")) and os.path.exists(out)
-    if not stays:
-        write_text(out, cascade.text())
-    if given["format"] == "json":
-        return _print_json(record)
-    _print_sheets(cascade_tables(json.loads(cascade.text()), cascade.counts(), out), given["format"])
-    if given["format"] in ("text", "markdown"):
-        _print(f"{out} stays as it is; for what comes nearest name another file\n" if stays else f"cascade in {out}\n")
+    if record.get("running", {}).get("keep") and os.path.exists(out):
+        told = f"{out} stays as it is; for what comes nearest name another file\n"
+    else:
+        _core.write_file(out, cascade.text())
+    return record, sheets, told
 
 
-def _show(given: dict[str, Any]) -> None:
+def _show(given: dict[str, Any]) -> Said:
     cascade = _core.Cascade.load(given["cascade"])
     file = json.loads(cascade.text())
-    if given["format"] == "json":
-        return _print_json({name: value for name, value in file.items() if name not in ("state", "digest")})
-    _print_sheets(cascade_tables(file, cascade.counts(), given["cascade"]), given["format"])
+    sheets = cascade_tables(file, cascade.counts(), given["cascade"])
+    return {name: value for name, value in file.items() if name not in ("state", "digest")}, sheets, ""
 
 
-def _test(given: dict[str, Any]) -> None:
+def _test(given: dict[str, Any]) -> Said:
     from .judge import judge_cascade, judged_json, judged_sheet
 
-    reading = _reading(given)
-    cascade = _core.Cascade.load(given["cascade"])
-    judged = judge_cascade(
-        cascade,
-        given["cascade"],
-        reading(given["table"]),
-        given["against"],
-        given["evaluator"],
-        given["judge_usd"],
-        given["estimator"],
-        given["openings"],
-    )
-    if given["format"] == "json":
-        return _print_json(judged_json(judged))
-    _print_sheets([judged_sheet(judged)], given["format"])
+    reading, path = _reading(given), given["cascade"]
+    cascade = _core.Cascade.load(path)
+    how = [given[name] for name in ("against", "evaluator", "judge_usd", "estimator", "openings")]
+    judged = judge_cascade(cascade, path, reading(given["table"]), *how)
+    return judged_json(judged), [judged_sheet(judged)], ""
 
 
-def _check(given: dict[str, Any]) -> None:
+def _check(given: dict[str, Any]) -> Said:
     from .check import check_json, check_sheets, check_table
 
-    table = _reading(given)(given["table"])
-    found = check_table(table, given["evaluator"], given["prices"])
-    if given["format"] == "json":
-        return _print_json(check_json(found))
-    _print_sheets(check_sheets(found), given["format"])
+    found = check_table(_reading(given)(given["table"]), given["evaluator"], given["prices"])
+    return check_json(found), check_sheets(found), ""
 
 
-def _frontier(given: dict[str, Any]) -> None:
-    from .frontier import (
-        frontier_csv,
-        frontier_figure,
-        frontier_json,
-        frontier_of_tables,
-        frontier_steps,
-        frontier_title,
-        metrics_sheet,
-        rows_csv,
-    )
+def _frontier(given: dict[str, Any]) -> Said:
+    from .frontier import frontier_json, frontier_of_tables, frontier_steps, metrics_sheet, write_frontier
 
-    reading = _reading(given)
+    reading, inputs, folder = _reading(given), [given["table"], given["test"]], given["folder"]
     settings = _settings(given, Aim(AimKind.PRICE, 0.0))
-    folder = given["out"]
-    claim_folder(folder, given["force"])
-    for name in ("frontier.csv", "rows.csv", "report.json", "report.html", "report.tex"):
-        claim_file(os.path.join(folder, name), True, [given["table"], given["test"]])
-    tables = reading(given["table"]), reading(given["test"])
-    with _Shown() as progress:
-        frontier = frontier_of_tables(tables[0], tables[1], settings, given["prices"], progress)
-    file = os.path.join(folder, "frontier.csv")
-    write_text(file, frontier_csv(frontier))
-    if given["rows"]:
-        write_text(os.path.join(folder, "rows.csv"), rows_csv(frontier))
-    sheets = {"steps": frontier_steps(frontier), "metrics": metrics_sheet(frontier, True)}
-    section = Section("Cascades, models and mixtures", sheets, [frontier_figure(frontier)])
-    problem = write_document(folder, *frontier_title(frontier), [section], given["figures"])
-    if given["format"] == "json":
-        return _print_json(frontier_json(frontier))
-    _print_sheets([frontier_steps(frontier), metrics_sheet(frontier, False)], given["format"])
-    if problem:
+    if not folder:
+        raise Refusal("out", None, "names no folder", "give one")
+    if not given["force"] and os.path.isdir(folder) and os.listdir(folder):
+        raise Refusal("out", folder, "is not empty", "name a fresh folder, or use it with {force}")
+    _core.claim_folder(folder, True)
+    for name in ("frontier.csv", "rows.csv", "numbers.json", "report.json", "report.html", "report.tex"):
+        _core.claim_file(os.path.join(folder, name), True, inputs)
+    tables = [reading(path) for path in inputs]
+    with _bar("fits") as bar:
+        found = frontier_of_tables(tables[0], tables[1], settings, given["prices"], Progress(bar))
+    problem = write_frontier(folder, found, given["rows"], given["figures"])
+    if problem and given["format"] != "json":
         _say(problem)
-    if given["format"] in ("text", "markdown"):
-        _print(
-            f"{len(frontier.cascades)} cascades, {len(frontier.singles)} models and {len(frontier.mixtures)} points of "
-            f"mixtures in {file}\n"
-        )
+    told = (
+        f"{len(found.cascades)} cascades, {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
+        f"{os.path.join(folder, 'frontier.csv')}\n"
+    )
+    return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], told
 
 
-_COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], None]] = {
+_COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "fit"): _fit,
     ("cascade", "test"): _test,
     ("cascade", "frontier"): _frontier,
@@ -320,6 +226,3 @@ def run() -> int:
     """As a program: a reader that goes away ends it, as it does others."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     return main()
-
-
-__all__ = ["main", "run"]

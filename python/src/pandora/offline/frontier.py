@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..errors import DataError
+from ..errors import DataError, OutputError
+from ..rendering.document import NUMBERS
 from .check import require_prices
 from .choose import SINGLE
 from .crossfit import Source, crossfit
@@ -30,11 +36,11 @@ from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy
 from .policies.indices import Indices, LearnedIndices, calibration_rows
 from .progress import Progress
-from .sheet import Sheet, csv_cell
+from .record import known
+from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
-from .text import UNKNOWN, interval_text, usd_text
+from .text import UNKNOWN, digits, interval_text, usd_text
 from .words import evaluator_text
-from .worth import interval_json
 
 #: Points of mixtures between two models.
 MIXTURES = 16
@@ -42,8 +48,8 @@ MIXTURES = 16
 REFINEMENTS = 2
 #: Of the range of all points: neighbours that are farther from each other have a price between them.
 FAR = 0.1
-#: Series of a scatter that can be told apart in grey.
-MOST_MARKERS = 15
+#: What the renderer ends with where a file could not be written.
+NOT_WRITTEN = 6
 
 
 @dataclass(frozen=True)
@@ -61,17 +67,13 @@ class Point:
     above_mixture: float = math.nan
 
     @staticmethod
-    def of(name: str, price: float, numbers: Floats, called: npt.NDArray[np.bool_], groups: Groups) -> Point:
+    def of(name: str, price: float, policy: Policy, outcomes: Outcomes, groups: Groups) -> Point:
         """With intervals over prompts."""
-        return Point(
-            name,
-            price,
-            numbers,
-            called,
-            Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0)).interval(),
-            (1000.0 * Estimate.mean(numbers[USD], groups)).interval(),
-            float(np.mean(numbers[CALLS])),
-        )
+        walk = policy.walk(outcomes)
+        called = (walk.called[:, :, None] == np.arange(outcomes.models)).any(axis=1)
+        quality = Estimate.mean(walk.numbers[QUALITY], groups, (0.0, 1.0)).interval()
+        usd = (1000.0 * Estimate.mean(walk.numbers[USD], groups)).interval()
+        return Point(name, price, walk.numbers, called, quality, usd, float(np.mean(walk.numbers[CALLS])))
 
     @property
     def outcome(self) -> tuple[Floats, Floats]:
@@ -94,25 +96,35 @@ class Mixture:
 class Frontier:
     """Points on the table that was tested on."""
 
-    fitted_on: str
-    tested_on: str
+    source: TableSource  #: that was fitted on
+    test: TableSource
+    seen: Floats  #: rows x models: what policies see of answers there
     kind: str  #: or "auto", of several
-    evaluator: str
-    judge_usd: Optional[float]
-    groups: Groups
-    models: list[str]
-    table: _core.TraceTable  #: that was tested on
+    judge_usd: Optional[float]  #: as it was given
     cascades: list[Point]  #: by price, descending; those that do not differ stand once
     singles: list[Point]  #: by model
     mixtures: list[Mixture]  #: along the hull of the table that was fitted on, the cheapest first
-    judge: Optional[tuple[Forecasts, Forecasts]]  #: its scores there, raw and calibrated
+
+    @property
+    def points(self) -> list[tuple[str, Point]]:
+        """The cascades and the models, each with what it is."""
+        return [("cascade", point) for point in self.cascades] + [("single", point) for point in self.singles]
+
+    @property
+    def seen_by(self) -> str:
+        """The evaluator in words."""
+        return evaluator_text(self.source.evaluator, self.judge_usd)
+
+    @property
+    def models(self) -> list[str]:
+        """Names."""
+        return self.source.models
 
     @cached_property
     def steps(self) -> list[int]:
         """Of `cascades`: each dearer and better than the one before."""
-        by_usd = sorted(range(len(self.cascades)), key=lambda k: self.cascades[k].usd_per_1000.value)
         out: list[int] = []
-        for k in by_usd:
+        for k in sorted(range(len(self.cascades)), key=lambda k: self.cascades[k].usd_per_1000.value):
             if not out or self.cascades[k].quality.value > self.cascades[out[-1]].quality.value:
                 out.append(k)
         return out
@@ -130,14 +142,13 @@ class Frontier:
     @cached_property
     def metrics(self) -> dict[str, Interval]:
         """Those of the field, by name."""
-        return Compared(
-            [point.outcome for point in self.cascades],
-            [point.outcome for point in self.singles],
-            [point.called[:, self.strong] for point in self.cascades],
-            self.weak,
-            self.strong,
-            self.groups,
-        ).field_metrics(self.judge)
+        cascades, singles = ([point.outcome for point in some] for some in (self.cascades, self.singles))
+        calls_strong = [point.called[:, self.strong] for point in self.cascades]
+        compared = Compared(cascades, singles, calls_strong, self.weak, self.strong, self.test.groups)
+        if self.test.shown is None:
+            return compared.field_metrics()
+        raw, calibrated = (Forecasts(of, self.test.quality) for of in (self.test.shown, self.seen))
+        return compared.field_metrics((raw, calibrated))
 
 
 def find_frontier(
@@ -153,7 +164,6 @@ def find_frontier(
     `test`: the same models, evaluator, context and dollars of judging, on other prompts. `judge_usd`: as it was given,
     for people. DataError where the tables have prompts in common or differ in their models.
     """
-    _require_answers(test.table, source.table)
     require_few_models(source.name, source.models, source.quality, source.usd, 0.0, "fitted")
     _core.require_apart(source.table, test.table)
     require_prices(prices, "finite numbers that are not negative")
@@ -171,28 +181,17 @@ def find_frontier(
             progress.step()
         points.sort(key=lambda point: -point.price)
         asked, left = prices_between(points) if left > 0 else [], left - 1
-    singles = []
-    for model, name in enumerate(source.models):
-        walk = Order((model,)).walk(outcomes)
-        singles.append(Point.of(name, math.nan, walk.numbers, _called(walk.called, len(source.models)), test.groups))
+    singles = [
+        Point.of(name, math.nan, Order((model,)), outcomes, test.groups) for model, name in enumerate(source.models)
+    ]
     mixtures = mixtures_of(source, singles)
-    judge = None
-    if test.shown is not None:
-        judge = Forecasts(test.shown, test.quality), Forecasts(outcomes.seen, test.quality)
-    return Frontier(
-        source.name,
-        test.name,
-        "auto" if len(kinds) > 1 else kinds[0],
-        source.evaluator,
-        judge_usd,
-        test.groups,
-        source.models,
-        test.table,
-        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in _that_differ(points)],
-        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in singles],
-        mixtures,
-        judge,
+    different = [point for before, point in zip([None, *points], points) if before is None or _differ(before, point)]
+    cascades, singles = (
+        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in some]
+        for some in (different, singles)
     )
+    kind = "auto" if len(kinds) > 1 else kinds[0]
+    return Frontier(source, test, outcomes.seen, kind, judge_usd, cascades, singles, mixtures)
 
 
 def frontier_of_tables(
@@ -205,21 +204,17 @@ def frontier_of_tables(
     """Fitted on one table and judged on the other. Of the settings the aim is not used."""
     settings.require_sound()
     context = settings.context if settings.uses_context else ()
-    _require_answers(test, table)
+    for of in (test, table):
+        if is_log(of):
+            raise DataError(
+                f"{of.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                "cascade fit` and `pandora cascade test` take logs"
+            )
     source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
     if source.estimated:
         settings = replace(settings, estimated=True)
         settings.require_sound()
     return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
-
-
-def _require_answers(*tables: _core.TraceTable) -> None:
-    for table in tables:
-        if is_log(table):
-            raise DataError(
-                f"{table.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
-                "cascade fit` and `pandora cascade test` take logs"
-            )
 
 
 def best_candidates(
@@ -271,11 +266,8 @@ def above_mixture(point: Point, mixtures: Sequence[Mixture]) -> float:
     if usd < mixtures[0].usd_per_1000 * (1.0 - 1e-12):
         return math.nan
     for a, b in zip(mixtures, mixtures[1:]):
-        width = b.usd_per_1000 - a.usd_per_1000
-        if width > 0.0:
-            share = min(max((usd - a.usd_per_1000) / width, 0.0), 1.0)
-        else:
-            share = 1.0 if usd >= b.usd_per_1000 else 0.0
+        width, beyond = b.usd_per_1000 - a.usd_per_1000, usd - a.usd_per_1000
+        share = min(max(beyond / width, 0.0), 1.0) if width > 0.0 else float(usd >= b.usd_per_1000)
         if share > 0.0:
             best = a.quality + share * (b.quality - a.quality)
     return point.quality.value - best
@@ -326,88 +318,51 @@ def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, te
     else:
         policy = KINDS[candidate.kind].fit(prepared, candidate)
         name = policy.text(test.models)
-    walk = policy.walk(outcomes)
-    return Point.of(name, candidate.price, walk.numbers, _called(walk.called, len(test.models)), test.groups)
+    return Point.of(name, candidate.price, policy, outcomes, test.groups)
 
 
-def _called(called: npt.NDArray[np.int64], models: int) -> npt.NDArray[np.bool_]:
-    """Rows x models of rows x positions."""
-    return np.stack([(called == model).any(axis=1) for model in range(models)], axis=1)
+def _differ(a: Point, b: Point) -> bool:
+    return not np.array_equal(a.numbers[: USD + 1], b.numbers[: USD + 1])
 
 
-def _that_differ(points: Sequence[Point]) -> list[Point]:
-    """From their neighbours."""
-    out: list[Point] = []
-    for point in points:
-        if not out or not np.array_equal(point.numbers[: USD + 1], out[-1].numbers[: USD + 1]):
-            out.append(point)
-    return out
-
-
-def points_columns(frontier: Frontier) -> dict[str, list[Any]]:
+def frontier_columns(frontier: Frontier) -> dict[str, list[Any]]:
     """The columns of frontier.csv: a row for each cascade, model and mixture."""
-    out: dict[str, list[Any]] = {}
-
-    def add(kind: str, name: str, price: float, usd: Interval, quality: Interval, calls: float, above: float) -> None:
-        row = {"kind": kind, "name": name, "price": price}
-        row |= dict(zip(("usd_per_1000", "usd_low", "usd_high"), usd))
-        row |= dict(zip(("quality", "quality_low", "quality_high"), quality))
-        row |= {"calls": calls, "above_mixture": above, "evaluator": frontier.evaluator}
-        row |= {"judge_usd": math.nan if frontier.judge_usd is None else frontier.judge_usd}
-        for column, value in row.items():
-            out.setdefault(column, []).append(value)
-
-    for kind, points in (("cascade", frontier.cascades), ("single", frontier.singles)):
-        for p in points:
-            add(kind, p.name, p.price, p.usd_per_1000, p.quality, p.calls, p.above_mixture)
+    names = ("kind", "name", "price", "usd_per_1000", "usd_low", "usd_high", "quality", "quality_low", "quality_high")
+    rows: list[tuple[Any, ...]] = [
+        (kind, p.name, p.price, *p.usd_per_1000, *p.quality, p.calls, p.above_mixture) for kind, p in frontier.points
+    ]
     for m in frontier.mixtures:
-        name = frontier.models[m.cheap]
+        name, no_ends = frontier.models[m.cheap], (math.nan, math.nan)
         if m.cheap != m.dear:
             name = f"{1.0 - m.share:.4g} {name} + {m.share:.4g} {frontier.models[m.dear]}"
-        usd, quality = (Interval(x, math.nan, math.nan) for x in (m.usd_per_1000, m.quality))
-        add("mixture", name, math.nan, usd, quality, 1.0, 0.0)
-    return out
-
-
-def rows_columns(frontier: Frontier) -> Iterator[tuple[str, str, str, str, str, str]]:
-    """The lines of rows.csv but its header: what becomes of each prompt by each cascade and model alone."""
-    prompts = frontier.table.prompts
-    for kind, points in (("cascade", frontier.cascades), ("single", frontier.singles)):
-        for point in points:
-            sets = {
-                key: "|".join(m for m, c in zip(frontier.models, key) if c) for key in set(map(tuple, point.called))
-            }
-            for row, prompt in enumerate(prompts):
-                quality, usd = (digits(float(of[row])) for of in point.outcome)
-                yield kind, f"{point.price:g}", prompt, sets[tuple(point.called[row])], quality, usd
+        rows.append(("mixture", name, math.nan, m.usd_per_1000, *no_ends, m.quality, *no_ends, 1.0, 0.0))
+    columns = {name: list(values) for name, values in zip((*names, "calls", "above_mixture"), zip(*rows))}
+    judge_usd = math.nan if frontier.judge_usd is None else frontier.judge_usd
+    return {**columns, "evaluator": [frontier.source.evaluator] * len(rows), "judge_usd": [judge_usd] * len(rows)}
 
 
 def frontier_csv(frontier: Frontier) -> str:
     """frontier.csv."""
-    columns = points_columns(frontier)
-    lines = [list(columns), *(list(row) for row in zip(*columns.values()))]
-    return "".join(",".join(csv_cell(x if isinstance(x, str) else digits(x)) for x in line) + "\n" for line in lines)
+    columns = frontier_columns(frontier)
+    lines = ([x if isinstance(x, str) else digits(x) for x in row] for row in zip(*columns.values()))
+    return str(_core.csv([list(columns), *lines]))
 
 
 def rows_csv(frontier: Frontier) -> str:
-    """rows.csv."""
-    header = ("kind", "price", "prompt", "called", "quality", "usd")
-    return "".join(",".join(map(csv_cell, line)) + "\n" for line in (header, *rows_columns(frontier)))
-
-
-def digits(x: float) -> str:
-    """All that tell it from other numbers; nothing where it is not known."""
-    if not math.isfinite(x):
-        return ""
-    return repr(x).removesuffix(".0")
+    """rows.csv: what becomes of each prompt by each cascade and model alone."""
+    lines = [["kind", "price", "prompt", "called", "quality", "usd"]]
+    for kind, point in frontier.points:
+        for prompt, called, quality, usd in zip(frontier.test.table.prompts, point.called, *point.outcome):
+            models = "|".join(model for model, is_called in zip(frontier.models, called) if is_called)
+            lines.append([kind, f"{point.price:g}", prompt, models, digits(quality), digits(usd)])
+    return str(_core.csv(lines))
 
 
 def frontier_steps(frontier: Frontier) -> Sheet:
     """What each step to the next better cascade costs."""
     out = Sheet(
-        f"Cascades ({frontier.kind}) on {frontier.tested_on}, "
-        f"{evaluator_text(frontier.evaluator, frontier.judge_usd)}, each better than the cheaper ones: what each step "
-        "costs and brings",
+        f"Cascades ({frontier.kind}) on {frontier.test.name}, {frontier.seen_by}, each better than the cheaper ones: "
+        "what each step costs and brings",
         ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
     )
     before: Optional[Point] = None
@@ -417,9 +372,8 @@ def frontier_steps(frontier: Frontier) -> Sheet:
         more = [UNKNOWN] * 3
         if before is not None:
             usd = point.usd_per_1000.value - before.usd_per_1000.value
-            gain = Estimate.mean(
-                point.numbers[QUALITY] - before.numbers[QUALITY], frontier.groups, (-1.0, 1.0)
-            ).interval()
+            by_row = point.numbers[QUALITY] - before.numbers[QUALITY]
+            gain = Estimate.mean(by_row, frontier.test.groups, (-1.0, 1.0)).interval()
             more = [_usd(usd), interval_text(gain, 4), _usd(0.01 * usd / gain.value if gain.value > 0.0 else math.nan)]
         above = f"{point.above_mixture:.4f}" if math.isfinite(point.above_mixture) else UNKNOWN
         out.add(number, f"{point.price:g}", usd_text(point.usd_per_1000), interval_text(point.quality, 4), above, *more)
@@ -435,7 +389,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
 def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
     """`explained`: notes say what each is."""
     out = Sheet(
-        f"Metrics of the field on {frontier.tested_on}: weak model {frontier.models[frontier.weak]}, strong model "
+        f"Metrics of the field on {frontier.test.name}: weak model {frontier.models[frontier.weak]}, strong model "
         f"{frontier.models[frontier.strong]}",
         ["metric", "value"],
     )
@@ -447,158 +401,73 @@ def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
     return out
 
 
-def metrics_json(frontier: Frontier) -> dict[str, Any]:
-    """{"aiq": {"value": ..., "low": ..., "high": ...}, ..., "weak": ..., "strong": ...}."""
-    ends: dict[str, Any] = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
-    return ends | {name: interval_json(value) for name, value in frontier.metrics.items()}
-
-
 def frontier_json(frontier: Frontier) -> dict[str, Any]:
     """The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics."""
-    points = [
+    members = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
+    ends = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
+    found: dict[str, Any] = known(
         {
-            "kind": kind,
-            "name": point.name,
-            "price": _known(point.price),
-            "usd_per_1000": interval_json(point.usd_per_1000),
-            "quality": interval_json(point.quality),
-            "calls": point.calls,
-            "above_mixture": _known(point.above_mixture),
+            "fitted_on": frontier.source.name,
+            "tested_on": frontier.test.name,
+            "kind": frontier.kind,
+            "evaluator": frontier.source.evaluator,
+            "judge_usd": frontier.judge_usd,
+            "prompts": frontier.test.groups.count,
+            "points": [{"kind": kind, **{m: getattr(p, m) for m in members}} for kind, p in frontier.points],
+            "steps": frontier.steps,
+            "metrics": {**ends, **frontier.metrics},
         }
-        for kind, some in (("cascade", frontier.cascades), ("single", frontier.singles))
-        for point in some
-    ]
+    )
+    return found
+
+
+def frontier_numbers(frontier: Frontier) -> dict[str, Any]:
+    """What pandora.rendering makes the figure and the page of: numbers.json."""
+    sheets = {"steps": frontier_steps(frontier), "metrics": metrics_sheet(frontier, True)}
     return {
-        "fitted_on": frontier.fitted_on,
-        "tested_on": frontier.tested_on,
-        "kind": frontier.kind,
-        "evaluator": frontier.evaluator,
-        "judge_usd": frontier.judge_usd,
-        "prompts": frontier.groups.count,
-        "points": points,
-        "steps": frontier.steps,
-        "metrics": metrics_json(frontier),
+        "generator": NUMBERS,
+        "of": "frontier",
+        **frontier_json(frontier),
+        "evaluator": frontier.seen_by,
+        "mixtures": [[mixture.usd_per_1000, mixture.quality] for mixture in frontier.mixtures],
+        "tables": [{**json.loads(sheet.found()["whole"]), "label": label} for label, sheet in sheets.items()],
     }
 
 
-def frontier_title(frontier: Frontier) -> tuple[str, str]:
-    """Of the report, with what stands below it."""
-    return (
-        "Quality against dollars",
-        f"Fitted on {frontier.fitted_on}, judged on {frontier.tested_on}: {frontier.groups.count} prompts, "
-        f"{evaluator_text(frontier.evaluator, frontier.judge_usd)}, 95% intervals over prompts",
-    )
+def write_frontier(folder: str, frontier: Frontier, rows: bool, formats: Sequence[str]) -> str:
+    """frontier.csv, rows.csv where `rows`, and numbers.json with the report of it; why not all of that was rendered.
+
+    Empty where it was.
+    """
+    numbers = json.dumps(frontier_numbers(frontier), ensure_ascii=False, separators=(",", ":"))
+    files = {"frontier.csv": frontier_csv(frontier), "numbers.json": numbers + "\n"}
+    for name, text in {**files, **({"rows.csv": rows_csv(frontier)} if rows else {})}.items():
+        _core.write_file(os.path.join(folder, name), text)
+    return _rendered(Path(folder), formats)
 
 
-def frontier_figure(frontier: Frontier) -> dict[str, Any]:
-    """As pandora.Figure takes it: its title names kind, evaluator and prices, marks are the steps' numbers."""
-    label = f"cascades ({frontier.kind})"
-    title = (
-        f"Cascades ({frontier.kind}) with {evaluator_text(frontier.evaluator, frontier.judge_usd)}{_prices(frontier)}"
-    )
-    cascades = _series(label, frontier.cascades)
-    cascades["marks"] = [""] * len(frontier.cascades)
-    for number, step in enumerate(frontier.steps, 1):
-        cascades["marks"][step] = str(number)
-    series = [cascades]
-    if len(frontier.mixtures) > 1:  # one is a model alone
-        mixtures = _series("mixtures of two models", ())
-        mixtures["x"] = [m.usd_per_1000 for m in frontier.mixtures]
-        mixtures["y"] = [m.quality for m in frontier.mixtures]
-        series.append(mixtures | {"line": True})
-    if len(frontier.singles) + 2 > MOST_MARKERS:
-        series.append(_series("models alone", frontier.singles))
-    else:
-        series += [_series(point.name, [point]) for point in frontier.singles]
-    axes = {"x_label": "dollars per 1,000 prompts", "y_label": "quality"}
-    caption = (
-        f"Quality against dollars on {frontier.groups.count} prompts of {frontier.tested_on}, fitted on "
-        f"{frontier.fitted_on}; 95% intervals over prompts; a number is that of the table of steps."
-    )
-    return {
-        "name": "frontier",
-        "kind": "scatter",
-        "title": title,
-        "caption": " ".join([caption, *_figure_notes(series)]),
-        "spoken": f"{title}: quality against dollars per 1,000 prompts; " + ", ".join(str(s["label"]) for s in series),
-        **axes,
-        "x_key": "",
-        "log_x": True,
-        "log_y": False,
-        "stacked": False,
-        "diagonal": False,
-        "apart": False,
-        "categories": [],
-        "width_cm": 12.0,
-        "references": [],
-        "series": series,
-    }
-
-
-def _series(label: str, points: Sequence[Point]) -> dict[str, Any]:
-    usd, quality = [p.usd_per_1000 for p in points], [p.quality for p in points]
-    out: dict[str, Any] = {"label": label, "policy": "", "reward": "", "line": False}
-    for names, of in ((("x", "x_low", "x_high"), usd), (("y", "low", "high"), quality)):
-        for end, name in enumerate(names):
-            out[name] = [_known(interval[end]) for interval in of]
-    return out
-
-
-def _figure_notes(series: Sequence[dict[str, Any]]) -> list[str]:
-    """What a logarithmic axis of dollars cannot show."""
-    out = []
-    left_out = [(sum(x < 0 for x in s["x"]), s["label"]) for s in series]
-    if any(count for count, _ in left_out):
-        told = "; ".join(f"{count} of {label}" for count, label in left_out if count)
-        out.append(f"A logarithmic axis cannot show values that are not positive; left out: {told}.")
-    clipped = [
-        str(s["label"])
-        for s in series
-        if any(x >= 0 and low is not None and low <= 0 for x, low in zip(s["x"], s["x_low"]))
-    ]
-    if clipped:
-        out.append(f"Intervals that reach zero or below end at the edge of the axes: {'; '.join(clipped)}.")
-    if any(x == 0 for s in series for x in s["x"]):
-        out.append("Zero has a place of its own at the left of the logarithmic axis.")
-    return out
-
-
-def _prices(frontier: Frontier) -> str:
-    """The utilities per dollar that the cascades were fitted for."""
-    most, least = frontier.cascades[0].price, frontier.cascades[-1].price
-    if most == least:
-        return f", price {most:.4g} of utility per dollar"
-    return f", prices {least:.4g} to {most:.4g} of utility per dollar"
+def _rendered(folder: Path, formats: Sequence[str]) -> str:
+    """By a process of its own, as the program has it: what is missing there, or fails, leaves the numbers."""
+    for name in ("report.html", "report.tex", "report.json"):
+        (folder / name).unlink(missing_ok=True)
+    script = os.environ.get("PANDORA_RENDERER", str(Path(__file__).parents[1] / "rendering" / "render.py"))
+    words = [script, "--format", ",".join(formats)]
+    python = [os.environ.get("PANDORA_PYTHON", sys.executable), "-X", "utf8", "-B"]
+    try:
+        ended = subprocess.run(
+            [*python, *words, "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        code, problem = ended.returncode, ended.stderr.decode(errors="replace").strip()
+    except OSError as error:
+        code, problem = 1, f"{python[0]}: {error.strerror}"
+    if code == NOT_WRITTEN:
+        raise OutputError(problem)
+    again = shlex.join(["python3", *words, str(folder.absolute())])
+    why = problem or f"the renderer ended with code {code}"
+    if code == 0:
+        return ""
+    return f"{folder}: not all was rendered: {why}; its numbers are in numbers.json; then run `{again}`"
 
 
 def _usd(x: float) -> str:
     return usd_text(Interval(x, math.nan, math.nan))
-
-
-def _known(x: float) -> Optional[float]:
-    return x if math.isfinite(x) else None
-
-
-__all__ = [
-    "Frontier",
-    "Mixture",
-    "Point",
-    "above_mixture",
-    "best_candidates",
-    "digits",
-    "find_frontier",
-    "frontier_csv",
-    "frontier_figure",
-    "frontier_json",
-    "frontier_of_tables",
-    "frontier_steps",
-    "frontier_title",
-    "metrics_json",
-    "metrics_sheet",
-    "mixtures_of",
-    "on_other",
-    "points_columns",
-    "prices_between",
-    "rows_columns",
-    "rows_csv",
-]

@@ -9,15 +9,8 @@ import numpy as np
 
 from .. import _core
 from .estimate import UNKNOWN, Estimate, Interval
-from .groups import FOLDS, Floats, Groups
-from .sources.labels import (
-    LEAST_LABELS,
-    QualityEstimates,
-    cross_fitted_quality,
-    judge_of,
-    label_note,
-    label_probabilities,
-)
+from .groups import Groups
+from .sources.labels import LEAST_LABELS, QualityEstimates, judge_of, label_note, label_probabilities
 
 
 @dataclass(frozen=True)
@@ -80,64 +73,32 @@ def identified(table: _core.TraceTable) -> Identified:
 
 def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMean]:
     """Of each model of a log or of a table with labels in part; NaN where it is known, or called first, too rarely."""
-    quality, weight = table.quality(), _weights(table)
-    counts = weight > 0.0
-    kept = [m for m in range(quality.shape[1]) if np.count_nonzero(counts[:, m]) >= LEAST_LABELS]
-    out = [EstimatedMean()] * quality.shape[1]
-    if is_log(table):
-        from .call_log import CallLog, Openings
-        from .sources.log import faults_of_first_calls
+    from .call_log import CallLog, Openings
+    from .sources.first_calls import first_call_estimates
+    from .sources.log import faults_of_first_calls
 
-        faults = faults_of_first_calls(CallLog.of_table(table, Openings.IN_ORDER))
-        kept = [m for m in kept if not faults[m]]
+    quality, arrays = table.quality(), _core.TableArrays(table)
+    counts, probability = ~np.isnan(quality), label_probabilities(table)
+    if arrays.is_log:
+        counts &= np.asarray(arrays.place) == 1.0
+        probability = probability * np.asarray(arrays.propensity)
+    some = np.count_nonzero(counts, axis=0) >= LEAST_LABELS
+    if arrays.is_log:
+        some &= [not fault for fault in faults_of_first_calls(CallLog.of_table(table, Openings.IN_ORDER))]
+    out, kept = [EstimatedMean()] * len(some), np.flatnonzero(some).tolist()
     if not kept:
         return out
-    groups = Groups.of_table(table)
-    some = table.select_models([table.models[m] for m in kept])
-    if is_log(table):
-        estimates = _first_calls(some, evaluator, groups)
+    part = table.select_models([table.models[m] for m in kept])
+    if arrays.is_log:
+        log = CallLog.of_table(part, Openings.IN_ORDER)
+        groups, estimates = log.groups, first_call_estimates(log, judge_of(part, evaluator))[0]
     else:
-        estimates = QualityEstimates.of_table(some, evaluator, groups).without(np.zeros(len(quality), bool))
+        groups = Groups.of_table(table)
+        estimates = QualityEstimates.of_table(part, evaluator, groups).without(np.zeros(len(quality), bool))
     for k, m in enumerate(kept):
-        w, q = weight[counts[:, m], m], quality[counts[:, m], m]
-        mean = float(np.average(q, weights=w))
-        spread = float(np.average(q**2, weights=w)) - mean**2
+        q, w = quality[counts[:, m], m], 1.0 / probability[counts[:, m], m]
+        spread = float(np.average(q**2, weights=w)) - float(np.average(q, weights=w)) ** 2
         moved = float(np.mean(estimates[:, k] ** 2)) - float(np.mean(estimates[:, k])) ** 2
         times = math.sqrt(moved / spread) if spread > 0.0 else math.nan
         out[m] = EstimatedMean(Estimate.mean(estimates[:, k], groups).interval(), times)
     return out
-
-
-def _weights(table: _core.TraceTable) -> Floats:
-    """Rows x models: of a known quality 1 / the probability that it became known; 0 of others."""
-    known, probability = ~np.isnan(table.quality()), label_probabilities(table)
-    if is_log(table):
-        arrays = _core.TableArrays(table)
-        known &= np.asarray(arrays.place) == 1.0
-        probability = probability * np.asarray(arrays.propensity)
-    return np.where(known, 1.0 / np.where(known, probability, 1.0), 0.0)
-
-
-def _first_calls(table: _core.TraceTable, evaluator: str, groups: Groups) -> Floats:
-    """Rows x models: what each model alone would have brought, h + F (y - h) / p.
-
-    F says whether the model was called first, p with what probability, y is the quality of that call (one that is not
-    known as in sources.labels), h the mean of the model's first calls on other folds by the weights 1 / p.
-    """
-    arrays, quality, folds = _core.TableArrays(table), table.quality(), groups.folds_by_appearance
-    label = label_probabilities(table)
-    guess = cross_fitted_quality(quality, judge_of(table, evaluator), label, folds)
-    told = np.where(np.isnan(guess), quality, guess + np.nan_to_num((quality - guess) / label))
-    first = np.asarray(arrays.place) == 1.0
-    weight = np.where(first, 1.0 / np.where(first, np.asarray(arrays.propensity), 1.0), 0.0)
-    told = np.where(first, told, 0.0)
-    out = np.empty_like(told)
-    for fold in range(FOLDS):
-        own, others = folds == fold, folds != fold
-        total = weight[others].sum(axis=0)
-        mean = np.where(total > 0.0, (weight * told)[others].sum(axis=0) / np.where(total > 0.0, total, 1.0), 0.0)
-        out[own] = mean + weight[own] * np.where(first[own], told[own] - mean, 0.0)
-    return out
-
-
-__all__ = ["EstimatedMean", "Identified", "estimated_means", "identified", "is_log", "unlabelled"]

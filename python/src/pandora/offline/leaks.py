@@ -23,9 +23,7 @@ def suspected_leaks(
     out = []
     for spec in context:
         name = spec[len("raw:") :] if spec.startswith("raw:") else spec
-        if name not in table.columns:
-            continue
-        column: Any = table.column(name)
+        column: Any = table.column(name) if name in table.columns else np.empty((0, 0))
         if getattr(column, "ndim", 1) > 1:
             continue
         value = values_of(column)
@@ -33,22 +31,20 @@ def suspected_leaks(
             utility = quality - at * usd
             best = utility == utility.max(axis=1, keepdims=True)
             told, one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
-            if told < NEARLY_ALWAYS or 1.0 - told > MISSES * (1.0 - one) or one == 1.0:
-                continue
-            out.append(
-                f"context {name} tells the best model of {100.0 * told:.1f}% of the prompts (one model for all: "
-                f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
-                "promises that nothing keeps"
-            )
-            break
+            if told >= NEARLY_ALWAYS and 1.0 - told <= MISSES * (1.0 - one) and one < 1.0:
+                out.append(
+                    f"context {name} tells the best model of {100.0 * told:.1f}% of the prompts (one model for all: "
+                    f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
+                    "promises that nothing keeps"
+                )
+                break
     return out
 
 
 def values_of(column: Any) -> Ints:
     """A number for each different value of a column of texts or numbers; what is not known is one of them."""
     values = column if isinstance(column, np.ndarray) else np.array(["" if x is None else str(x) for x in column])
-    _, numbers = np.unique(values, return_inverse=True)
-    return numbers.astype(np.int64)
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def share_told(value: Ints, best: np.ndarray) -> float:
@@ -56,11 +52,9 @@ def share_told(value: Ints, best: np.ndarray) -> float:
 
     `best`: rows x models, whether it is (one of) the best. A value that other rows do not have tells nothing.
     """
-    rows, models = best.shape
-    fold, count = np.arange(rows) % FOLDS, int(value.max()) + 1
-    counts = np.zeros((count, FOLDS, models))
-    np.add.at(counts, (value, fold), best.astype(float))
-    others = counts.sum(axis=1)[value] - counts[value, fold]
+    every, models = np.arange(len(best)), best.shape[1]
+    counts = np.zeros((int(value.max()) + 1, FOLDS, models))
+    np.add.at(counts, (value, every % FOLDS), best.astype(float))
+    others = counts.sum(axis=1)[value] - counts[value, every % FOLDS]
     most = np.argmax(others, axis=1)
-    every = np.arange(rows)
     return float(np.mean((others[every, most] > 0.0) & best[every, most]))

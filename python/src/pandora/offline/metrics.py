@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Callable, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -90,15 +90,7 @@ def cost_of_quality(points: Points, quality: float) -> float:
 
     RouteLLM (Ong and others 2024, arXiv 2406.18665) tells cost at 80% to 95% of the strong model's quality.
     """
-    corners = hull(points)
-    reached = np.flatnonzero(corners.quality >= quality)
-    if not len(reached):
-        return math.nan
-    at = int(reached[0])
-    if at == 0:
-        return float(corners.usd[0])
-    (x0, x1), (y0, y1) = corners.usd[at - 1 : at + 1].tolist(), corners.quality[at - 1 : at + 1].tolist()
-    return float(x0 + (quality - y0) / (y1 - y0) * (x1 - x0))
+    return _first_at(*hull(points), quality)
 
 
 def strong_share_area(shares: Shares) -> float:
@@ -125,16 +117,7 @@ def share_that_recovers(shares: Shares, weak: float, strong: float, recovered: f
     """
     if not strong > weak:
         return math.nan
-    share, quality = shares.in_order()
-    mark = weak + recovered * (strong - weak)
-    reached = np.flatnonzero(quality >= mark)
-    if not len(reached):
-        return math.nan
-    at = int(reached[0])
-    if at == 0:
-        return float(share[0])
-    before = quality[at - 1]
-    return float(share[at - 1] + (mark - before) / (quality[at] - before) * (share[at] - share[at - 1]))
+    return _first_at(*shares.in_order(), weak + recovered * (strong - weak))
 
 
 def deferral_area(points: Points, dearest: float, up_to: float) -> float:
@@ -148,8 +131,8 @@ def deferral_area(points: Points, dearest: float, up_to: float) -> float:
     order = np.argsort(points.usd, kind="stable")
     x, y = points.usd[order] / dearest, points.quality[order]
     inside = (x > 0.0) & (x < up_to)
-    x_to, y_to = np.r_[0.0, x[inside], up_to], np.r_[_at(x, y, 0.0), y[inside], _at(x, y, up_to)]
-    return area_under(x_to, y_to) / up_to
+    first, last = (_at(x, y, end) for end in (0.0, up_to))
+    return area_under(np.r_[0.0, x[inside], up_to], np.r_[first, y[inside], last]) / up_to
 
 
 def least_cost_at(points: Points, quality: float) -> float:
@@ -196,11 +179,20 @@ def area_under(x: Floats, y: Floats) -> float:
 
 
 def _at(x: Floats, y: Floats, where: float) -> float:
+    """Along lines, constant beyond the points; of equal x the first y."""
     right = int(np.searchsorted(x, where))
-    if right in (0, len(x)):
-        return float(y[0] if right == 0 else y[-1])
-    x0, x1, y0, y1 = x[right - 1], x[right], y[right - 1], y[right]
-    return float(y0 + (where - x0) / (x1 - x0) * (y1 - y0))
+    near = slice(max(right - 1, 0), right + 1)
+    return float(np.interp(where, x[near], y[near]))
+
+
+def _first_at(x: Floats, y: Floats, mark: float) -> float:
+    """The first x at which y reaches the mark, along lines; NaN where it never does."""
+    reached = np.flatnonzero(y >= mark)
+    if not len(reached):
+        return math.nan
+    at = reached[0]
+    part = (mark - y[at - 1]) / (y[at] - y[at - 1]) if at > 0 else 1.0
+    return float(x[at] if at == 0 else x[at - 1] + part * (x[at] - x[at - 1]))
 
 
 class Forecasts:
@@ -267,7 +259,7 @@ class Forecasts:
 
 @dataclass(frozen=True)
 class Means:
-    """Means over prompts, as one draw of them has them."""
+    """Means over prompts, as one draw of them has them. `weak`, `strong`: which of the models."""
 
     cascades: Points
     models: Points
@@ -276,138 +268,70 @@ class Means:
     weak: int
     strong: int
 
-    @property
-    def dearest(self) -> float:
-        """Of all that are compared: to it RouterBench integrates."""
-        return max(self.dearest_model, float(self.cascades.usd.max()))
-
-    @property
-    def dearest_model(self) -> float:
-        """Dollars."""
-        return float(self.models.usd.max())
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Quality of the weak and of the strong model."""
-        return float(self.models.quality[self.weak]), float(self.models.quality[self.strong])
-
-    @property
-    def best(self) -> float:
-        """The greatest quality of a cascade."""
-        return float(self.cascades.quality.max())
-
-    @property
-    def at_strong(self) -> float:
-        """Least dollars of a cascade with the strong model's quality."""
-        return least_cost_at(self.cascades, self.ends[1])
-
-
-class Metric(NamedTuple):
-    """A metric of the field, by a name that stays."""
-
-    name: str
-    meaning: str
-    of: Callable[[Means], float]
+    def metrics(self) -> dict[str, float]:
+        """By the names of MEANINGS."""
+        cascades, models, shares = self.cascades, self.models, self.shares
+        dearest_model, best = float(models.usd.max()), float(cascades.quality.max())
+        dearest = max(dearest_model, float(cascades.usd.max()))  # RouterBench integrates to it
+        ends = float(models.quality[self.weak]), float(models.quality[self.strong])
+        at_strong = least_cost_at(cascades, ends[1])
+        return {
+            "aiq": average_improvement(cascades, dearest),
+            "aiq_code": average_improvement(cascades, dearest, as_code=True),
+            "aiq_models": average_improvement(models, dearest),
+            "auc": strong_share_area(shares),
+            "apgr": performance_gap_recovered(shares, *ends),
+            **{f"cpt_{part}": share_that_recovers(shares, *ends, part / 100) for part in (50, 80)},
+            **{f"usd_at_{part}": cost_of_quality(cascades, part / 100 * ends[1]) for part in (80, 90, 95, 100)},
+            "deferral_area": deferral_area(cascades, dearest_model, 1.0),
+            "deferral_area_50": deferral_area(cascades, dearest_model, 0.5),
+            "quality_neutral_cost": _over(at_strong, dearest_model),
+            "arena_score": arena_score(cascades),
+            "perf_gain": _over(best, ends[1]) - 1.0,
+            "cost_save": 1.0 - _over(at_strong, float(models.usd[self.strong])),
+            "pareto_dist": pareto_distance(cascades, cascades.and_(models)),
+            "oracle_gap": 1.0 - _over(best, self.best_answers),
+        }
 
 
-class JudgeMetric(NamedTuple):
-    """Of what a judge forecasts, raw and calibrated, by weights of rows."""
+def judge_metrics(raw: Forecasts, calibrated: Forecasts, weights: Floats) -> dict[str, float]:
+    """Of what a judge forecasts, raw and calibrated, by weights of rows; by the names of MEANINGS."""
+    return {
+        "judge_ece": raw.calibration_error(weights),
+        "judge_ece_calibrated": calibrated.calibration_error(weights),
+        "judge_auroc": raw.area_under_roc(weights),
+        "judge_aurc": raw.area_under_risk(weights),
+        "judge_risk_50": raw.risk_at(0.5, weights),
+    }
 
-    name: str
-    meaning: str
-    of: Callable[[Forecasts, Forecasts, Floats], float]
 
-
-METRICS = (
-    Metric(
-        "aiq",
-        "area under the hull over its dollars, divided by their range",
-        lambda m: average_improvement(m.cascades, m.dearest),
-    ),
-    Metric(
-        "aiq_code",
-        "the same, divided by the dearest dollars",
-        lambda m: average_improvement(m.cascades, m.dearest, as_code=True),
-    ),
-    Metric("aiq_models", "aiq of mixtures of the models alone", lambda m: average_improvement(m.models, m.dearest)),
-    Metric("auc", "area under quality over the share of strong calls", lambda m: strong_share_area(m.shares)),
-    Metric(
-        "apgr",
-        "of the gap between weak and strong, on average over shares",
-        lambda m: performance_gap_recovered(m.shares, *m.ends),
-    ),
-    Metric(
-        "cpt_50",
-        "share of strong calls that recovers 50% of the gap",
-        lambda m: share_that_recovers(m.shares, *m.ends, 0.5),
-    ),
-    Metric(
-        "cpt_80",
-        "share of strong calls that recovers 80% of the gap",
-        lambda m: share_that_recovers(m.shares, *m.ends, 0.8),
-    ),
-    Metric(
-        "usd_at_80",
-        "$ per 1,000 at 80% of the strong model's quality, on the hull",
-        lambda m: cost_of_quality(m.cascades, 0.80 * m.ends[1]),
-    ),
-    Metric("usd_at_90", "$ per 1,000 at 90%", lambda m: cost_of_quality(m.cascades, 0.90 * m.ends[1])),
-    Metric("usd_at_95", "$ per 1,000 at 95%", lambda m: cost_of_quality(m.cascades, 0.95 * m.ends[1])),
-    Metric("usd_at_100", "$ per 1,000 at 100%", lambda m: cost_of_quality(m.cascades, m.ends[1])),
-    Metric(
-        "deferral_area",
-        "area under quality over shares of the dearest model's dollars",
-        lambda m: deferral_area(m.cascades, m.dearest_model, 1.0),
-    ),
-    Metric(
-        "deferral_area_50",
-        "the same up to half of them",
-        lambda m: deferral_area(m.cascades, m.dearest_model, 0.5),
-    ),
-    Metric(
-        "quality_neutral_cost",
-        "least share of the dearest model's dollars at the strong one's quality",
-        lambda m: _over(m.at_strong, m.dearest_model),
-    ),
-    Metric("arena_score", "RouterArena's, of the cascade where it is greatest", lambda m: arena_score(m.cascades)),
-    Metric("perf_gain", "greatest quality over the strong model's, less 1", lambda m: _over(m.best, m.ends[1]) - 1.0),
-    Metric(
-        "cost_save",
-        "share of the strong model's dollars saved at its quality",
-        lambda m: 1.0 - _over(m.at_strong, float(m.models.usd[m.strong])),
-    ),
-    Metric(
-        "pareto_dist",
-        "mean distance to the front of cascades and models",
-        lambda m: pareto_distance(m.cascades, m.cascades.and_(m.models)),
-    ),
-    Metric(
-        "oracle_gap",
-        "1 - greatest quality over that of each prompt's best answer",
-        lambda m: 1.0 - _over(m.best, m.best_answers),
-    ),
-)
-
-JUDGE_METRICS = (
-    JudgeMetric("judge_ece", "the judge's calibration error, 15 bins", lambda raw, _, w: raw.calibration_error(w)),
-    JudgeMetric(
-        "judge_ece_calibrated",
-        "the same after the fit's calibration",
-        lambda _, calibrated, w: calibrated.calibration_error(w),
-    ),
-    JudgeMetric(
-        "judge_auroc", "that a right answer's score is the greater one", lambda raw, _, w: raw.area_under_roc(w)
-    ),
-    JudgeMetric("judge_aurc", "area under risk over coverage, by scores", lambda raw, _, w: raw.area_under_risk(w)),
-    JudgeMetric(
-        "judge_risk_50",
-        "mean loss of the half with the greatest scores",
-        lambda raw, _, w: raw.risk_at(0.5, w),
-    ),
-)
-
-#: By name.
-MEANINGS = {metric.name: metric.meaning for metric in (*METRICS, *JUDGE_METRICS)}
+#: By name, of metrics that are in the order of this list.
+MEANINGS = {
+    "aiq": "area under the hull over its dollars, divided by their range",
+    "aiq_code": "the same, divided by the dearest dollars",
+    "aiq_models": "aiq of mixtures of the models alone",
+    "auc": "area under quality over the share of strong calls",
+    "apgr": "of the gap between weak and strong, on average over shares",
+    "cpt_50": "share of strong calls that recovers 50% of the gap",
+    "cpt_80": "share of strong calls that recovers 80% of the gap",
+    "usd_at_80": "$ per 1,000 at 80% of the strong model's quality, on the hull",
+    "usd_at_90": "$ per 1,000 at 90%",
+    "usd_at_95": "$ per 1,000 at 95%",
+    "usd_at_100": "$ per 1,000 at 100%",
+    "deferral_area": "area under quality over shares of the dearest model's dollars",
+    "deferral_area_50": "the same up to half of them",
+    "quality_neutral_cost": "least share of the dearest model's dollars at the strong one's quality",
+    "arena_score": "RouterArena's, of the cascade where it is greatest",
+    "perf_gain": "greatest quality over the strong model's, less 1",
+    "cost_save": "share of the strong model's dollars saved at its quality",
+    "pareto_dist": "mean distance to the front of cascades and models",
+    "oracle_gap": "1 - greatest quality over that of each prompt's best answer",
+    "judge_ece": "the judge's calibration error, 15 bins",
+    "judge_ece_calibrated": "the same after the fit's calibration",
+    "judge_auroc": "that a right answer's score is the greater one",
+    "judge_aurc": "area under risk over coverage, by scores",
+    "judge_risk_50": "mean loss of the half with the greatest scores",
+}
 
 
 @dataclass(frozen=True)
@@ -426,27 +350,20 @@ class Compared:
 
         `judge`: what it forecasts, raw and calibrated; without one its metrics are left out.
         """
-        sums = self._sums()
-        count = len(METRICS) + (len(JUDGE_METRICS) if judge else 0)
-        by_draw = np.empty((DRAWS + 1, count))
-        for draw, weights in enumerate(prompt_draws(self.groups.count, DRAWS)):
-            means = self._means(sums, weights)
-            found = [metric.of(means) for metric in METRICS]
-            if judge is not None:
-                by_row = weights[self.groups.of_row]
-                found += [metric.of(*judge, by_row) for metric in JUDGE_METRICS]
-            by_draw[draw] = found
-        names = [metric.name for metric in (*METRICS, *JUDGE_METRICS)][:count]
-        return {name: _interval(by_draw[:, k]) for k, name in enumerate(names)}
+        sums, by_draw = self._sums(), []
+        for weights in prompt_draws(self.groups.count, DRAWS):
+            of_judge = {} if judge is None else judge_metrics(*judge, weights[self.groups.of_row])
+            found = {**self._means(sums, weights).metrics(), **of_judge}
+            by_draw.append(list(found.values()))
+        return {name: _interval(draws) for name, draws in zip(found, np.array(by_draw).T)}
 
     def _sums(self) -> Floats:
         """By prompt, a row of each number, so that equal policies have equal means to the last bit."""
         best = np.maximum.reduce([quality for quality, _ in self.models])
-        out = [np.bincount(self.groups.of_row, minlength=self.groups.count).astype(float), self.groups.sums(best)]
-        for quality, usd in (*self.cascades, *self.models):
-            out += [self.groups.sums(1000.0 * usd), self.groups.sums(quality)]
-        out += [self.groups.sums(called.astype(float)) for called in self.calls_strong]
-        return np.stack(out)
+        by_row = [np.ones(len(best)), best]
+        by_row += [of for quality, usd in (*self.cascades, *self.models) for of in (1000.0 * usd, quality)]
+        by_row += [called.astype(float) for called in self.calls_strong]
+        return np.stack([self.groups.sums(of) for of in by_row])
 
     def _means(self, sums: Floats, weights: Floats) -> Means:
         total = [float(np.dot(row, weights)) for row in sums]
@@ -454,10 +371,8 @@ class Compared:
         cascades, models = len(self.cascades), len(self.models)
         points = mean[1 : 1 + 2 * (cascades + models)].reshape(-1, 2)
         of_cascades, of_models = (Points(*some.T) for some in (points[:cascades], points[cascades:]))
-        shares = Shares(
-            np.r_[mean[1 + 2 * (cascades + models) :], 0.0, 1.0],
-            np.r_[of_cascades.quality, of_models.quality[[self.weak, self.strong]]],
-        )
+        quality = np.r_[of_cascades.quality, of_models.quality[[self.weak, self.strong]]]
+        shares = Shares(np.r_[mean[1 + 2 * (cascades + models) :], 0.0, 1.0], quality)
         return Means(of_cascades, of_models, shares, float(mean[0]), self.weak, self.strong)
 
 
@@ -469,16 +384,11 @@ def prompt_draws(prompts: int, draws: int) -> Iterator[Floats]:
     yield np.ones(prompts)
     place = np.arange(prompts, dtype=np.uint64)
     for draw in range(1, draws + 1):
-        at = place + np.uint64(draw * prompts)
-        drawn = _mixed(np.uint64(0x6D657472696373) + at * np.uint64(0x9E3779B97F4A7C15)) % np.uint64(prompts)
+        x = np.uint64(0x6D657472696373) + (place + np.uint64(draw * prompts)) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        drawn = (x ^ (x >> np.uint64(31))) % np.uint64(prompts)
         yield np.bincount(drawn.astype(np.int64), minlength=prompts).astype(float)
-
-
-def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of SplitMix64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _interval(by_draw: Floats) -> Interval:
@@ -491,27 +401,3 @@ def _interval(by_draw: Floats) -> Interval:
 
 def _over(a: float, b: float) -> float:
     return a / b if b > 0.0 else math.nan
-
-
-__all__ = [
-    "JUDGE_METRICS",
-    "MEANINGS",
-    "METRICS",
-    "Compared",
-    "Forecasts",
-    "Means",
-    "Points",
-    "Shares",
-    "area_under",
-    "arena_score",
-    "average_improvement",
-    "cost_of_quality",
-    "deferral_area",
-    "hull",
-    "least_cost_at",
-    "pareto_distance",
-    "performance_gap_recovered",
-    "prompt_draws",
-    "share_that_recovers",
-    "strong_share_area",
-]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from .choose import SINGLE
 from .deploy import Use
+from .estimate import Interval
 from .fit import Fit, runner_up
 from .groups import FOLDS
-from .kinds import AimKind
 from .options import FitSettings
 from .policies import KINDS
 from .words import eyes_text, fit_verdict, is_sure, latency_text
-from .worth import interval_json
 
 
 @dataclass(frozen=True)
@@ -62,55 +62,40 @@ class Told:
 
     def record(self, file: dict[str, Any]) -> dict[str, Any]:
         """As JSON; null for what is not known."""
-        fit, settings, choice, aim = self.fit, self.settings, self.fit.choice, self.fit.aim
+        fit, settings, choice, aim, tail = self.fit, self.settings, self.fit.choice, self.fit.aim, self.fit.tail
         models = fit.source.models
         out: dict[str, Any] = {
-            "table": self.table,
-            "digest": self.digest,
+            **{name: getattr(self, name) for name in ("table", "digest", "notes")},
+            **{name: getattr(settings, name) for name in ("evaluator", "context", "judge_usd")},
+            **{name: getattr(fit, name) for name in ("price", "promise", "kinds")},
+            **{name: getattr(self.use, name) for name in ("never", "shares")},
             "rows": len(fit.source.groups.of_row),
             "prompts": fit.source.groups.count,
             "models": models,
-            "aim": {"kind": aim.kind.value, "value": aim.value},
-            "price": fit.price,
-            "evaluator": settings.evaluator,
-            "context": list(settings.context),
-            "judge_usd": settings.judge_usd,
+            "aim": {"kind": aim.kind, "value": aim.value},
             "folds": FOLDS,
             "out_of_fold": fit.fits.reads_out_of_fold(choice.cascade),
             "choice": choice.kind,
             "cascade": choice.cascade,
-            "gain": interval_json(choice.gain.interval()),
+            "gain": choice.gain.interval(),
             "pays": choice.pays,
-            "promise": fit.promise.json(),
-            "single": {**fit.single.json(), "model": models[fit.single_model]},
-            "kinds": {kind: fit.kinds[kind].json() for kind in KINDS if kind in fit.kinds},
-            "never": self.use.never,
-            "shares": [asdict(share) for share in self.use.shares],
-            "notes": self.notes,
+            "single": {**known(fit.single), "model": models[fit.single_model]},
             "verdict": self.verdict(file),
             "runner_up": runner_up(fit),
             "dollar_tail": {
-                "heavy": fit.tail.heavy,
-                "skewness": fit.tail.skewness,
-                "dearest": fit.tail.dearest,
-                "share": fit.tail.share,
-                "least_prompts": math.ceil(fit.tail.least_prompts),
+                **{name: getattr(tail, name) for name in ("heavy", "skewness", "dearest", "share")},
+                "least_prompts": math.ceil(tail.least_prompts),
             },
         }
         if choice.rival is not None and choice.difference is not None:
-            later, earlier = sorted((choice.cascade, choice.rival), key=list(KINDS).index, reverse=True)
-            out["compared"] = [later, earlier]
-            out["difference"] = {**interval_json(choice.difference.interval()), "error": choice.difference.error}
+            out["compared"] = sorted((choice.cascade, choice.rival), key=list(KINDS).index, reverse=True)
+            out["difference"] = {**known(choice.difference.interval()), "error": choice.difference.error}
         if aim.max_latency is not None:
             out["latency"] = {"most": aim.max_latency, "p95": fit.latency}
         if aim.is_bound:
-            picked, sure = choice.chosen, is_sure(aim, fit.tail)
-            missed = 0.0 if picked.met else abs(picked.bound - aim.value)
-            out["bound"] = {
-                "met": sure and picked.met,
-                "reached": picked.bound if sure else None,
-                "missed_by": missed if sure else None,
-            }
+            met, bound, sure = choice.chosen.met, choice.chosen.bound, is_sure(aim, tail)
+            reached, missed = (bound, 0.0 if met else abs(bound - aim.value)) if sure else (None, None)
+            out["bound"] = {"met": sure and met, "reached": reached, "missed_by": missed}
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
         told: dict[str, Any] = known(out)
@@ -119,11 +104,15 @@ class Told:
 
 def known(value: Any) -> Any:
     """As JSON has it: None for numbers that are not finite, members in the order of their names."""
+    if isinstance(value, Interval):
+        value = value._asdict()
+    elif is_dataclass(value):
+        value = {member.name: getattr(value, member.name) for member in fields(value)}
     if isinstance(value, dict):
         return {name: known(value[name]) for name in sorted(value)}
     if isinstance(value, (list, tuple)):
         return [known(one) for one in value]
-    if isinstance(value, AimKind):
+    if isinstance(value, Enum):
         return value.value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from .choose import SINGLE
-from .estimate import UNKNOWN, Interval
 from .kinds import Aim, AimKind
 from .policies import KINDS
 from .sheet import Sheet
-from .text import interval_text, number_text, share_text, usd_text
+from .text import UNKNOWN, finite, interval_text, number_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, plans_text, tail_text
 from .worth import DollarTail, Worth, interval_of_json
 
 #: Steps after which a fit of indices ends where it does not reach its tolerance.
 MOST_STEPS = 200
 
-_WORTH = ["", "utility", "gain over best single", "quality", "$ per 1,000", "calls", "saving"]
+_WORTH: dict[str, Callable[[Worth], str]] = {
+    "utility": lambda worth: interval_text(worth.utility, 4),
+    "gain over best single": lambda worth: interval_text(worth.gain, 4),
+    "quality": lambda worth: interval_text(worth.quality, 4),
+    "$ per 1,000": lambda worth: usd_text(worth.usd_per_1000),
+    "calls": lambda worth: number_text(worth.calls.value, 2),
+    "saving": lambda worth: share_text(worth.saving),
+}
 
 
 def cascade_tables(file: Mapping[str, Any], counts: Mapping[str, float], name: str) -> list[Sheet]:
@@ -55,24 +61,21 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
         what = "plans, one of which is chosen for each prompt"
     else:
         what = "one model" if len(file["order"]) == 1 else "models in order, with thresholds"
+    evaluator = f"evaluator {file['evaluator']}"
     if "promise" in record:
         evaluator = evaluator_text(file["evaluator"], judge_usd_of(record))
-    else:
-        evaluator = f"evaluator {file['evaluator']}"
     out = Sheet(
         f"{name}: {what}, price {file['price']:g}, {evaluator}",
         ["model", "accepted from", "called", "deployed", "calibration"],
     )
-    thresholds = file.get("thresholds") or []
+    thresholds, shares = file.get("thresholds") or [], record.get("shares")
+    objects = map(_object, shares if isinstance(shares, list) else [])
+    share_of = {str(share.get("model")): share for share in objects}
     for place, model in enumerate(file["models"] if by_prompt else file["order"]):
         accepted = "---" if by_prompt else f"{thresholds[place]:.4g}" if place < len(thresholds) else "always"
-        out.add(
-            model,
-            accepted,
-            _share(record, model, "called"),
-            _share(record, model, "deployed"),
-            _calibration_text(file, file["models"].index(model)),
-        )
+        used = (_number(share_of.get(model, {}).get(what)) for what in ("called", "deployed"))
+        shown = (UNKNOWN if math.isnan(share) else f"{100.0 * share:.1f}%" for share in used)
+        out.add(model, accepted, *shown, _calibration_text(file, file["models"].index(model)))
     if plans:
         out.notes.append(plans_text(file))
     if not calls_one_model(file) and not file.get("calibration") and not _learns_reward(file):
@@ -84,7 +87,7 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
         )
         if features is None and index_features > 1:
             out.notes.append(f"Of a prompt {index_features} numbers are given.")
-        if (half_life := _number((file.get("estimation") or {}).get("forget"))) > 0.0:
+        if (half_life := _number(_object(file.get("estimation")).get("forget"))) > 0.0:
             out.notes.append(f"After {half_life:g} requests a sample counts half.")
     elif not plans and len(file["order"]) > 1:
         out.notes.append(
@@ -96,22 +99,21 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
 
 def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sheet:
     """What was compared, and what is promised."""
-    price, single = _text(record.get("price")), _object(record.get("single"))
+    price, prompts, table = (_text(record.get(name)) for name in ("price", "prompts", "table"))
+    single, kinds, tail = (_object(record.get(name)) for name in ("single", "kinds", "dollar_tail"))
     evaluator = evaluator_text(_text(record.get("evaluator")), judge_usd_of(record))
     out = Sheet(
-        f"Fitted for {aim_of_record(record)} on {_text(record.get('prompts'))} prompts with "
-        f"{len(_texts(record.get('models')))} models ({_text(record.get('table'))}), {evaluator}: utility = quality - "
-        f"{price} x dollars; what to expect of other prompts, with 95% intervals",
-        list(_WORTH),
+        f"Fitted for {aim_of_record(record)} on {prompts} prompts with {len(_texts(record.get('models')))} models "
+        f"({table}), {evaluator}: utility = quality - {price} x dollars; what to expect of other prompts, with 95% "
+        "intervals",
+        ["", *_WORTH],
     )
-    _add_worth(out, SINGLE, single)
-    kinds = _object(record.get("kinds"))
-    for kind in KINDS:
-        if kind in kinds:
-            _add_worth(out, kind, _object(kinds[kind]))
+    rows = {SINGLE: single, **{kind: kinds[kind] for kind in KINDS if kind in kinds}}
     if "running" in record:
-        _add_worth(out, "rules of the log", _object(record["running"]))
-    _add_worth(out, "promise", _object(record.get("promise")), rule=True)
+        rows["rules of the log"] = record["running"]
+    for name, found in {**rows, "promise": record.get("promise")}.items():
+        worth = Worth.of_json(dict(_object(found)))
+        out.add(name, *(text(worth) for text in _WORTH.values()), rule=name == "promise")
     out.notes += [f"best single: {_text(single.get('model'))}", _choice_note(record)]
     if "bound" in record:
         out.notes.append(f"price found: {price}")
@@ -124,14 +126,11 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sh
         else "promise: what is deployed, on other prompts; its value on these prompts is reduced by what calibration, "
         "fit and choice gain on prompts that they saw"
     )
-    tail = _object(record.get("dollar_tail"))
     if tail.get("heavy") is True:
-        prompts, dearest = (_count(x) for x in (record.get("prompts"), tail.get("dearest")))
         skewness, share = _number(tail.get("skewness")), _number(tail.get("share"))
-        told = tail_text(DollarTail(skewness, prompts, dearest, share, 0.0))
+        told = tail_text(DollarTail(skewness, _count(record.get("prompts")), _count(tail.get("dearest")), share, 0.0))
         out.notes.append(f"intervals of dollars and savings may be too narrow: {told}")
-    out.notes += _texts(record.get("notes"))
-    out.notes.append(f"verdict: {_text(record.get('verdict'))}")
+    out.notes += [*_texts(record.get("notes")), f"verdict: {_text(record.get('verdict'))}"]
     return out
 
 
@@ -149,22 +148,7 @@ def record_of(file: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def judge_usd_of(record: Mapping[str, Any]) -> Optional[float]:
     """Dollars of judging an answer, as the fit counted them; None where nobody said."""
-    usd = _number(record.get("judge_usd"))
-    return None if math.isnan(usd) else usd
-
-
-def _add_worth(sheet: Sheet, name: str, found: Mapping[str, Any], rule: bool = False) -> None:
-    worth = Worth.of_json(dict(found))
-    sheet.add(
-        name,
-        interval_text(worth.utility, 4),
-        interval_text(worth.gain, 4),
-        interval_text(worth.quality, 4),
-        usd_text(worth.usd_per_1000),
-        number_text(worth.calls.value, 2),
-        share_text(worth.saving),
-        rule=rule,
-    )
+    return finite(_number(record.get("judge_usd")))
 
 
 def _choice_note(record: Mapping[str, Any]) -> str:
@@ -182,14 +166,6 @@ def _choice_note(record: Mapping[str, Any]) -> str:
         lead = "do" if more in ("indices", "thresholds") else "does"
         out += f": {more} {lead} not lead by more than that, so the simpler kind is taken"
     return out
-
-
-def _share(record: Mapping[str, Any], model: str, what: str) -> str:
-    shares = record.get("shares")
-    for share in shares if isinstance(shares, list) else []:
-        if isinstance(share, dict) and share.get("model") == model and not math.isnan(_number(share.get(what))):
-            return f"{100.0 * share[what]:.1f}%"
-    return "---"
 
 
 def _calibration_text(file: Mapping[str, Any], model: int) -> str:
@@ -229,6 +205,3 @@ def _number(found: Any) -> float:
 def _count(found: Any) -> int:
     x = _number(found)
     return int(x) if 0.0 <= x < 1e15 else 0
-
-
-__all__ = ["UNKNOWN", "Interval", "cascade_tables", "fit_of_cascade", "models_of_cascade"]

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Callable, Optional
 
+from .. import _core
 from .estimate import Interval
 
 UNKNOWN = "---"
 
 
+def finite(x: float) -> Optional[float]:
+    """As JSON has it: None for what is not known."""
+    return x if math.isfinite(x) else None
+
+
+def digits(x: Optional[float]) -> str:
+    """All that tell it from other numbers; nothing where it is not known."""
+    return repr(float(x)).removesuffix(".0") if x is not None and math.isfinite(x) else ""
+
+
 def number_text(x: float, decimals: int) -> str:
     """With so many decimals; "---" for what is unknown, no minus before a zero."""
-    if not math.isfinite(x):
+    return f"{round(x, decimals) + 0.0:.{decimals}f}" if math.isfinite(x) else UNKNOWN
+
+
+def _with_ends(x: Interval, text: Callable[[float], str]) -> str:
+    if not math.isfinite(x.value):
         return UNKNOWN
-    text = f"{x:.{decimals}f}"
-    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+    return text(x.value) + (f" [{text(x.low)}, {text(x.high)}]" if math.isfinite(x.low) else "")
 
 
 def interval_text(x: Interval, decimals: int) -> str:
     """Such as "0.9450 [0.9410, 0.9490]"; without ends of a single prompt."""
-    if not math.isfinite(x.value):
-        return UNKNOWN
-    value, low, high = (end + 0.0 for end in x)  # -0.0 is 0
-    if not math.isfinite(low):
-        return f"{value:.{decimals}f}"
-    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+    return _with_ends(x, lambda end: f"{end + 0.0:.{decimals}f}")  # -0.0 is 0
 
 
 def usd_text(x: Interval) -> str:
@@ -39,11 +48,7 @@ def usd_text(x: Interval) -> str:
 
 def share_text(x: Interval) -> str:
     """Such as "12.0% [10.0%, 14.0%]"."""
-    if not math.isfinite(x.value):
-        return UNKNOWN
-    if not math.isfinite(x.low):
-        return f"{100.0 * x.value:.1f}%"
-    return f"{100.0 * x.value:.1f}% [{100.0 * x.low:.1f}%, {100.0 * x.high:.1f}%]"
+    return _with_ends(x, lambda end: f"{100.0 * end:.1f}%")
 
 
 def saving_text(x: Interval) -> str:
@@ -55,42 +60,22 @@ def saving_text(x: Interval) -> str:
     return f"costs {share_text(Interval(-x.value, -x.high, -x.low))} more"
 
 
-def nearest(word: str, names: Iterable[str], most: int = 3) -> list[str]:
+def nearest(word: str, names: Iterable[str]) -> list[str]:
     """Names that a word was probably meant to be, the nearest first."""
-    by_lower = {name.lower(): name for name in names}
-    part = [name for low, name in by_lower.items() if len(word) >= 3 and word.lower() in low]
-    near = [by_lower[low] for low in difflib.get_close_matches(word.lower(), by_lower, most, 0.6)]
-    return list(dict.fromkeys([*near, *part]))[:most]
+    return list(_core.nearest(word, list(names)))
 
 
 def nearest_text(found: Sequence[str]) -> str:
     """For messages: "; the nearest is a"; empty where none is near."""
-    if not found:
-        return ""
-    return f"; the nearest {'is' if len(found) == 1 else 'are'} {', '.join(found)}"
-
-
-#: Characters that steer a terminal, and lone surrogates, which stand for bytes of a file's name.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+    return str(_core.nearest_text(list(found)))
 
 
 def printable_lines(text: str) -> str:
-    """Lines and tabs stay; what else steers a terminal is spelt out."""
-    return _STEERING.sub(_escaped, text)
+    """Lines and tabs stay; what else steers a terminal, and bytes that are no text, are spelt out."""
+    return printable(text, 0)
 
 
 def printable(text: str, most: int = 1000) -> str:
     """One line; of a longer text both ends, as what is wrong stands at the beginning and the remedy at the end."""
-    if len(text) > most:
-        left_out = len(text) - most
-        text = f"{text[: most // 2]}...({left_out} characters left out)...{text[-(most - most // 2) :]}"
-    return printable_lines(text.replace("\n", " ").replace("\t", " "))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code == 0x0D:
-        return " "
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 0x80 else f"\\u{{{code:x}}}"
+    sound = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)
+    return str(_core.printable(sound.encode("utf-8", "surrogateescape"), most))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Optional
 
 import numpy as np
@@ -17,11 +18,6 @@ from .kinds import Aim, AimKind
 from .sources.evaluator import NONE
 from .text import interval_text, saving_text, share_text, usd_text
 from .worth import DollarTail, Worth
-
-
-def aim_text(aim: Aim) -> str:
-    """Such as "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95"."""
-    return str(aim)
 
 
 def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
@@ -110,17 +106,14 @@ def order_text(file: Mapping[str, Any]) -> str:
 
     "a (accepted from 0.9), b".
     """
+
+    def text(order: Sequence[str], thresholds: Sequence[float]) -> str:
+        stops = [f" (accepted from {threshold:.4g})" for threshold in thresholds]
+        return ", ".join(model + stop for model, stop in zip_longest(order, stops, fillvalue=""))
+
     plans = [plan for plan in file.get("plans") or [] if plan["order"]]
-    return " | ".join(_plan_text(plan["order"], plan["thresholds"]) for plan in plans) or _plan_text(
-        file.get("order") or [], file.get("thresholds") or []
-    )
-
-
-def _plan_text(order: Sequence[str], thresholds: Sequence[float]) -> str:
-    parts = list(order)
-    for position, threshold in enumerate(thresholds):
-        parts[position] += f" (accepted from {threshold:.4g})"
-    return ", ".join(parts)
+    told = " | ".join(text(plan["order"], plan["thresholds"]) for plan in plans)
+    return told or text(file.get("order") or [], file.get("thresholds") or [])
 
 
 def calls_one_model(file: Mapping[str, Any]) -> bool:
@@ -133,53 +126,48 @@ def plans_text(file: Mapping[str, Any]) -> str:
     """How a router predicts, and its plans."""
     router = file.get("router")
     by = str(router.get("learner", "")) if isinstance(router, dict) else ""
-    end = (
-        "."
-        if calls_one_model(file)
-        else "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and "
-        "the best answer so far is deployed."
+    stops = (
+        "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and the "
+        "best answer so far is deployed"
     )
     return (
         f"For each prompt the plan is taken that promises most by its context ({by}): {order_text(file)}. A model "
-        f"alone needs no judge{end}"
+        f"alone needs no judge{'' if calls_one_model(file) else stops}."
     )
 
 
 def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     """What to use, and why. `file`: the cascade's members."""
     aim, choice = fit.aim, fit.choice
-    single, gain, cascade = fit.source.models[fit.single_model], choice.gain.interval(), choice.picked[choice.cascade]
-    chosen = choice.chosen
+    single, cascade, chosen = fit.source.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
     bound = bound_text(aim, chosen.met, chosen.bound, fit.tail) + "; " if aim.is_bound else ""
-    gains = gain_text(aim, gain)
+    gains, saves = gain_text(aim, choice.gain.interval()), aim.kind is AimKind.MIN_QUALITY
     if choice.kind == SINGLE:
-        if len(fit.source.models) == 1:
-            return f"{bound}use {single} alone, the only model"
-        if aim.is_bound and not cascade.met:
-            return f"{bound}use {single} alone"
-        if aim.max_latency is not None and not cascade.in_time:
-            return f"{bound}use {single} alone: {choice.cascade} gain {gains} at price {fit.price:g}, but take too long"
-        return (
-            f"{bound}use {single} alone: no cascade is better with this evaluator ({evaluator}) at price "
-            f"{fit.price:g}: {choice.cascade} {'save' if aim.kind is AimKind.MIN_QUALITY else 'gain'} {gains}"
+        why = (
+            f": no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: {choice.cascade} "
+            f"{'save' if saves else 'gain'} {gains}"
         )
-    what = what_is_used(file)
+        if len(fit.source.models) == 1:
+            why = ", the only model"
+        elif aim.is_bound and not cascade.met:
+            why = ""
+        elif aim.max_latency is not None and not cascade.in_time:
+            why = f": {choice.cascade} gain {gains} at price {fit.price:g}, but take too long"
+        return f"{bound}use {single} alone{why}"
+    use = f"{bound}use {what_is_used(file)}"
     if not choice.pays:  # it was asked for all the same
         return (
-            f"{bound}use {what}, as was asked for, although it is not sure to be better than {single} alone: "
-            f"{'saving' if aim.kind is AimKind.MIN_QUALITY else 'gain'} {gains}"
+            f"{use}, as was asked for, although it is not sure to be better than {single} alone: "
+            f"{'saving' if saves else 'gain'} {gains}"
         )
     if aim.is_bound and not (choice.single.met and chosen.met):
         if not is_sure(aim, fit.tail):
-            return f"{bound}use {what}: by what is seen it comes nearest"
-        return f"{bound}use {what}: {'no single model keeps the bound' if chosen.met else 'it comes nearest'}"
-    if aim.kind is AimKind.MIN_QUALITY:
-        return (
-            f"{bound}use {what}: against the best single model, {single}, it saves {gains}, "
-            f"{share_text(fit.promise.saving)} of its dollars"
-        )
-    saving = saving_text(fit.promise.saving)
-    return f"{bound}use {what}: it gains {gains} over the best single model, {single}, and {saving}"
+            return f"{use}: by what is seen it comes nearest"
+        return f"{use}: {'no single model keeps the bound' if chosen.met else 'it comes nearest'}"
+    if saves:
+        share = share_text(fit.promise.saving)
+        return f"{use}: against the best single model, {single}, it saves {gains}, {share} of its dollars"
+    return f"{use}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
 
 
 def what_is_used(file: Mapping[str, Any]) -> str:

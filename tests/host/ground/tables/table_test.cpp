@@ -87,6 +87,12 @@ TEST(Table, AsJson) {
   EXPECT_EQ(found["notes"], nlohmann::json{"a note"});
 }
 
+TEST(Table, NamesInCsvAreNoFormulas) {
+  for (const char* text : {"=1+1", "@x", "-2+3", "-", "+a", "\tb"}) EXPECT_EQ(csv_name(text), std::string("'") + text);
+  for (const char* text : {"", "a=1", "-2.5", "+1e-3", "-inf", "-5%"}) EXPECT_EQ(csv_name(text), text);
+  EXPECT_EQ(csv_name("-0.5 [-0.6, -0.4]"), "\"-0.5 [-0.6, -0.4]\"");
+}
+
 TEST(Table, FormatsHaveNames) {
   EXPECT_EQ(parse_table_format("latex"), TableFormat::latex);
   EXPECT_THROW(parse_table_format("Latex"), Error);

@@ -264,7 +264,7 @@ def test_what_is_written() -> None:
 
 def test_figure_is_one() -> None:
     found = found_by()
-    figure = figures_of(json.dumps([frontiers.frontier_figure(found)]))["frontier"]
+    figure = figures_of([frontiers.frontier_figure(found)])["frontier"]
     labels = [series["label"] for series in figure.series]
     assert labels == ["cascades (thresholds)", "mixtures of two models", "m0", "m1", "m2"]
     assert [mark for mark in figure.series[0]["marks"] if mark] != []

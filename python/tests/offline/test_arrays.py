@@ -396,9 +396,9 @@ def test_indices_are_those_of_a_fit(table: _core.TraceTable, evaluator: str, con
     options["rules"]["T0"] = len(some)
     alone = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some)
     near = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some, near=indices)
-    for a, b in zip(alone.run(held_out), near.run(held_out)):
-        assert np.shape(a)[0] == len(held_out)
-        np.testing.assert_array_equal(a, b)
+    for found_alone, found_near in zip(alone.run(held_out), near.run(held_out)):
+        assert np.shape(found_alone)[0] == len(held_out)
+        np.testing.assert_array_equal(found_alone, found_near)
 
 
 def test_indices_keep_their_arrays(table: _core.TraceTable) -> None:

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
 from .features import Features
 from .figures import Figure
+from .interval import Interval
 from .rendering.study import frontier_figure
 from .table import Table, of_program
 from .trace import Source, Trace, table_of, tables_of
@@ -27,17 +28,6 @@ __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
 _MOST_NUMBER = 2**53 - 1
 
 Prompt = Union[str, Sequence[float], npt.NDArray[Any]]
-
-
-class Interval(NamedTuple):
-    """A number with its 95% confidence interval over prompts."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
 def _interval(found: Any) -> Interval:

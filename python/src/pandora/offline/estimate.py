@@ -24,11 +24,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit  # scipy.stats takes a second to import
 
+from ..interval import Interval as Interval  # of estimates too
 from .groups import FOLDS, Floats, Groups, Ints
 
 #: A cross-fitted difference also counts how it would have come out on another table: the variance times
@@ -37,17 +38,6 @@ CROSS_FITTED = math.sqrt(1.0 + FOLDS / (FOLDS - 1.0))
 
 #: Groups that differ from what is usual, below which Student's t is not to be trusted.
 RARE = 5
-
-
-class Interval(NamedTuple):
-    """A number with its 95% confidence interval over prompts."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
 UNKNOWN = Interval(math.nan, math.nan, math.nan)

@@ -1,0 +1,18 @@
+"""A number with its interval, as all that is estimated is told."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Interval"]
+
+
+class Interval(NamedTuple):
+    """A number with its 95% confidence interval over prompts."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"

@@ -22,7 +22,6 @@ from .outcomes import QUALITY
 from .policies.router import Plans
 from .progress import Progress
 from .record import Told
-from .sources.evaluator import NONE, TRUTH
 from .sources.labels import judge_of, label_note, label_probabilities
 from .sources.table import PreparedTable, TableSource
 from .tables import cascade_tables
@@ -148,6 +147,3 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
         rare = rare_note(found.promise, whole, source.groups)
         out += [rare] if rare else []
     return out
-
-
-__all__ = ["NONE", "TRUTH", "fit", "fit_table"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .choose import SINGLE, Chooser
 from .crossfit import Source, crossfit
-from .kinds import Aim, AimKind, Candidate, price_grid, rounded
+from .kinds import Aim, Candidate, price_grid, rounded
 from .policies import KINDS
 from .progress import Progress
 
@@ -68,6 +68,3 @@ def _last_kept(source: Source, aim: Aim, kind: str, prices: list[float], progres
         if picked.number < len(some):
             return first + picked.number - 1
     return len(prices) - 1
-
-
-__all__ = ["AimKind", "candidates_of"]

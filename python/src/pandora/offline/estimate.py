@@ -22,7 +22,6 @@ never promised outside of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -222,16 +221,6 @@ def bootstrap(value: float, draws: Floats) -> Interval:
         return Interval(value, math.nan, math.nan)
     low, high = np.quantile(finite, [0.025, 0.975])
     return Interval(value, min(float(low), value), max(float(high), value))
-
-
-def drawn_groups(groups: Groups, count: int, of: Callable[[Floats], float], seed: int = 1) -> Floats:
-    """`count` values of a statistic, each by the weights of rows whose groups were drawn with replacement."""
-    draw = np.random.default_rng(seed)
-    out = np.empty(count)
-    for k in range(count):
-        weights = np.bincount(draw.integers(0, groups.count, groups.count), minlength=groups.count)
-        out[k] = of(weights[groups.of_row].astype(float))
-    return out
 
 
 def _student(probability: float, freedom: float) -> float:

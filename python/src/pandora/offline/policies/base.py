@@ -7,7 +7,7 @@ from typing import Any, Optional, Protocol, Union
 
 import numpy as np
 
-from ..groups import Floats, Ints
+from ..groups import Ints
 from ..kinds import Candidate
 from ..learners.estimators import EstimatorPredictors
 from ..learners.predictors import PlanPredictors
@@ -87,4 +87,4 @@ def features_of(outcomes: Outcomes) -> np.ndarray:
     return outcomes.psi[:, 1:]
 
 
-__all__ = ["Floats", "Kind", "Policy", "Predictors", "Prepared", "features_of", "is_simpler"]
+__all__ = ["Kind", "Policy", "Predictors", "Prepared", "features_of", "is_simpler"]

@@ -10,8 +10,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ... import _core
-from ...errors import DataError
-from ..groups import FOLDS, Floats, Groups, Ints
+from ..groups import Floats, Groups, Ints
 from ..learners.estimators import EstimatorPredictors
 from ..learners.isotonic import IsotonicMap
 from ..learners.predictors import PlanPredictors
@@ -173,6 +172,3 @@ def _psi(features: Any, source: TableSource, rows: Ints) -> tuple[np.ndarray, li
     low, high = np.full(psi.shape[1], -1.0, np.float32), np.ones(psi.shape[1], np.float32)
     low[1:][raw], high[1:][raw] = psi[rows, 1:][:, raw].min(axis=0), psi[rows, 1:][:, raw].max(axis=0)
     return np.clip(psi, low, high), list(zip(low.tolist(), high.tolist()))
-
-
-__all__ = ["FOLDS", "DataError", "PreparedTable", "TableSource"]

@@ -8,11 +8,9 @@
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/progress_bar.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "host/studies/study/price_list.hpp"
 #include "pandora/error.hpp"
 #include "paper_study.hpp"
 
@@ -103,69 +101,6 @@ void BackendOptions::add_to(CLI::App& command) {
 
 BackendChoice BackendOptions::choose(const std::vector<PlannedSetting>& settings) const {
   return backend_for(backend, devices, settings);
-}
-
-void TableOptions::add_to(CLI::App& command) {
-  command.add_option("--models", models, "only these models (default: all)")->delimiter(',');
-  add_missing_to(command);
-}
-
-void TableOptions::add_missing_to(CLI::App& command) {
-  const auto word = [&](const char* name, std::string& value, const char* meaning) {
-    command.add_option(name, value, meaning)->capture_default_str();
-  };
-  word("--missing", missing, "rows with missing cells: refuse, or drop and count them");
-  command
-      .add_option(
-          "--scale", scale,
-          "the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100, score:NAME=1:10; "
-          "may be given several times")
-      ->take_all();
-  command.add_option("--prices", prices,
-                     "TOML with dollars for a million tokens in and out of each model: costs of answers that have "
-                     "prompt_tokens and completion_tokens alone");
-  word("--free-calls", free_calls, "costs of 0 of a model that costs elsewhere: refused, or allowed (a cache)");
-  word("--repeats", repeats, "further rows of a prompt and model in a long table: refused, or allowed (more answers)");
-}
-
-namespace {
-
-bool is_allowed(const char* option, const std::string& word) {
-  if (word != "refused" && word != "allowed")
-    throw Error(ExitCode::usage, fmt::format("{} {}: unknown; use refused or allowed", option, word));
-  return word == "allowed";
-}
-
-}  // namespace
-
-TraceOptions TableOptions::options() const {
-  if (missing != "refuse" && missing != "drop")
-    throw Error(ExitCode::usage, fmt::format("--missing {}: unknown; use refuse or drop", missing));
-  TraceOptions options;
-  options.holes = true;
-  options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
-  options.models = models;
-  for (const std::string& text : scale) {
-    const std::optional<StatedRange> range = range_of(text);
-    if (!range)
-      throw Error(ExitCode::usage, fmt::format("--scale {}: is no range; give NAME=LOW:HIGH, such as score=1:5", text));
-    options.scale.push_back(*range);
-  }
-  if (!prices.empty()) options.prices = read_price_list(prices);
-  options.free_calls = is_allowed("--free-calls", free_calls);
-  options.repeats = is_allowed("--repeats", repeats);
-  return options;
-}
-
-void TableOptions::check() const {
-  require_sound(options());
-}
-
-TraceTable TableOptions::read(const std::string& path) const {
-  TraceOptions options = this->options();
-  ProgressBar bar(!is_terminal(STDERR_FILENO), "MiB");
-  options.progress = [&bar](std::uint64_t done, std::uint64_t total) { bar.update_bytes(done, total); };
-  return read_trace(path, options);
 }
 
 void add_threads(CLI::App& command, int& threads) {

@@ -1,4 +1,4 @@
-// Options that several commands have: which study, what simulates its lanes, how a table of outcomes is read.
+// Options that several commands have: which study, what simulates its lanes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "host/lanes/devices/backend_choice.hpp"
-#include "host/outcomes/tables/read_trace.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora::cli {
@@ -49,25 +48,6 @@ struct BackendOptions {
   void add_to(CLI::App& command);
   /// The backend that serves all settings. Throws Error (usage, device).
   BackendChoice choose(const std::vector<PlannedSetting>& settings) const;
-};
-
-/// Of a command that reads a table of outcomes.
-struct TableOptions {
-  std::vector<std::string> models;
-  std::string missing = "refuse";
-  std::vector<std::string> scale;
-  std::string prices, free_calls = "refused", repeats = "refused";
-
-  /// --models and what all such commands have: --missing, --scale, --prices, --free-calls, --repeats.
-  void add_to(CLI::App& command);
-  void add_missing_to(CLI::App& command);
-  /// Throws Error (usage) for a word that is none of theirs, and for a list of prices that is none.
-  void check() const;
-  /// With a bar while it is read where somebody looks. Throws as read_trace().
-  TraceTable read(const std::string& path) const;
-
- private:
-  TraceOptions options() const;
 };
 
 /// Adds --threads.

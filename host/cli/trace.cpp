@@ -4,8 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/trace_check.hpp"
 #include "host/cli/commands.hpp"
+#include "host/cli/package.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
@@ -15,39 +15,6 @@
 
 namespace pandora::cli {
 namespace {
-
-struct CheckArguments {
-  std::string table, evaluator = "quality", format = "text";
-  std::vector<double> prices = {5.0, 50.0};
-  TableOptions reading;
-};
-
-void check_command(const CheckArguments& o) {
-  require_format(o.format);
-  o.reading.check();
-  const TraceTable table = o.reading.read(o.table);
-  const TraceCheck found = check_trace(table, o.evaluator, o.prices);
-  if (o.format == "json")
-    print_json(trace_check_json(found, table));
-  else
-    for (const Table& part : trace_check_tables(found, table)) print_table(part);
-}
-
-void add_check(CLI::App& trace, Session& session) {
-  const auto o = std::make_shared<CheckArguments>();
-  CLI::App* command = trace.add_subcommand("check",
-                                           "what a table holds, and what routing between its models can pay: best "
-                                           "single model, index policy, fixed cascade, bound");
-  command->add_option("table", o->table, "CSV or JSON lines, recognised by their header")->required();
-  command->add_option("--price", o->prices, "utility per dollar; a list")->delimiter(',')->capture_default_str();
-  command
-      ->add_option("--evaluator", o->evaluator,
-                   "what is seen of an opened answer: quality (the truth), score or score:NAME (a judge's)")
-      ->capture_default_str();
-  o->reading.add_to(*command);
-  command->add_option("--format", o->format, "text or json")->capture_default_str();
-  session.on_call(command, [o] { check_command(*o); });
-}
 
 // What a study becomes a file of.
 struct FileArguments {
@@ -138,7 +105,11 @@ void add_features(CLI::App& trace, Session& session) {
 void add_trace(CLI::App& program, Session& session) {
   CLI::App* trace = program.add_subcommand("trace", "tables of outcomes");
   trace->require_subcommand(1);
-  for (const auto add : {add_check, add_export, add_features}) add(*trace, session);
+  add_package_command(*trace, "check",
+                      "what a table holds, and what routing between its models can pay: best single model, index "
+                      "policy, fixed cascade, bound",
+                      session);
+  for (const auto add : {add_export, add_features}) add(*trace, session);
 }
 
 }  // namespace pandora::cli

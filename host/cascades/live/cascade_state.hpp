@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "host/cascades/live/decision_log.hpp"
-#include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "host/outcomes/routing/isotonic_map.hpp"
 #include "host/outcomes/routing/router.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"

@@ -49,16 +49,6 @@ std::size_t PlanWorths::best(std::size_t row, double price) const {
   return best - row * plans;
 }
 
-PlanWorths PlanWorths::of_plans(const std::vector<std::size_t>& some) const {
-  PlanWorths out{some.size(), {}, {}};
-  for (std::size_t row = 0; row < quality.size() / plans; ++row)
-    for (const std::size_t p : some) {
-      out.quality.push_back(quality[row * plans + p]);
-      out.dollars.push_back(dollars[row * plans + p]);
-    }
-  return out;
-}
-
 namespace {
 
 // rows x n for n x rows.
@@ -71,8 +61,27 @@ std::vector<double> transposed(const std::vector<double>& numbers, std::size_t n
   return out;
 }
 
-}  // namespace
+// The `count` of the prompts (m x prompts) that are nearest to psi by Euclidean distance, of equal ones the first; in
+// their order.
+std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const float> psi,
+                                         std::size_t count) {
+  const std::size_t rows = prompts.size() / psi.size();
+  std::vector<std::pair<double, std::size_t>> away(rows);
+  for (std::size_t row = 0; row < rows; ++row) away[row].second = row;
+  for (std::size_t j = 0; j < psi.size(); ++j)
+    for (std::size_t row = 0; row < rows; ++row) {
+      const double difference = prompts[j * rows + row] - psi[j];
+      away[row].first += difference * difference;
+    }
+  count = std::min(count, rows);
+  std::nth_element(away.begin(), away.begin() + static_cast<std::ptrdiff_t>(count) - 1, away.end());
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < count; ++k) out.push_back(away[k].second);
+  std::sort(out.begin(), out.end());
+  return out;
+}
 
+// Means over the rows that are named.
 PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows) {
   const std::size_t plans = worths.plans;
   PlanWorths out{plans, std::vector<double>(plans, 0.0), std::vector<double>(plans, 0.0)};
@@ -86,9 +95,11 @@ PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows) 
   return out;
 }
 
+}  // namespace
+
 PlanWorths Router::predict(std::span<const float> psi) const {
   if (learner == Learner::neighbours)
-    return mean_of(known, nearest_prompts(prompts, std::vector<double>(psi.begin(), psi.end()), nearest, false));
+    return mean_of(known, nearest_prompts(prompts, psi, nearest));
   const std::size_t plans = known.plans;
   PlanWorths out{plans, std::vector<double>(plans, 0.0), std::vector<double>(plans, 0.0)};
   for (std::size_t j = 0; j < features; ++j)
@@ -98,27 +109,6 @@ PlanWorths Router::predict(std::span<const float> psi) const {
     }
   if (learner == Learner::logistic)
     for (double& x : out.quality) x = 1.0 / (1.0 + std::exp(-x));
-  return out;
-}
-
-PlanWorths Router::predict_all(std::span<const float> psi) const {
-  PlanWorths out{known.plans, {}, {}};
-  const auto add = [&](const PlanWorths& one) {
-    out.quality.insert(out.quality.end(), one.quality.begin(), one.quality.end());
-    out.dollars.insert(out.dollars.end(), one.dollars.begin(), one.dollars.end());
-  };
-  if (learner == Learner::neighbours)
-    NearestPrompts(prompts, features)
-        .find(std::vector<double>(psi.begin(), psi.end()), nearest, false,
-              [&](std::size_t, std::span<const std::size_t> rows) { add(mean_of(known, rows)); });
-  else
-    for (; !psi.empty(); psi = psi.subspan(features)) add(predict(psi.first(features)));
-  return out;
-}
-
-Router Router::with_plans(const std::vector<std::size_t>& plans) const {
-  Router out = *this;
-  out.known = known.of_plans(plans);
   return out;
 }
 

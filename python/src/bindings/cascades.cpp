@@ -1,4 +1,4 @@
-// Cascades: fitted, tested, and running.
+// Cascades that run, and stores of them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,9 +8,6 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/frontier_metrics.hpp"
-#include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/cascades/serving/calls.hpp"
@@ -25,49 +22,6 @@ namespace pandora::python {
 namespace {
 
 using Psi = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-CascadeFitSettings settings_of(const std::string& aim, double value, const std::string& evaluator,
-                               const std::vector<std::string>& context, const std::string& kind,
-                               std::optional<double> judge_usd) {
-  CascadeFitSettings out;
-  out.aim = {aim == "price"     ? CascadeAim::Kind::price
-             : aim == "max_usd" ? CascadeAim::Kind::most_usd
-                                : CascadeAim::Kind::least_quality,
-             value};
-  out.evaluator = evaluator;
-  out.context = context;
-  out.judge_usd = judge_usd;
-  out.set_kind(kind);
-  require_sound(out);
-  return out;
-}
-
-// So that Ctrl-C ends a fit after those of its fits that are under way.
-std::shared_ptr<FitProgress> ended_by(Beside& work) {
-  return std::make_shared<FitProgress>([&work](std::size_t done, std::size_t total) {
-    if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was fitted");
-    work.progress(done, total);
-  });
-}
-
-std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
-                                                  const std::string& evaluator, const std::vector<std::string>& context,
-                                                  const std::string& kind, std::optional<double> judge_usd,
-                                                  const std::string& openings, double forget, double width,
-                                                  std::optional<double> most_latency, double explore) {
-  CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
-  settings.aim.most_latency = most_latency;
-  settings.forget = forget;
-  settings.width = width;
-  settings.explore = explore;
-  require_sound(settings);
-  settings.openings = parse_openings(openings);
-  const CascadeFit fitted = beside([&](Beside& work) {
-    settings.progress = ended_by(work);
-    return fit_cascade(table, settings);
-  });
-  return {fitted.cascade, dicts_of(show_tables(fitted.cascade->options(), fitted.cascade->counts(), "cascade"))};
-}
 
 std::shared_ptr<Cascade> create(const std::vector<std::string>& models, double price, const std::string& evaluator,
                                 const std::string& policy, double width, double reward_width,
@@ -268,7 +222,6 @@ void bind_cascades(nb::module_& module) {
              for (const CascadeModel& model : c.models()) out.emplace_back(model.name, model.removed);
              return out;
            })
-      .def("show", [](const Cascade& c) { return dicts_of(show_tables(c.options(), c.counts(), "cascade")); })
       .def("set_learning", &Cascade::set_learning, nb::arg("on"))
       .def("set_explore", &Cascade::set_explore, nb::arg("explore"))
       .def(
@@ -279,27 +232,12 @@ void bind_cascades(nb::module_& module) {
           nb::arg("folder"), nb::arg("file_bytes"), nb::arg("most_bytes"), nb::arg("prompts"))
       .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<WithoutGil>())
       .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<WithoutGil>())
-      .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<WithoutGil>())
-      .def(
-          "test",
-          [](const Cascade& c, const TraceTable& table, const std::string& against, const std::string& evaluator,
-             std::optional<double> judge_usd, const std::string& estimator, const std::string& openings) {
-            const JudgedCascade judged = beside([&](Beside&) {
-              return judge_cascade(c, "cascade", table, against, evaluator, judge_usd, parse_estimator(estimator),
-                                   parse_openings(openings));
-            });
-            return std::pair(python_of(judged_json(judged)), table_dict(judged_table(judged)));
-          },
-          nb::arg("table"), nb::arg("against"), nb::arg("evaluator"), nb::arg("judge_usd").none(), nb::arg("estimator"),
-          nb::arg("openings"));
+      .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<WithoutGil>());
   bind_live(cascade);
   bind_stores(module);
   module.def("new_cascade", &create, nb::arg("models"), nb::arg("price"), nb::arg("evaluator"), nb::arg("policy"),
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
              nb::arg("forget"), nb::arg("most_samples"));
-  module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
-             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none(), nb::arg("openings"), nb::arg("forget"),
-             nb::arg("width"), nb::arg("most_latency").none(), nb::arg("explore"));
   module.def(
       "fit_features",
       [](const TraceTable& table, const std::vector<std::string>& specs) {
@@ -307,21 +245,6 @@ void bind_cascades(nb::module_& module) {
         return std::tuple(features.to_json().dump(), features.names(), features.notes());
       },
       nb::arg("table"), nb::arg("specs"));
-  module.def(
-      "find_frontier",
-      [](const TraceTable& table, const TraceTable& test, const std::string& evaluator,
-         const std::vector<std::string>& context, const std::string& kind, std::optional<double> judge_usd,
-         const std::vector<double>& prices) {
-        CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
-        const Frontier frontier = beside([&](Beside& work) {
-          settings.progress = ended_by(work);
-          return find_frontier(table, test, settings, prices);
-        });
-        return std::tuple(dict_of(frontier_columns(frontier)), table_dict(frontier_steps(frontier)),
-                          frontier_numbers(frontier).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-      },
-      nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
-      nb::arg("judge_usd").none(), nb::arg("prices"));
 }
 
 }  // namespace pandora::python

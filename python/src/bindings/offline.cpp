@@ -11,7 +11,7 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/cascades/fits/fitted_indices.hpp"
+#include "host/cascades/live/fitted_indices.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/sealed_file.hpp"

@@ -7,7 +7,6 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 #include "host/outcomes/tables/table_builder.hpp"
 #include "pandora/error.hpp"
@@ -260,16 +259,7 @@ void bind_traces(nb::module_& module) {
             TraceSplit split = split_rows(t, share);
             return std::pair(split.first, split.second);
           },
-          nb::arg("share"))
-      .def(
-          "check",
-          [](const TraceTable& t, const std::string& evaluator, const std::vector<double>& prices) {
-            const TraceCheck check = beside([&](Beside&) { return check_trace(t, evaluator, prices); });
-            DictList tables;
-            for (const Table& table : trace_check_tables(check, t)) tables.append(table_dict(table));
-            return std::pair(python_of(trace_check_json(check, t)), tables);
-          },
-          nb::arg("evaluator"), nb::arg("prices"));
+          nb::arg("share"));
   module.def("require_apart", &require_apart, nb::arg("fitted"), nb::arg("test"), nb::call_guard<WithoutGil>(),
              "DataError where two tables have prompts in common or other models.");
   module.def("read_trace", &read, nb::arg("path"), nb::arg("options"), nb::arg("progress") = nb::none());

@@ -20,8 +20,8 @@ from .features import Features
 from .figures import Figure
 from .interval import Interval
 from .rendering.study import frontier_figure
-from .table import Table, of_program
-from .trace import Source, Trace, table_of, tables_of
+from .table import Table
+from .trace import Source, Trace, offline, table_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
 
@@ -41,10 +41,10 @@ class CascadeTest:
     Interval over prompts; `.gain` and `.saving` are over the model `.against`; `.verdict` is a sentence.
     """
 
-    def __init__(self, found: dict[str, Any], table: Mapping[str, Any]) -> None:
+    def __init__(self, found: dict[str, Any], table: Table) -> None:
         #: as `pandora cascade test --format json` prints it
         self.values = found
-        self.table: Table = of_program(table)
+        self.table = table
         self.quality = _interval(found["quality"])
         self.usd_per_1000 = _interval(found["usd_per_1000"])
         self.calls = _interval(found["calls"])
@@ -67,15 +67,15 @@ class Frontier:
     `.weak` and `.strong`.
     """
 
-    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], numbers: str) -> None:
-        whole = json.loads(numbers)
-        found = whole["metrics"]
+    def __init__(self, points: Mapping[str, Any], steps: Table, numbers: dict[str, Any]) -> None:
+        found = dict(numbers["metrics"])
         self.weak: str = found.pop("weak")
         self.strong: str = found.pop("strong")
         self.metrics: dict[str, Interval] = {name: _interval(value) for name, value in found.items()}
-        self.points: Table = Table(points, "frontier")
-        self.steps: Table = of_program(steps)
-        self.figure = Figure(frontier_figure(whole))
+        columns = {k: list(v) if isinstance(v[0], str) else np.array(v) for k, v in points.items()}
+        self.points: Table = Table(columns, "frontier")
+        self.steps = steps
+        self.figure = Figure(frontier_figure(numbers))
 
     def plot(self, axes: Any = None) -> Any:
         """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
@@ -230,8 +230,8 @@ def _evaluator(what: str, evaluator: Any) -> str:
     return "" if evaluator is None else text(what, evaluator)
 
 
-def _dollars(what: str, usd: Any) -> Optional[float]:
-    return None if usd is None else number(what, usd)
+def _number_or_none(what: str, value: Any) -> Optional[float]:
+    return None if value is None else number(what, value)
 
 
 def _json(what: str, features: Any) -> str:
@@ -318,56 +318,25 @@ class Cascade:
         the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. What was
         promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
-        aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
-        given = [(name, value) for name, value in aims.items() if value is not None]
-        if len(given) != 1:
-            raise UsageError("Cascade.fit: give one of price, max_usd and min_quality")
-        aim, value = given[0]
-        if router is not None:
-            return cls._routed_by(
-                router,
-                table_of(trace),
-                **{aim: number(f"Cascade.fit: {aim}", value)},
-                max_latency=None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
-                evaluator=_evaluator("Cascade.fit: evaluator", evaluator),
-                context=_specs("Cascade.fit: context", context),
-                kind=text("Cascade.fit: kind", kind),
-                judge_usd=_dollars("Cascade.fit: judge_usd", judge_usd),
-                openings=text("Cascade.fit: openings", openings),
-                explore=number("Cascade.fit: explore", explore),
-            )
+        what = "Cascade.fit:"
+        numbers_given = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
         with arguments.named():
-            live, tables = _core.fit_cascade(
+            live, tables, _ = offline().fit(
                 table_of(trace),
-                aim,
-                number(f"Cascade.fit: {aim}", value),
-                _evaluator("Cascade.fit: evaluator", evaluator),
-                _specs("Cascade.fit: context", context),
-                text("Cascade.fit: kind", kind),
-                _dollars("Cascade.fit: judge_usd", judge_usd),
-                text("Cascade.fit: openings", openings),
-                number("Cascade.fit: forget", 0.0 if forget is None else forget),
-                number("Cascade.fit: c", c),
-                None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
-                number("Cascade.fit: explore", explore),
+                **{name: _number_or_none(f"{what} {name}", value) for name, value in numbers_given.items()},
+                evaluator=_evaluator(f"{what} evaluator", evaluator),
+                context=_specs(f"{what} context", context),
+                kind=text(f"{what} kind", kind),
+                judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
+                openings=text(f"{what} openings", openings),
+                forget=number(f"{what} forget", 0.0 if forget is None else forget),
+                c=number(f"{what} c", c),
+                explore=number(f"{what} explore", explore),
+                router=router,
             )
-        cascade = cls(live)
-        cascade.tables = tables_of(tables)
-        cascade.set_explore(explore)
-        return cascade
-
-    @classmethod
-    def _routed_by(cls, router: Any, table: _core.TraceTable, **asked: Any) -> Cascade:
-        """By the fits in Python, where a user's own estimator chooses."""
-        try:
-            from .offline import api  # scipy takes its time to load
-        except ImportError:
-            raise UsageError("Cascade.fit: router takes scipy, which is not here; pip install scipy") from None
-        with arguments.named():
-            live, tables, _ = api.fit(table, router=router, **asked)
         cascade = cls(live)
         cascade.tables = tables
-        cascade.set_explore(asked["explore"])
+        cascade.set_explore(explore)
         return cascade
 
     @classmethod
@@ -443,11 +412,12 @@ class Cascade:
         what = "Cascade.test:"
         with arguments.named():
             return CascadeTest(
-                *self._live.test(
+                *offline().test(
+                    self._live,
                     table_of(trace),
                     text(f"{what} against", against),
                     _evaluator(f"{what} evaluator", evaluator),
-                    _dollars(f"{what} judge_usd", judge_usd),
+                    _number_or_none(f"{what} judge_usd", judge_usd),
                     text(f"{what} estimator", estimator),
                     text(f"{what} openings", openings),
                 )
@@ -468,16 +438,17 @@ class Cascade:
 
         `evaluator`, `context`, `kind` and `judge_usd` are those of `fit`.
         """
+        what = "Cascade.frontier:"
         with arguments.named():
             return Frontier(
-                *_core.find_frontier(
+                *offline().frontier(
                     table_of(trace),
                     table_of(test),
-                    _evaluator("Cascade.frontier: evaluator", evaluator),
-                    _specs("Cascade.frontier: context", context),
-                    text("Cascade.frontier: kind", kind),
-                    _dollars("Cascade.frontier: judge_usd", judge_usd),
-                    numbers("Cascade.frontier: prices", prices),
+                    evaluator=_evaluator(f"{what} evaluator", evaluator),
+                    context=_specs(f"{what} context", context),
+                    kind=text(f"{what} kind", kind),
+                    judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
+                    prices=numbers(f"{what} prices", prices),
                 )
             )
 
@@ -632,7 +603,11 @@ class Cascade:
         return Cascade._parsed, (self._live.text(),)  # a copy has all that was learned, and other numbers for requests
 
     def __repr__(self) -> str:
-        return "\n".join(repr(of_program(table)) for table in self._live.show())
+        return "\n".join(map(repr, self._shown()))
 
     def _repr_html_(self) -> str:
-        return "".join(of_program(table)._repr_html_() for table in self._live.show())
+        return "".join(table._repr_html_() for table in self._shown())
+
+    def _shown(self) -> list[Table]:
+        shown: list[Table] = offline().show(self._live)
+        return shown

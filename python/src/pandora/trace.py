@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .arguments import cell, number, numbers, path, refused, text, texts
+from .arguments import cell, named, number, numbers, path, refused, text, texts
 from .errors import DataError, ResourceError, UsageError
-from .table import Table, of_program
+from .table import Table
 
 if TYPE_CHECKING:
     import pandas
@@ -33,10 +33,10 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]
 class TraceCheck:
     """What a table holds and what routing on it can pay: `.verdicts` by price, `.tables`, `.values` as plain data."""
 
-    def __init__(self, found: dict[str, Any], tables: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, found: dict[str, Any], tables: list[Table]) -> None:
         #: as `pandora trace check --format json` prints it
         self.values = found
-        self.tables = [of_program(table) for table in tables]
+        self.tables = tables
 
     @property
     def verdicts(self) -> list[str]:
@@ -217,7 +217,8 @@ class Trace:
         prices = numbers("Trace.check: price", price)
         if not prices:
             raise UsageError("Trace.check: no price: give one or more")
-        return TraceCheck(*self._table.check(text("Trace.check: evaluator", evaluator), prices))
+        with named():
+            return TraceCheck(*offline().check(self._table, text("Trace.check: evaluator", evaluator), prices))
 
     def __repr__(self) -> str:
         return f"Trace({self._table.source}: {self.rows} prompts, models {', '.join(self.models)})"
@@ -406,6 +407,8 @@ def table_of(source: Union[Trace, Source]) -> _core.TraceTable:
     return source._table if isinstance(source, Trace) else Trace(source)._table
 
 
-def tables_of(found: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Tables that the program makes."""
-    return [of_program(table) for table in found]
+def offline() -> Any:
+    """pandora.offline.api, which takes 0.3 seconds to load, most of them scipy's."""
+    from .offline import api
+
+    return api

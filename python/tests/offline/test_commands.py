@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pandora
-from pandora.offline import api, commands
+from pandora.offline import api, commands, table_fit
 
 Output = pytest.CaptureFixture[str]
 
@@ -182,7 +182,7 @@ def test_rules_of_a_log_that_are_to_be_kept_stay(
         cascade, tables, record = fit_table(*given)
         return cascade, tables, {**record, "running": {"keep": True}}
 
-    fit_table = api.fit_table
+    fit_table = table_fit.fit_table
     monkeypatch.setattr(commands, "fit_table", keeps)
     (folder / "runs.json").write_text("x")
     assert fit(folder, out="runs.json") == 0 and (folder / "runs.json").read_text() == "x"

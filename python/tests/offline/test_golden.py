@@ -28,7 +28,7 @@ from differences import DIFFERENCES, GIVEN_UP, NOTES, SWITCHED_OFF  # noqa: E402
 from make import cascade_in, kept, rows_in  # noqa: E402
 from worlds import WORLDS  # noqa: E402
 
-from pandora.offline import api, call_log, commands, estimate, words  # noqa: E402
+from pandora.offline import call_log, commands, estimate, table_fit, words  # noqa: E402
 
 SPREAD = (
     "three tiny rarely-fails complements gaps independent classes judges heavy latency-gaps sessions labels-20 "
@@ -50,7 +50,7 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
         "ranges": (estimate.Estimate, "mean", staticmethod(without_range)),  # the exact ends are found by them
         "no call": (call_log, "_decisions_by_row", lambda propensity, sampling: np.ones(len(propensity))),
         "judge in logs": (call_log, "_without_judge", lambda usd, judge_usd: (usd, next(iter(NOTES)))),
-        "few failures": (api, "rare_note", lambda *_: None),
+        "few failures": (table_fit, "rare_note", lambda *_: None),
     }
     assert done.keys() == SWITCHED_OFF.keys()
     for of, name, stand_in in done.values():

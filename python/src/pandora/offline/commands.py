@@ -15,7 +15,6 @@ from .. import _core
 from ..errors import Error
 from ..progress import bar_of
 from ..trace import read_table
-from .api import fit_table
 from .command_line import read, spelt
 from .errors import Lacking, Refusal
 from .kinds import Aim, AimKind
@@ -23,6 +22,7 @@ from .options import FitSettings, aim_of
 from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
+from .table_fit import fit_table
 from .tables import cascade_tables
 from .text import printable, printable_lines
 

@@ -15,9 +15,7 @@ from .deploy import plan_of
 from .groups import Floats
 from .options import FitSettings
 from .policies.router import Plans
-from .record import known
 from .sources.table import PreparedTable
-from .tables import cascade_tables
 
 #: Utilities as numbers of psi: beyond it they are taken for it.
 _MOST_UTILITY = 1e30
@@ -104,25 +102,6 @@ class RoutedByEstimator:
             psi = np.ones((len(usd), 1), np.float32)
         found: tuple[Any, Any, Any] = _core.run_cascade(self._live, self._utilities(psi), usd, shown)
         return found
-
-    def show(self) -> list[dict[str, Any]]:
-        """Its tables."""
-        return [sheet.found() for sheet in cascade_tables(self.file, self.counts(), "cascade")]
-
-    def test(
-        self,
-        table: _core.TraceTable,
-        against: str,
-        evaluator: str,
-        judge_usd: Optional[float],
-        estimator: str,
-        openings: str,
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """On a table that it was not fitted on, as JSON and as a table."""
-        from .judge import judge_cascade, judged_json, judged_sheet
-
-        judged = judge_cascade(self, "cascade", table, against, evaluator, judge_usd, estimator, openings)
-        return known(judged_json(judged)), judged_sheet(judged).found()
 
     def save(self, path: str) -> NoReturn:
         """Raises UsageError."""

@@ -1,4 +1,4 @@
-#include "host/cascades/fits/fitted_indices.hpp"
+#include "host/cascades/live/fitted_indices.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,92 @@
+#include "host/cli/package.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "host/ground/base/lists.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+std::vector<char*> pointers(Words& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// In the order in which they are asked.
+Words interpreters() {
+  if (const char* named = std::getenv("PANDORA_PYTHON")) return {named};
+  Words out;
+  std::error_code error;
+  const auto take = [&](const fs::path& program) {
+    if (program.is_absolute() && ::access(program.c_str(), X_OK) == 0) out.push_back(program.string());
+  };
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    take(folder / "python/venv/bin/python");
+    take(folder / "bin/python3");  // an environment that the program is installed in
+  }
+  const char* const path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) take(fs::path(folder) / "python3");
+  take("/usr/bin/python3");
+  return out;
+}
+
+// Looked for and not imported, which takes long.
+bool has_package(const std::string& python) {
+  Words words = {python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('pandora') is None)"};
+  pid_t child = 0;
+  if (::posix_spawn(&child, python.c_str(), nullptr, nullptr, pointers(words).data(), environ) != 0) return false;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+[[noreturn]] void become(const std::string& command, Words words) {
+  for (const std::string& python : interpreters()) {
+    if (!has_package(python)) continue;
+    words.insert(words.begin(), {python, "-m", "pandora.offline"});
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
+    // More threads than one make a fit no faster, and many times slower beside other work.
+    for (const char* const threads : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"})
+      ::setenv(threads, "1", 0);
+    ::execv(python.c_str(), pointers(words).data());
+  }
+  const char* const named = std::getenv("PANDORA_PYTHON");
+  throw Error(ExitCode::usage,
+              fmt::format("`pandora {}` runs in pandora's Python package, which {}; run `make python` in the source "
+                          "folder, or install it with pip (docs/install.md)",
+                          command,
+                          named != nullptr ? fmt::format("PANDORA_PYTHON={} does not have", named)
+                                           : "no python3 here has"));
+}
+
+}  // namespace
+
+void add_package_command(CLI::App& group, const std::string& name, const std::string& meaning, Session& session) {
+  CLI::App* command = group.add_subcommand(name, meaning);
+  command->set_help_flag();
+  command->prefix_command();
+  session.on_call(command, [command, words = Words{group.get_name(), name}] {
+    Words all = words;
+    for (const std::string& word : command->remaining()) all.push_back(word);
+    become(words[0] + " " + words[1], std::move(all));
+  });
+}
+
+}  // namespace pandora::cli

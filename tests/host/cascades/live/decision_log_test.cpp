@@ -5,12 +5,10 @@
 #include <cmath>
 #include <map>
 
-#include "host/cascades/fits/judge_cascade.hpp"
-#include "host/cascades/fits/logged_worth.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
-#include "tests/host/cascades/fits/fitted_cascades.hpp"
 #include "tests/host/cascades/live/exploring.hpp"
 #include "tests/host/folder_test.hpp"
+#include "tests/host/outcomes/tables/made_up_traces.hpp"
 
 namespace pandora {
 namespace {
@@ -107,65 +105,6 @@ TEST_F(DecisionLogTest, TwentyThousandRequestsAreReadAsTheyWere) {
   EXPECT_GT(files().size(), 3u);
   const TraceTable log = read_trace(folder(), holes());
   expect_same(log, table, did);
-  // What another cascade would bring, from the log alone.
-  Cascade other(in_order({1, 2}, {0.5}, 0.0));
-  const test::LawWorth truth = test::worth_under(law, other);
-  const JudgedCascade judged = judge_cascade(other, "other", log, table.models[0], "", {}, Estimator::dr);
-  EXPECT_LE(judged.worth.quality.low, truth.quality);
-  EXPECT_GE(judged.worth.quality.high, truth.quality);
-  EXPECT_LE(judged.worth.usd_per_1000.low, 1000.0 * truth.dollars);
-  EXPECT_GE(judged.worth.usd_per_1000.high, 1000.0 * truth.dollars);
-  EXPECT_LT(judged.worth.quality.high - judged.worth.quality.low, 0.15);
-  Cascade rules(in_order({0, 1, 2}, {0.8, 0.4}, 0.0));  // what made the log, without exploring
-  const double of_rules = test::worth_under(law, rules).utility;
-  ASSERT_TRUE(judged.running);
-  EXPECT_LE(judged.running->utility.low, of_rules);
-  EXPECT_GE(judged.running->utility.high, of_rules);
-  EXPECT_NEAR(judged.running->gain.value, judged.worth.utility.value - judged.running->utility.value, 1e-9);
-  // And what a fit to it promises.
-  const CascadeFit fit = fit_cascade(log, test::settings_at(1.0, "score"));
-  const double worth = test::worth_under(law, *fit.cascade).utility;
-  EXPECT_LE(fit.promise.utility.low, worth);
-  EXPECT_GE(fit.promise.utility.high, worth);
-}
-
-// What decided is among what a fit to its log compares: nothing worse takes its place, however little the log says of others.
-TEST_F(DecisionLogTest, AFitToTheLogOfWhatRunsPutsNothingWorseInItsPlace) {
-  const TraceLaw law(0.3);
-  const auto fitted = [&](std::uint64_t seed, double explore, std::size_t requests) {
-    CascadeOptions options = in_order({0, 1, 2}, {0.8, 0.4}, explore);
-    options.exploration.seed = seed;
-    Cascade running(options);
-    std::filesystem::remove_all(folder());
-    running.log_to({folder()});
-    serve(running, test::drawn_table(law, requests, seed), 1.0);
-    return fit_cascade(read_trace(folder(), holes()), test::settings_at(1.0, "score"));
-  };
-  Cascade without_exploring(in_order({0, 1, 2}, {0.8, 0.4}, 0.0));
-  const double rules = test::worth_under(law, without_exploring).utility;
-  (void)fitted(1, 0.1, 1500);  // too few decisions call the last model alone: the rules are there to be compared with
-  const TraceTable log = read_trace(folder(), holes());
-  const JudgedCascade same = judge_cascade(without_exploring, "same", log, log.models[2], "", {}, Estimator::dr);
-  EXPECT_TRUE(std::isnan(same.alone.utility.value));
-  EXPECT_THAT(same.notes, testing::Contains(HasSubstr("effective prompts do what " + log.models[2] + " alone does")));
-  int held = 0, fits = 0, replaced = 0;
-  const auto see = [&](const CascadeFit& fit) {
-    ASSERT_TRUE(fit.running);
-    const double worth = test::worth_under(law, *fit.cascade).utility;
-    EXPECT_EQ(fit.keeps_running(), fit.verdict.starts_with("keep the rules that made the log")) << fit.verdict;
-    EXPECT_TRUE(fit.keeps_running() || worth > rules) << worth;
-    ++fits;
-    held += fit.running->utility.low <= rules && rules <= fit.running->utility.high;
-    replaced += !fit.keeps_running();
-  };
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) try {
-      see(fitted(seed, 0.05, 1000));
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("has too few decisions"));
-    }
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) see(fitted(seed, 0.3, 8000));
-  EXPECT_GE(held, 0.95 * fits - 3.0 * std::sqrt(0.05 * 0.95 * fits));
-  EXPECT_GE(replaced, 1);
 }
 
 TEST_F(DecisionLogTest, DecisionsThatCouldNotCallEveryModelAreLeftOut) {
@@ -190,33 +129,6 @@ TEST_F(DecisionLogTest, DecisionsThatCouldNotCallEveryModelAreLeftOut) {
   EXPECT_LT(log.rows(), table.rows() - 50);  // those in which it rested are not there either
   EXPECT_GT(log.rows(), table.rows() - 150);
   EXPECT_THAT(log.notes, testing::Contains(HasSubstr("decisions in which a model failed, rested")));
-  EXPECT_NO_THROW((void)fit_cascade(log, test::settings_at(1.0, "score")));
-}
-
-TEST_F(DecisionLogTest, IntervalsHoldTheTruthOfExploringCascades) {
-  const TraceLaw law(0.3);
-  Random random(12);
-  Cascade other(in_order({0, 1}, {0.5}, 0.0));
-  const test::LawWorth truth = test::worth_under(law, other);
-  int quality = 0, dollars = 0;
-  const int tables = 60;
-  for (int t = 0; t < tables; ++t) {
-    CascadeOptions options = in_order({0, 1, 2}, {0.8, 0.4}, 0.4);
-    options.exploration.seed = static_cast<std::uint64_t>(t) + 1;
-    Cascade cascade(options);
-    cascade.log_to({base_ / std::to_string(t)});
-    serve(cascade, law.draw(600, random));
-    const TraceTable log = read_trace(base_ / std::to_string(t), holes());
-    const auto first = static_cast<std::size_t>(std::ranges::find(log.models, options.models[0]) - log.models.begin());
-    const LoggedWorth found =
-        logged_worth(other, cascade_input(other.options(), log, 0.0), first, Estimator::dr, Openings::in_order);
-    quality += found.worth.quality.low <= truth.quality && truth.quality <= found.worth.quality.high;
-    dollars += found.worth.usd_per_1000.low <= 1000.0 * truth.dollars &&
-               1000.0 * truth.dollars <= found.worth.usd_per_1000.high;
-  }
-  const double least = (0.95 - 3.0 * std::sqrt(0.05 * 0.95 / tables)) * tables;
-  EXPECT_GE(quality, least);
-  EXPECT_GE(dollars, least);
 }
 
 TEST_F(DecisionLogTest, WhatALearnerDoesIsReadAsItWas) {
@@ -311,22 +223,6 @@ TEST_F(DecisionLogTest, PromptsAreLoggedWhereThatIsAsked) {
   const TraceTable log = read_trace(folder(), holes());
   ASSERT_EQ(log.rows(), 3u);
   EXPECT_EQ(log.text(2), "What is \"2\" + 2?\n");
-}
-
-// A cascade that looks at no score, on a log: it is judged by what was called, and a cascade that needs scores is refused.
-TEST_F(DecisionLogTest, ARouterIsJudgedByALog) {
-  const TraceTable table = test::drawn_table(TraceLaw(0.3), 1'500, 8);
-  Cascade cascade(in_order({0, 1, 2}, {0.8, 0.4}, 0.3));
-  cascade.log_to({folder()});
-  serve(cascade, table);
-  const TraceTable log = read_trace(folder(), holes());
-  CascadeOptions options = in_order({0}, {}, 0.0);
-  options.evaluator = "none";
-  const JudgedCascade judged = judge_cascade(Cascade(options), "router", log, table.models[0], "", {}, Estimator::dr);
-  EXPECT_NEAR(judged.worth.calls.value, 1.0, 1e-9);
-  EXPECT_THROW(
-      (void)judge_cascade(Cascade(in_order({0, 1}, {0.8}, 0.0)), "c", log, table.models[0], "none", {}, Estimator::dr),
-      Error);
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 // Calls that happen whole or not at all; contexts that estimates can be solved of; what is held fits into a file.
 #include <gtest/gtest.h>
 
-#include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "pandora/weitzman.hpp"
-#include "tests/host/cascades/fits/fitted_cascades.hpp"
 #include "tests/host/cascades/live/play.hpp"
+#include "tests/host/outcomes/tables/made_up_traces.hpp"
 
 namespace pandora {
 namespace {
@@ -147,14 +145,21 @@ TEST(LiveContexts, AreClippedToWhatTheFitSaw) {
   PromptColumn size{"size", PromptColumn::Kind::number, 1, {}, {}};
   for (std::size_t row = 0; row < table.rows(); ++row) size.numbers.push_back(2000.0 + static_cast<double>(row % 100));
   table.columns.push_back(size);
-  CascadeFitSettings settings = test::settings_at(20.0);
-  settings.thresholds = false;
-  settings.indices = true;
-  settings.context = {"raw:size"};
-  const CascadeFit fit = fit_cascade(table, settings);
-  ASSERT_TRUE(fit.cascade->options().rules.has_value());
-  EXPECT_NE(fit.cascade->text().find("\"psi_range\""), std::string::npos);
-  Cascade again = Cascade::parse(fit.cascade->text(), "memory");
+  const FeatureMap features = FeatureMap::fit(table, {"raw:size"});
+  CascadeOptions options = learner(shrunk_rules(false, 0.0));
+  options.models = table.models;
+  options.features = features.to_json().dump();
+  const std::vector<double> values = features.apply(table);
+  const std::vector<float> psi(values.begin(), values.end());
+  const auto [least, most] = std::minmax_element(psi.begin(), psi.end());
+  options.psi_range = {{1.0f, 1.0f}, {*least, *most}};
+  Cascade fitted(options);
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    for (std::size_t m = 0; m < table.models.size(); ++m)
+      fitted.calibrate(static_cast<int>(row) + 1, std::array{1.0f, psi[row]}, m,
+                       {table.cost[3 * row + m], {table.quality[3 * row + m]}}, table.quality[3 * row + m]);
+  EXPECT_NE(fitted.text().find("\"psi_range\""), std::string::npos);
+  Cascade again = Cascade::parse(fitted.text(), "memory");
   const auto scores = [&](double x) {
     Prompt prompt;
     prompt.columns["size"] = x;
@@ -253,24 +258,6 @@ TEST(LiveMemory, IsReckonedByTheSampleAndTheRequest) {
   EXPECT_EQ(cascade.counts().calls, 800u);
   EXPECT_LE(each * static_cast<double>(cascade.options().most_requests), 128 << 20);
   EXPECT_GE(each * static_cast<double>(cascade.options().most_requests), 64 << 20);
-}
-
-// Its prompts go through a copy.
-TEST(LiveTest, LeavesACascadeAsItWas) {
-  const TraceTable table = test::drawn_table(test::TraceLaw(0.2), 200, 3);
-  CascadeFitSettings settings = test::settings_at(20.0);
-  settings.thresholds = false;
-  settings.indices = true;
-  Cascade cascade = Cascade::parse(fit_cascade(table, settings).cascade->text(), "memory");
-  cascade.set_epoch(0);
-  const float psi[] = {1.0f};
-  const std::uint64_t open = cascade.begin(psi);
-  const std::string before = cascade.text();
-  const double utility = judge_cascade(cascade, "c", table, "").worth.utility.value;
-  EXPECT_EQ(judge_cascade(cascade, "c", table, "").worth.utility.value, utility);
-  EXPECT_TRUE(cascade.text() == before);
-  cascade.observe(open, *cascade.next(open), {0.01, {0.9}});
-  EXPECT_EQ(cascade.begin(psi), open + 1);
 }
 
 // The only model that an open request could call goes, and another one has come since it began.

@@ -8,9 +8,9 @@
 #include "host/outcomes/tables/features.hpp"
 #include "pandora/error.hpp"
 #include "pandora/store.hpp"
-#include "tests/host/cascades/fits/fitted_cascades.hpp"
 #include "tests/host/cascades/live/exploring.hpp"
 #include "tests/host/folder_test.hpp"
+#include "tests/host/outcomes/tables/made_up_traces.hpp"
 #include "tests/host/outcomes/tables/naive_ngrams.hpp"
 
 namespace pandora {

@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench numbers fuzz sanitize device-check device-tools stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example package test-python python gateway python-bench numbers fuzz sanitize device-check device-tools stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -30,6 +30,7 @@ endif
 
 test: test-dependencies tests
 	ctest --test-dir build -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
+	$(MAKE) test-python
 
 test-slow: test-dependencies tests
 	ctest --test-dir build -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
@@ -71,19 +72,27 @@ example: test-dependencies tests
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 
-# The Python package in a virtual environment: its style, types, tests, examples in docstrings and documents, and
-# the tutorial, whose figures are left in build/python/tutorial.
+# The Python package in a virtual environment, where the program finds it: it fits, tests and shows cascades, checks tables.
 PYTHON ?= python3
 export LITELLM_LOCAL_MODEL_COST_MAP = True  # prices of models without a network
 venv = build/python/venv/bin
-python: dependencies build
+pip = $(venv)/pip install --quiet --disable-pip-version-check
+package: dependencies build
 	[ -x $(venv)/python ] || $(PYTHON) -m venv build/python/venv
-	$(venv)/pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
-	$(venv)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
+	$(pip) --requirement python/requirements.txt
+	$(pip) --no-build-isolation --no-deps --force-reinstall ./python
+
+test-python: package
+	$(pip) --requirement python/requirements-checks.txt
+	cd python && ../$(venv)/python -m pytest --quiet tests
+
+# What is checked of it beside its tests: style, types, examples in docstrings and documents, pandora_verdict, and the
+# tutorial, whose figures are left in build/python/tutorial.
+python: package
+	$(pip) --requirement python/requirements-checks.txt
 	cd python && ../$(venv)/ruff format --config pyproject.toml --check --quiet . ../experiments/verdict && \
 	  ../$(venv)/ruff check --config pyproject.toml --quiet . ../experiments/verdict && \
 	  ../$(venv)/mypy && ../$(venv)/mypy --package pandora
-	cd python && ../$(venv)/python -m pytest --quiet tests
 	cd python && ../$(venv)/python -m pytest --quiet --config-file pyproject.toml ../experiments/verdict/tests
 	cd tests/reference/python && ../../../$(venv)/python -m unittest --quiet
 	cd python && ../$(venv)/python -m pytest --quiet --doctest-modules --pyargs pandora
@@ -277,10 +286,12 @@ clean:
 help:
 	@echo 'make build      the program, build/pandora'
 	@echo 'make reproduce  Tables 1 to 3 of the paper at a reduced scale, into the next free results/NNN'
-	@echo 'make test       all tests but the slow ones, warnings are errors'
+	@echo 'make package    the Python package, in build/python/venv: cascades and checks of tables run in it'
+	@echo 'make test       all tests but the slow ones, the package'\''s too; warnings are errors'
+	@echo 'make test-python  the tests of the package alone'
 	@echo 'make test-slow  the slow tests'
 	@echo 'make example    the example program on the installed package'
-	@echo 'make python     the Python package: installed in build/python/venv, and all that is checked of it'
+	@echo 'make python     what is checked of the package beside its tests: style, types, docstrings, tutorial'
 	@echo 'make gateway    examples/gateway under load, kills and failures; after make python'
 	@echo 'make numbers    the results that are committed, and with them the numbers of the documents; ARGS=--plan: what there is to do'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'

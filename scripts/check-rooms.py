@@ -17,9 +17,9 @@ oracle
 host/ground     base statistics tables machine files
 include/pandora
 experiments/rivals
-host/outcomes   tables routing logs
+host/outcomes   tables routing
 host/lanes      model engine estimator policies devices
-host/cascades   live serving fits
+host/cascades   live serving
 host/studies    study sweep results run
 host/report
 host/cli

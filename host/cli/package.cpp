@@ -69,7 +69,7 @@ bool has_package(const std::string& python) {
   }
   const char* const named = std::getenv("PANDORA_PYTHON");
   throw Error(ExitCode::usage,
-              fmt::format("`pandora {}` runs in pandora's Python package, which {}; run `make python` in the source "
+              fmt::format("`pandora {}` runs in pandora's Python package, which {}; run `make package` in the source "
                           "folder, or install it with pip (docs/install.md)",
                           command,
                           named != nullptr ? fmt::format("PANDORA_PYTHON={} does not have", named)

@@ -57,7 +57,7 @@ TEST_F(PackageCommand, IsRefusedWithWhatToRunWhereThePackageIsMissing) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.error_lines(), 1) << result.err;
     EXPECT_THAT(result.err, HasSubstr("`pandora cascade fit` runs in pandora's Python package, which PANDORA_PYTHON="));
-    EXPECT_THAT(result.err, HasSubstr("run `make python`"));
+    EXPECT_THAT(result.err, HasSubstr("run `make package`"));
   }
 }
 

@@ -1,5 +1,4 @@
-// The oracle's formulas, for host and device: what tables on the host (reservation_index.hpp, index_grid.hpp,
-// shock_sample.hpp) and launch bodies (bodies.hpp) both evaluate.
+// The oracle's formulas, for host and device: what tables on the host (reservation_index.hpp, oracle.cpp) and launch bodies (bodies.hpp) both evaluate.
 #pragma once
 
 #include <cmath>

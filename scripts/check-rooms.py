@@ -8,6 +8,7 @@ usage: scripts/check-rooms.py [--graph]       exit code 1 if not
 import collections
 import pathlib
 import re
+import subprocess
 import sys
 
 # From the ground up: wings, and in each of host's its rooms. A room is a folder.
@@ -47,6 +48,9 @@ LONG_FILES = {
     "kernels/solve/tiled_newton.hpp": 452,
     "tests/kernels/lane/warp_walk_test.cpp": 389,
 }
+
+# Names of files in comments that users have, and not this repository.
+MADE_UP = []
 
 root = pathlib.Path(__file__).resolve().parent.parent
 
@@ -172,6 +176,21 @@ for name in includes:
         rooms = {room_of(file) for (_, found), file in defined.items() if found == declared}
         if rooms and room_of(name) not in rooms and not name.startswith("kernels/"):  # one floor
             complaints.append(f"{name}: declares {declared} of {', '.join(sorted(rooms))}; include its header")
+
+# The first lines of a file say what it is, those of a .cpp file with a header of its name there.
+everything = {pathlib.PurePath(name).name for name in subprocess.run(
+    ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")}
+for file in files:
+    name, text = str(file.relative_to(root)), file.read_text()
+    headers = [file.with_suffix(".hpp"), file.with_suffix(".cuh"), root / "include/pandora" / f"{file.stem}.hpp"]
+    own = file.suffix in (".cpp", ".cu") and any(header.exists() for header in headers)
+    if not own and not re.match(r"// .{20}", text):
+        complaints.append(f"{name}: begins without a comment that says what it is")
+    # A comment that sends its reader to a file which is not there.
+    for comment in re.findall(r"//(.*)", text):
+        for named in re.findall(r"(?<![\w*-])[\w][\w/-]*\.(?:hpp|cpp|cuh|cu|py|md|sh|toml)\b", comment):
+            if pathlib.PurePath(named).name not in everything and named not in MADE_UP:
+                complaints.append(f"{name}: a comment names {named}, which is not there")
 
 # Circles of files.
 state = {}

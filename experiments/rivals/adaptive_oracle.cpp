@@ -1,3 +1,4 @@
+// A yardstick for correlated boxes: the best policy within a period, by dynamic programming.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// After Atsidakou and others (2024): indices linear in psi by online regression, without a bonus.
 #include "pandora/policy.hpp"
 
 namespace pandora::rivals {

@@ -1,3 +1,4 @@
+// Half of a policy, as a control: its stopping rule, with the usual order of boxes (frugal_halves.hpp).
 #include "frugal_halves.hpp"
 
 namespace pandora::rivals {

@@ -1,3 +1,4 @@
+// A yardstick that knows how the paper's environments are made, and learns their numbers.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,3 +1,4 @@
+// After Liu and others (arXiv 2505.18828): learns what each box brings, and solves Weitzman's equation for that law.
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>

@@ -1,3 +1,4 @@
+// DOW that starts anew where a detector sees that the problem has changed.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -234,7 +234,7 @@ struct Cascade::State {
   int most_held = 0;                                 // samples of each model, that a file has room for
   std::map<std::uint64_t, CascadeRequest> requests;  // by their ids: 1, 2, ...
   std::uint64_t last_id = 0, current = 0;            // current: whose period the estimator is in; 0: none
-  std::optional<std::uint64_t> epoch;                // of the numbers (request_numbers.hpp); drawn when it is asked for
+  std::optional<std::uint64_t> epoch;                // of the numbers of requests; drawn when it is asked for
   std::uint64_t forks = 0;                           // before it was drawn
   bool learning = true;
   CascadeCounts counts;

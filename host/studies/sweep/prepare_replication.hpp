@@ -30,7 +30,7 @@ auto named(const Unit& unit, Body&& body) {
 }
 
 /// A ReplicationPreparer on the CPU; `cache` keeps the oracle's tables. Throws Error if the environment is code that
-/// fails or draws what require_sound (own_environment.hpp) refuses.
+/// fails or draws what require_sound() refuses.
 Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache = nullptr);
 
 /// Draws the instance, tape and oracle indices of a unit on the CPU; and, into `order` if it is not null,

@@ -1,4 +1,5 @@
-// The oracle's formulas, for host and device: what tables on the host (reservation_index.hpp, oracle.cpp) and launch bodies (bodies.hpp) both evaluate.
+// The oracle's formulas, for host and device: what tables on the host (reservation_index.hpp, oracle.cpp) and launch
+// bodies (bodies.hpp) both evaluate.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Half of a policy, as a control: its stopping rule, with the usual order of boxes (frugal_halves.hpp).
+// FrugalGPT's thresholds in Weitzman's order of boxes, to tell the worth of its two halves (frugal_halves.hpp).
 #include "frugal_halves.hpp"
 
 namespace pandora::rivals {

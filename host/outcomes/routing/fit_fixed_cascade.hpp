@@ -15,6 +15,10 @@ struct CascadeEffort {
   std::size_t most_prompts = 20000;
   /// Steps (an answer that is opened for a candidate) of a search of all cascades up to a length.
   std::uint64_t most_steps = 400'000'000;
+  /// Whether a beam search is made beside that of all cascades of all models, and steps are counted as additions of
+  /// ThresholdSums; the better one's cascade is taken. Else one search is made, of shorter cascades where those of all
+  /// models are too many.
+  bool both = false;
   /// Once it is true, the fit ends and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
 };

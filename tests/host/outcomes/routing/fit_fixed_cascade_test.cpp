@@ -125,6 +125,23 @@ TEST(CascadeFit, ABeamOfManyModelsIsNearToTheSearchOfAll) {
   EXPECT_GE(equal, 15);
 }
 
+TEST(CascadeFit, TheBetterOfTwoSearchesIsTaken) {
+  int by_beam = 0, by_all = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const SmallOutcomes small = small_outcomes(5, 60, 200 + seed);
+    const auto found = [&](const CascadeEffort& effort) {
+      return mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0, all_rows(60), effort), 2.0);
+    };
+    const double beam = found({.most_steps = 0}), all = found({}), both = found({.both = true});
+    EXPECT_NEAR(both, std::max(beam, all), 2e-9) << "seed " << seed;
+    EXPECT_EQ(found({.most_steps = 0, .both = true}), beam);
+    by_beam += beam > all + 1e-8;
+    by_all += all > beam + 1e-8;
+  }
+  EXPECT_GT(by_beam, 0);
+  EXPECT_GT(by_all, 0);
+}
+
 TEST(CascadeFit, AModelWithoutAnythingToSeeIsAlwaysAccepted) {
   SmallOutcomes small = small_outcomes(2, 50, 5);
   for (std::size_t at = 0; at < small.seen.size(); at += 2) small.seen[at] = 0.5;

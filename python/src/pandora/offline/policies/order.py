@@ -15,10 +15,14 @@ from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk, nearest_rank, utilit
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search may take: prompts, and prompts times combinations of an order and thresholds."""
+    """What a search may take: prompts, and additions of the search of all orders of all models beside a beam search.
 
-    prompts: int = 6000
+    Without `both` one search is made, and steps are prompts times combinations of an order and thresholds.
+    """
+
+    prompts: int = 10_000
     steps: int = 50_000_000
+    both: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional
         effort.prompts,
         effort.steps,
         first,
+        effort.both,
     )
     return Order(tuple(order.tolist()), tuple(thresholds.tolist()))
 

@@ -9,7 +9,7 @@ from .base import Policy, Prepared
 from .order import Effort, best_in_time, readable
 
 #: Searches come by the dozen: for folds, pairs of folds and prices.
-EFFORT = Effort(prompts=6000, steps=50_000_000)
+EFFORT = Effort(prompts=10_000, steps=50_000_000)
 
 
 class Thresholds:

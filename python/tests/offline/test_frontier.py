@@ -13,7 +13,7 @@ from typing import Any, Optional
 import numpy as np
 import pytest
 
-from pandora import DataError, Trace, UsageError, _core
+from pandora import DataError, Trace, UsageError
 from pandora.figures import Figure
 from pandora.offline import frontier as frontiers
 from pandora.offline.estimate import Interval
@@ -291,26 +291,3 @@ def test_without_a_renderer_there_are_numbers(tmp_path: Path, monkeypatch: pytes
         assert told.startswith(f"{tmp_path}: not all was rendered: ") and "none" in told
         assert "its numbers are in numbers.json; then run `python3 " in told and told.endswith(f"{tmp_path}`")
     assert (tmp_path / "numbers.json").exists() and not stale.exists()
-
-
-@pytest.mark.parametrize("judge_usd", [None, 0.0001])
-def test_numbers_are_those_of_the_program(judge_usd: Optional[float]) -> None:
-    """Members, what is drawn and what the tables say, but digits of sums in another order."""
-    prices, fit, test = [5.0, 500.0], table_of("fit", 1), table_of("test", 2, 150)
-    found = frontiers.frontier_numbers(found_by(judge_usd=judge_usd, prices=prices))
-    *_, numbers = _core.find_frontier(fit, test, "score", [], "thresholds", judge_usd, prices)
-    wanted = json.loads(numbers)
-    assert {"generator", "of", *wanted} == set(found)
-    for name in ("fitted_on", "tested_on", "kind", "evaluator", "judge_usd", "prompts", "steps"):
-        assert found[name] == wanted[name], name
-    assert found["mixtures"] == [pytest.approx(mixture) for mixture in wanted["mixtures"]]
-    for table in found["tables"] + wanted["tables"]:  # an interval holds its value here, of draws that do not
-        table["rows"] = [row for row in table["rows"] if row["cells"][0] != "judge_ece_calibrated"]
-    assert found["tables"] == wanted["tables"]
-    a, b = frontier_figure(found), frontier_figure(wanted)
-    assert {**a, "series": []} == {**b, "series": []}
-    columns = ("x", "y", "low", "high", "x_low", "x_high")
-    for one, other in zip(a["series"], b["series"]):
-        assert one.keys() == other.keys()
-        for name in one:
-            assert one[name] == (pytest.approx(other[name], nan_ok=True) if name in columns else other[name]), name

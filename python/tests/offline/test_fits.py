@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trace_law import TraceLaw, holds
+from trace_law import TraceLaw, by_hardness, holds
 
 import pandora
 from pandora.offline import api, frontier
@@ -183,6 +183,19 @@ def test_indices_by_the_context_where_it_tells() -> None:
     assert record["choice"] == "thresholds" and record["notes"][0].startswith("context: not used; ")
 
 
+def test_indices_without_a_context_are_the_tables_marginal_ones() -> None:
+    """Of answers of which a third is exactly right, as judged ones are: indices then lie close to 1."""
+    draw, rows = np.random.default_rng(5), 1700
+    right, usd = draw.random((rows, 4)) < [0.29, 0.35, 0.4, 0.44], np.array([2e-5, 1e-4, 6e-4, 4e-3])
+    quality = np.where(right, 1.0, 1.0 - 0.3 * draw.random((rows, 4)) ** 2)
+    trace = pandora.Trace({"models": list("abcd"), "quality": quality, "cost": usd * draw.uniform(0.5, 1.5, (rows, 4))})
+    for price in (5.0, 20.0, 50.0):
+        cascade = fit(trace, price=price, evaluator="quality", kind="indices")[0]
+        told = [model["score"] for model in cascade.explain(cascade.begin(np.ones(1, "f4")))["models"]]
+        wanted = pandora.reservation_index(quality.T, price * trace.cost.mean(axis=0))
+        assert told == pytest.approx(wanted.tolist(), abs=1e-3) and cascade.counts()["unsolved_refits"] == 0
+
+
 def test_a_context_that_tells_the_best_model_is_suspected() -> None:
     trace = sides(200, 5)
     quality, usd = trace.quality, trace.cost
@@ -203,20 +216,6 @@ def test_what_cannot_be_fitted_is_refused() -> None:
 
 
 # Routers.
-
-
-def by_hardness(rows: int, seed: int, prefix: str = "p") -> pandora.Trace:
-    """A small model whose answers are the worse the harder a prompt is, a large one that hardly cares and costs 20
-    times as much, and a judge that is mostly right.
-    """
-    draw = np.random.default_rng(seed)
-    hard = draw.random(rows)
-    quality = np.column_stack([1.0 - hard, np.full(rows, 0.85)]) + draw.uniform(-0.3, 0.3, (rows, 2))
-    quality = np.clip(quality, 0.0, 1.0)
-    score = np.clip(quality + draw.uniform(-0.2, 0.2, (rows, 2)), 0.0, 1.0)
-    table = {"models": ["small", "large"], "quality": quality, "cost": np.full((rows, 2), [0.001, 0.02])}
-    more = {"scores": {"score": score}, "prompts": [f"{prefix}{k}" for k in range(rows)], "columns": {"hardness": hard}}
-    return pandora.Trace({**table, **more}, name="hardness")
 
 
 def test_without_a_judge_the_context_is_worth_what_it_tells() -> None:

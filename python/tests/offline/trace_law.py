@@ -82,6 +82,21 @@ class TraceLaw:
         return float(quality), float(usd)
 
 
+def by_hardness(rows: int, seed: int, prefix: str = "p") -> pandora.Trace:
+    """A small model whose answers are the worse the harder a prompt is, which is known beforehand; a large one that
+    hardly cares and costs 20 times as much; and a judge that is mostly right.
+    """
+    draw = np.random.default_rng(seed)
+    hard = draw.random(rows)
+    quality = np.column_stack([1.0 - hard, np.full(rows, 0.85)]) + draw.uniform(-0.3, 0.3, (rows, 2))
+    quality = np.clip(quality, 0.0, 1.0)
+    score = np.clip(quality + draw.uniform(-0.2, 0.2, (rows, 2)), 0.0, 1.0)
+    usd = [0.001, 0.02] * draw.uniform(0.2, 1.8, (rows, 2))
+    table = {"models": ["small", "large"], "quality": quality, "cost": usd, "scores": {"score": score}}
+    more = {"prompts": [f"{prefix}{k}" for k in range(rows)], "columns": {"hardness": hard.tolist()}}
+    return pandora.Trace({**table, **more}, name="hardness")
+
+
 def least_held(count: int, share: float = 0.95) -> float:
     """So many of `count` draws hold at the least what each holds with this probability, but for three errors."""
     return count * share - 3.0 * math.sqrt(count * share * (1.0 - share))

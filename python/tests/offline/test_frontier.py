@@ -18,7 +18,7 @@ from pandora.figures import Figure
 from pandora.offline import frontier as frontiers
 from pandora.offline.estimate import Interval
 from pandora.offline.frontier import Frontier, Mixture, Point, find_frontier
-from pandora.offline.kinds import Aim, AimKind
+from pandora.offline.kinds import Aim, AimKind, price_grid
 from pandora.offline.options import FitSettings
 from pandora.offline.progress import Progress
 from pandora.offline.sources.table import TableSource
@@ -106,6 +106,17 @@ def test_asked_prices_are_not_refined() -> None:
     found = found_by(prices=[5.0, 500.0], progress=Progress(lambda done, total: told.append((done, total))))
     assert {point.price for point in found.cascades} <= {5.0, 500.0}
     assert told == [(1, 2), (2, 2)]
+
+
+def test_steps_that_are_far_apart_are_filled_in() -> None:
+    """Doubling prices step over what lies between; those that are tried where none are given do not."""
+    doubled, filled = found_by(prices=price_grid(table_of("fit", 1).cost())), found_by()
+
+    def widest(found: Frontier) -> float:
+        usd = [point.usd_per_1000.value for point in found.cascades]
+        return max(np.diff(usd)) / (usd[-1] - usd[0])
+
+    assert len(filled.cascades) > len(doubled.cascades) and widest(filled) < widest(doubled)
 
 
 def at(usd: float, quality: float, price: float = 1.0) -> Point:

@@ -203,6 +203,7 @@ def test_a_check_takes_a_log_as_it_is(folder: pathlib.Path, monkeypatch: pytest.
         "".join(["prompt_id,model,quality,cost\n", *(f"{k},a,{k % 2},1\n{k},b,1,2\n" for k in range(9)), "9,a,1,1\n"])
     )
     assert run("trace", "check", "hole.csv") == 3 and "--missing drop" in capsys.readouterr().err
+    assert run("trace", "check", "hole.csv", "--missing", "drop") == 0 and "left out" in capsys.readouterr().out
     found = checked("hole.csv", "--missing drop", "--price 1.5", "--models b,a")
     assert (found["dropped"], found["rows"], found["models"], len(found["prices"])) == (1, 9, ["b", "a"], 1)
 

@@ -13,9 +13,11 @@ from trace_law import TraceLaw, by_hardness, holds
 import pandora
 from pandora.offline import api, frontier
 from pandora.offline.judge import judge_cascade, judged_json, judged_sheet
-from pandora.offline.kinds import Aim, AimKind
+from pandora.offline.kinds import Aim, AimKind, Candidate
 from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
+from pandora.offline.policies import KINDS
+from pandora.offline.sources.table import TableSource
 
 
 def fit(trace: pandora.Trace, **given: Any) -> tuple[Any, list[pandora.Table], dict[str, Any]]:
@@ -211,8 +213,38 @@ def test_a_context_that_tells_the_best_model_is_suspected() -> None:
 def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(pandora.DataError, match="made up: has 9 different prompts: too few"):
         fit(TraceLaw(0.4).draw(9, 12), price=1.0, evaluator="quality")
+    table = TraceLaw(0.4).draw(30, 11)
     with pytest.raises(pandora.DataError, match="no text of prompts"):
-        fit(TraceLaw(0.4).draw(30, 11), price=1.0, evaluator="quality", context=["text:4"])
+        fit(table, price=1.0, evaluator="quality", context=["text:4"])
+    with pytest.raises(pandora.UsageError, match="is given 2 numbers for each prompt, .* a table cannot test it"):
+        pandora.Cascade.new(table.models, price=1.0, evaluator="score", psi=2).test(table)
+
+
+def test_fits_look_at_no_rows_that_are_held_out() -> None:
+    """Calibrations, features, orders and learners of some rows are those of a table whose other rows are different."""
+    rows, prepared = np.arange(0, 300, 2), []
+    words = [f"{('sum', 'poem', 'sea', 'proof')[k % 4]} {k}" for k in range(300)]
+    for turned in (False, True):
+        trace = by_hardness(300, 3)
+        others = (np.arange(300) % 2 == 1) & turned
+        quality, score = (np.where(others[:, None], 1.0 - of, of) for of in (trace.quality, trace.scores["score"]))
+        columns = {
+            "hardness": np.where(others, 5.0, trace.column("hardness")),
+            "prompt": [f"other {k}" if other else word for k, (other, word) in enumerate(zip(others, words))],
+        }
+        table = {"models": trace.models, "quality": quality, "cost": trace.cost * (1.0 + others[:, None])}
+        changed = pandora.Trace({**table, "scores": {"score": score}, "columns": columns})
+        source = TableSource(changed._table, "score", ["hardness", "text:2"])
+        prepared.append(source.prepare(rows, whole=False))
+    one, other = prepared
+    assert one.features is not None and other.features is not None
+    assert one.outcomes.psi is not None and other.outcomes.psi is not None
+    assert [of.to_json() for of in one.calibration] == [of.to_json() for of in other.calibration]
+    assert one.features.json == other.features.json and not np.array_equal(one.outcomes.psi, other.outcomes.psi)
+    for kind in ("thresholds", "router", "routed"):
+        policies = [KINDS[kind].fit(of, Candidate(kind, 10.0)) for of in prepared]
+        first, second = (policy.walk(one.training) for policy in policies)
+        np.testing.assert_array_equal(first.numbers, second.numbers)
 
 
 # Routers.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from pandora.offline.judge import judge_cascade
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.options import FitSettings
 from pandora.offline.outcomes import Outcomes
-from pandora.offline.policies.order import Order
 
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "data" / "llm_traces"
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=f"{FOLDER} is not here")
@@ -30,28 +28,13 @@ def fit(trace: pandora.Trace, **given: Any) -> Any:
     return api.fit(trace._table, **{"evaluator": "quality", "kind": "thresholds", **given})
 
 
-def by_hand(trace: pandora.Trace) -> Iterator[Order]:
-    """The search that somebody writes: all orders of up to three models, thresholds from a short list."""
-    for length in (1, 2, 3):
-        for order in permutations(range(len(trace.models)), length):
-            for thresholds in product((0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0), repeat=length - 1):
-                yield Order(order, thresholds)
-
-
-def means(order: Order, trace: pandora.Trace) -> tuple[float, float]:
-    quality, usd, _ = order.walk(Outcomes(trace.quality, trace.quality, trace.cost)).numbers.mean(axis=1)
-    return float(quality), float(usd)
-
-
 def test_four_models_and_the_truth() -> None:
-    val, test, price = read("val_k4"), read("test_k4"), 20.0
-    rated = {order: means(order, val) for order in by_hand(val)}
-    quality, usd = means(max(rated, key=lambda order: rated[order][0] - price * rated[order][1]), test)
-    assert quality == pytest.approx(0.962, abs=5e-4) and usd == pytest.approx(0.00085, abs=3e-5)  # by another program
-    cascade, _, record = fit(val, price=price)
+    val, test = read("val_k4"), read("test_k4")
+    cascade, _, record = fit(val, price=20.0)
     judged = judge_cascade(cascade, "c", test._table)
     found = judged.found.worth
-    assert found.utility.value >= quality - price * usd - 1e-12 and found.gain.low > 0.0
+    # As good as a search of twenty lines, of all orders of three models with thresholds from a short list.
+    assert found.utility.value >= 0.9447 and found.gain.low > 0.0
     assert judged.verdict.startswith("the cascade is better than ")
     assert holds(record["promise"]["utility"], found.utility.value)
     dearest = judge_cascade(cascade, "c", test._table, "google/gemini-2.5-pro").found

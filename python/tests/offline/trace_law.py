@@ -28,11 +28,7 @@ class TraceLaw:
     """
 
     def __init__(
-        self,
-        noise: float,
-        usd: Sequence[float] = (1, 2, 5),
-        models: Sequence[str] = NAMES,
-        sigma: float = 0.0,
+        self, noise: float, usd: Sequence[float] = (1, 2, 5), models: Sequence[str] = NAMES, sigma: float = 0.0
     ) -> None:
         self.noise, self.usd, self.models, self.sigma = noise, np.array(usd), list(models), sigma
 

@@ -290,7 +290,7 @@ def test_check_says_what_routing_pays() -> None:
     assert len(check.verdicts) == 2
     assert all("routing can pay" in verdict or "no cascade" in verdict for verdict in check.verdicts)
     assert "best single" in repr(check)
-    with pytest.raises(pandora.UsageError, match="evaluator judge"):
+    with pytest.raises(pandora.UsageError, match='evaluator="judge": unknown'):
         pandora.Trace(made_up()).check(evaluator="judge")
 
 

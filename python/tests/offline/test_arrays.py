@@ -15,6 +15,7 @@ import pytest
 
 import pandora
 from pandora import _core
+from pandora.offline import api
 from pandora.trace import table_of
 
 Numbers = npt.NDArray[np.float64]
@@ -331,7 +332,9 @@ def made_again(fitted: _core.Cascade) -> dict[str, Any]:
 
 
 def fit(table: _core.TraceTable, kind: str, evaluator: str, context: list[str]) -> _core.Cascade:
-    return _core.fit_cascade(table, "price", 20.0, evaluator, context, kind, 0.0, "in_order", 0.0, 0.0, None, 0.0)[0]
+    fitted, _, _ = api.fit(table, price=20.0, evaluator=evaluator, context=context, kind=kind, judge_usd=0.0)
+    assert isinstance(fitted, _core.Cascade)
+    return fitted
 
 
 @pytest.mark.parametrize("kind", ["thresholds", "router", "routed"])
@@ -397,7 +400,7 @@ def test_indices_are_those_of_a_fit(table: _core.TraceTable, evaluator: str, con
     alone = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some)
     near = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some, near=indices)
     for found_alone, found_near in zip(alone.run(held_out), near.run(held_out)):
-        assert np.shape(found_alone)[0] == len(held_out)
+        assert len(np.asarray(found_alone)) == len(held_out)
         np.testing.assert_array_equal(found_alone, found_near)
 
 

@@ -127,6 +127,15 @@ def test_indices_of_models_in_their_order() -> None:
     assert found.indices == pytest.approx((0.6, 0.5, 0.2))
 
 
+def test_a_reservation_index_solves_its_equation() -> None:
+    draw = np.random.default_rng(3)
+    for table in range(100):
+        values, cost = draw.integers(0, 6, draw.integers(1, 21)) / 5.0, draw.uniform(1e-3, 2.0 if table % 2 else 0.2)
+        sigma = float(reservation_index(values, cost))
+        assert np.maximum(values - sigma, 0.0).mean() == pytest.approx(cost)
+    assert float(reservation_index([0.3, 0.9, 0.6], 0.0)) == pytest.approx(0.9)
+
+
 @pytest.mark.parametrize("evaluator", ["quality", "score"])
 def test_headroom_by_loops(evaluator: str) -> None:
     """Fits of folds are those of the parts; here they are walked and counted again, prompt by prompt."""

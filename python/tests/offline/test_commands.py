@@ -134,6 +134,23 @@ FIT = "cascade fit {fit} --price 1 --evaluator score"
         (f"{FIT} --scale x", 2, "--scale x: is no range"),
         (f"{FIT} --prices no", 2, "no: cannot be read"),
         (f"{FIT} --format xml", 2, "--format xml: unknown; use text, json"),
+        (f"{FIT} --models huge", 3, 'has no model "huge"; its models are'),
+        (f"{FIT} --missing guess", 2, "--missing guess: unknown; use refuse or drop"),
+        (f"{FIT} --out again.csv --force", 2, "is the input {fit} itself; name another file"),
+        ("cascade frontier {fit} --test {fit} --out o", 2, "no evaluator is given"),
+        (
+            "cascade frontier front/frontier.csv --test {fit} --evaluator score --out front --force",
+            2,
+            "is the input front/frontier.csv itself",
+        ),
+        ("cascade test no.json {fit}", 3, "no.json: cannot be read"),
+        ("cascade test c.json {fit} --evaluator truth", 2, "--evaluator truth: unknown"),
+        ("trace check {fit} --evaluator truth", 2, "--evaluator truth: unknown"),
+        ("trace check {fit} --price 5,nan", 2, "--price nan: is no number"),
+        ("trace check {fit} --price cheap", 2, "--price cheap: is no number"),
+        ("trace check {fit} --free-calls yes", 2, "--free-calls yes: unknown; use refused or allowed"),
+        ("trace check {fit} --scale score=5:1", 2, "scale score=5:1: is no range"),
+        ("trace check no.csv", 3, "no.csv: cannot be read"),
         ("cascade show {fit}", 3, "is not JSON"),
         ("cascade shwo {fit}", 2, "cascade shwo: unknown command; the nearest is show"),
         ("", 2, "a command is missing; `pandora --help` lists the commands"),
@@ -143,10 +160,69 @@ def test_errors_are_one_sentence(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output, words: str, code: int, told: str
 ) -> None:
     monkeypatch.chdir(folder)
+    if not (folder / "front").exists():
+        (folder / "front").mkdir()
+        (folder / "front" / "frontier.csv").write_text((folder / "fit.csv").read_text())
+        os.link(folder / "fit.csv", folder / "again.csv")
+        assert fit(folder) == 0 and capsys.readouterr()
     assert run(*words.format(fit=folder / "fit.csv", folder=folder).split()) == code
     out, err = capsys.readouterr()
-    assert told in err and err.startswith("pandora: ") and err.count("\n") == 1 and out == ""
+    assert (
+        told.format(fit=folder / "fit.csv") in err
+        and err.startswith("pandora: ")
+        and err.count("\n") == 1
+        and out == ""
+    )
     assert not (folder / "cascade.json").exists()
+
+
+def test_a_check_takes_a_log_as_it_is(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    """A judge from 1 to 5, tokens in place of dollars, answers of a cache, and two answers to a prompt; or a hole."""
+    if sys.version_info < (3, 11):
+        pytest.skip("TOML is read from Python 3.11 on")
+    monkeypatch.chdir(folder)
+    pathlib.Path("list.toml").write_text("[prices]\nsmall = { in = 0.15, out = 0.6 }\nlarge = [2, 10]\n")
+    rows = [f"{k};{m};0.5;{1 + k % 5};{100 * (k != 3)};0" for k in range(30) for m in ("small", "large") for _ in "12"]
+    header = "prompt_id;model;quality;score;prompt_tokens;completion_tokens"
+    pathlib.Path("raw.csv").write_text("\n".join([header, *rows, ""]))
+    options = ["--scale score=1:5", "--prices list.toml", "--free-calls allowed", "--repeats allowed"]
+
+    def checked(table: str, *options: str) -> dict[str, Any]:
+        assert run("trace", "check", table, "--format", "json", *" ".join(options).split()) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    found = checked("raw.csv", *options)
+    assert (found["rows"], found["prompts"]) == (60, 30)
+    told = ("such as score=1:5", "prompt_tokens and completion_tokens and prices", "free_calls", "repeats are allowed")
+    for without, part in enumerate(told):
+        some = " ".join(option for k, option in enumerate(options) if k != without)
+        assert run("trace", "check", "raw.csv", *some.split()) == 3
+        assert part in capsys.readouterr().err
+    pathlib.Path("hole.csv").write_text(
+        "".join(["prompt_id,model,quality,cost\n", *(f"{k},a,{k % 2},1\n{k},b,1,2\n" for k in range(9)), "9,a,1,1\n"])
+    )
+    assert run("trace", "check", "hole.csv") == 3 and "--missing drop" in capsys.readouterr().err
+    assert run("trace", "check", "hole.csv", "--missing", "drop") == 0 and "left out" in capsys.readouterr().out
+    found = checked("hole.csv", "--missing drop", "--price 1.5", "--models b,a")
+    assert (found["dropped"], found["rows"], found["models"], len(found["prices"])) == (1, 9, ["b", "a"], 1)
+
+
+def test_new_cascades_are_shown(folder: pathlib.Path, capsys: Output) -> None:
+    plain = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
+    plain.set_explore(0.05)
+    learner = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score", psi=2, forget=50.0)
+    for cascade, told in (
+        (plain, ["indices, price 1, evaluator score", "At 0.05 of its steps it explores."]),
+        (
+            learner,
+            ["indices that depend on the prompt", "2 numbers are given", "After 50 requests a sample counts half"],
+        ),
+    ):
+        cascade.save(folder / "n.json")
+        assert run("cascade", "show", str(folder / "n.json")) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert all(part in said for part in told), said
 
 
 def test_what_is_there_is_replaced_with_force_alone(folder: pathlib.Path, capsys: Output) -> None:

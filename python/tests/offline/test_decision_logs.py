@@ -25,7 +25,7 @@ from made_up_logs import (
 )
 
 from pandora.errors import DataError
-from pandora.offline.apart import Law, best_alone, fit_log_apart, means_of, worth_apart
+from pandora.offline.apart import Law, best_alone, fit_log_apart, means_of
 from pandora.offline.call_log import CallLog, Openings
 from pandora.offline.choose import SINGLE
 from pandora.offline.estimate import Estimate
@@ -586,25 +586,6 @@ def test_the_driver_of_tables_drives_logs_too() -> None:
     )
     assert fit.kinds["thresholds"].utility.value == pytest.approx(of_log.kinds["thresholds"].utility.value, abs=0.02)
     assert np.array_equal(source.groups.folds, source.log.folds)
-
-
-def test_apart_intervals_hold_where_answers_are_independent() -> None:
-    draw = np.random.default_rng(47)
-    held, order = 0, Order((0, 2), (0.6,))
-    for seed in range(20):
-        rows = 800
-        quality = (draw.random((rows, 3)) < [0.5, 0.65, 0.8]).astype(float)
-        score = np.clip(0.5 + 0.3 * (quality - 0.5) + draw.normal(0.0, 0.2, (rows, 3)), 0.0, 1.0)
-        world = World(quality, np.round(score, 3), np.full((rows, 3), 0.001) * [1.0, 3.0, 9.0])
-        log = in_order(world, seed, (0.4, 0.3, 0.3), 0.0)
-        source = source_of(log, Openings.APART)
-        here = Order(tuple(source.models.index(MODELS[m]) for m in order.order), order.thresholds)
-        found = worth_apart(source, here, ()).quality.robust_interval()
-        accepted = world.score[:, 0] >= 0.6
-        better = world.score[:, 2] > world.score[:, 0]
-        truth = 0.5 * 0.0 + float(np.mean(np.where(accepted | ~better, quality[:, 0], quality[:, 2])))
-        held += found.low - 0.02 <= truth <= found.high + 0.02
-    assert held >= 17
 
 
 def test_the_surest_model_alone_is_taken() -> None:

@@ -13,12 +13,12 @@ from typing import Any, Optional
 import numpy as np
 import pytest
 
-from pandora import DataError, Trace, UsageError, _core
+from pandora import DataError, Trace, UsageError
 from pandora.figures import Figure
 from pandora.offline import frontier as frontiers
 from pandora.offline.estimate import Interval
 from pandora.offline.frontier import Frontier, Mixture, Point, find_frontier
-from pandora.offline.kinds import Aim, AimKind
+from pandora.offline.kinds import Aim, AimKind, price_grid
 from pandora.offline.options import FitSettings
 from pandora.offline.progress import Progress
 from pandora.offline.sources.table import TableSource
@@ -106,6 +106,17 @@ def test_asked_prices_are_not_refined() -> None:
     found = found_by(prices=[5.0, 500.0], progress=Progress(lambda done, total: told.append((done, total))))
     assert {point.price for point in found.cascades} <= {5.0, 500.0}
     assert told == [(1, 2), (2, 2)]
+
+
+def test_steps_that_are_far_apart_are_filled_in() -> None:
+    """Doubling prices step over what lies between; those that are tried where none are given do not."""
+    doubled, filled = found_by(prices=price_grid(table_of("fit", 1).cost())), found_by()
+
+    def widest(found: Frontier) -> float:
+        usd = [point.usd_per_1000.value for point in found.cascades]
+        return max(np.diff(usd)) / (usd[-1] - usd[0])
+
+    assert len(filled.cascades) > len(doubled.cascades) and widest(filled) < widest(doubled)
 
 
 def at(usd: float, quality: float, price: float = 1.0) -> Point:
@@ -291,26 +302,3 @@ def test_without_a_renderer_there_are_numbers(tmp_path: Path, monkeypatch: pytes
         assert told.startswith(f"{tmp_path}: not all was rendered: ") and "none" in told
         assert "its numbers are in numbers.json; then run `python3 " in told and told.endswith(f"{tmp_path}`")
     assert (tmp_path / "numbers.json").exists() and not stale.exists()
-
-
-@pytest.mark.parametrize("judge_usd", [None, 0.0001])
-def test_numbers_are_those_of_the_program(judge_usd: Optional[float]) -> None:
-    """Members, what is drawn and what the tables say, but digits of sums in another order."""
-    prices, fit, test = [5.0, 500.0], table_of("fit", 1), table_of("test", 2, 150)
-    found = frontiers.frontier_numbers(found_by(judge_usd=judge_usd, prices=prices))
-    *_, numbers = _core.find_frontier(fit, test, "score", [], "thresholds", judge_usd, prices)
-    wanted = json.loads(numbers)
-    assert {"generator", "of", *wanted} == set(found)
-    for name in ("fitted_on", "tested_on", "kind", "evaluator", "judge_usd", "prompts", "steps"):
-        assert found[name] == wanted[name], name
-    assert found["mixtures"] == [pytest.approx(mixture) for mixture in wanted["mixtures"]]
-    for table in found["tables"] + wanted["tables"]:  # an interval holds its value here, of draws that do not
-        table["rows"] = [row for row in table["rows"] if row["cells"][0] != "judge_ece_calibrated"]
-    assert found["tables"] == wanted["tables"]
-    a, b = frontier_figure(found), frontier_figure(wanted)
-    assert {**a, "series": []} == {**b, "series": []}
-    columns = ("x", "y", "low", "high", "x_low", "x_high")
-    for one, other in zip(a["series"], b["series"]):
-        assert one.keys() == other.keys()
-        for name in one:
-            assert one[name] == (pytest.approx(other[name], nan_ok=True) if name in columns else other[name]), name

@@ -155,6 +155,14 @@ def test_of_many_models_the_most_useful_are_named() -> None:
     assert told.value.told(command_line.spelt).count("--models") == 1  # type: ignore[attr-defined]
 
 
+def test_models_that_are_dear_are_less_useful() -> None:
+    quality, usd = np.zeros((20, 17)), np.zeros((20, 17))
+    quality[:, 5] = quality[:, 6] = 0.6
+    usd[:, 5] = 0.1
+    with pytest.raises(pandora.DataError, match=r"\(models\): 6,0,1,2,3,4,5,"):
+        require_few_models("t", [str(k) for k in range(17)], quality, usd, 5.0, "fitted")
+
+
 def test_files_with_braces_are_no_options() -> None:
     found = Refusal("evaluator", None, "what {odd file}.csv and {1} say", "give {kind:auto}, {max_usd} or {price:0}")
     assert str(found) == 'evaluator: what {odd file}.csv and {1} say; give kind="auto", max_usd or price=0'

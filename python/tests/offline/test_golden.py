@@ -28,7 +28,7 @@ from differences import DIFFERENCES, GIVEN_UP, NOTES, SWITCHED_OFF  # noqa: E402
 from make import cascade_in, kept, rows_in  # noqa: E402
 from worlds import WORLDS  # noqa: E402
 
-from pandora.offline import call_log, commands, estimate, table_fit, words  # noqa: E402
+from pandora.offline import call_log, commands, crossfit, estimate, paths, table_fit, words, worth  # noqa: E402
 
 SPREAD = (
     "three tiny rarely-fails complements gaps independent classes judges heavy latency-gaps sessions labels-20 "
@@ -50,12 +50,15 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
         "ranges": (estimate.Estimate, "mean", staticmethod(without_range)),  # the exact ends are found by them
         "no call": (call_log, "_decisions_by_row", lambda propensity, sampling: np.ones(len(propensity))),
         "judge in logs": (call_log, "_without_judge", lambda usd, judge_usd: (usd, next(iter(NOTES)))),
+        "dollars": (worth, "stretched", lambda interval, to: interval),
+        "dearer": (crossfit.CrossFit, "dearer", lambda fits, own, read: np.zeros(len(own))),
         "few failures": (table_fit, "rare_note", lambda *_: None),
     }
     assert done.keys() == SWITCHED_OFF.keys()
     for of, name, stand_in in done.values():
         patch.setattr(of, name, stand_in)
     patch.setattr(words, "too_few_text", lambda *_: "")
+    patch.setattr(paths, "stretched", worth.stretched)
 
 
 def said(words_of: list[str]) -> tuple[int, str, str]:

@@ -162,10 +162,10 @@ def test_files_with_braces_are_no_options() -> None:
     assert as_argument("context") == "context"
 
 
-
 def test_refusals_pass_between_processes() -> None:
     for refused in (Refusal("price", 2.0, "is too much", "give {price:1}"), Lacking("t.csv: lacks x; give {context}")):
         assert str(pickle.loads(pickle.dumps(refused))) == str(refused)
+
 
 def test_the_command_line_reads_every_option() -> None:
     words = (

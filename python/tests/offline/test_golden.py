@@ -29,7 +29,7 @@ from make import cascade_in, kept, rows_in  # noqa: E402
 from worlds import WORLDS  # noqa: E402
 
 from pandora import _core  # noqa: E402
-from pandora.offline import call_log, commands, estimate, table_fit, words  # noqa: E402
+from pandora.offline import call_log, commands, crossfit, estimate, paths, table_fit, words, worth  # noqa: E402
 
 SPREAD = (
     "three tiny rarely-fails complements gaps independent classes judges heavy latency-gaps sessions labels-20 "
@@ -57,12 +57,15 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
         "no call": (call_log, "_decisions_by_row", lambda propensity, sampling: np.ones(len(propensity))),
         "judge in logs": (call_log, "_without_judge", lambda usd, judge_usd: (usd, next(iter(NOTES)))),
         "searches": (_core, "fit_thresholds", one_search),
+        "dollars": (worth, "stretched", lambda interval, to: interval),
+        "dearer": (crossfit.CrossFit, "dearer", lambda fits, own, read: np.zeros(len(own))),
         "few failures": (table_fit, "rare_note", lambda *_: None),
     }
     assert done.keys() == SWITCHED_OFF.keys()
     for of, name, stand_in in done.values():
         patch.setattr(of, name, stand_in)
     patch.setattr(words, "too_few_text", lambda *_: "")
+    patch.setattr(paths, "stretched", worth.stretched)
 
 
 def said(words_of: list[str]) -> tuple[int, str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import pandora
 from pandora.offline import api, command_line
-from pandora.offline.errors import Refusal, as_argument, as_option
+from pandora.offline.errors import Lacking, Refusal, as_argument, as_option
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.options import (
     COMMANDS,
@@ -167,6 +168,11 @@ def test_files_with_braces_are_no_options() -> None:
     found = Refusal("evaluator", None, "what {odd file}.csv and {1} say", "give {kind:auto}, {max_usd} or {price:0}")
     assert str(found) == 'evaluator: what {odd file}.csv and {1} say; give kind="auto", max_usd or price=0'
     assert as_argument("context") == "context"
+
+
+def test_refusals_pass_between_processes() -> None:
+    for refused in (Refusal("price", 2.0, "is too much", "give {price:1}"), Lacking("t.csv: lacks x; give {context}")):
+        assert str(pickle.loads(pickle.dumps(refused))) == str(refused)
 
 
 def test_the_command_line_reads_every_option() -> None:

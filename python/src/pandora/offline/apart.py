@@ -161,6 +161,7 @@ class FitApart:
     best: Order
     alone: Order
     calibration: list[IsotonicMap]
+    own: Floats  #: of `best` on all of the log: quality, dollars and calls
     cascade: PolicyEstimate
     single: PolicyEstimate  #: as each fold has it
     named: PolicyEstimate  #: `alone` in all of them
@@ -203,7 +204,7 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
     calibration = PreparedLog(source, every).calibration
     whole = laws(calibration, np.ones(LAW_GROUPS, bool))
     best, alone = fit_apart(whole, price, judge, log.rows), best_alone(whole, price)
-    cascade, single, named = Jackknife(), Jackknife(), Jackknife()
+    own, cascade, single, named = means_of(best, whole, judge), Jackknife(), Jackknife(), Jackknife()
     for fold in range(FOLDS):
         maps = PreparedLog(source, np.flatnonzero(log.groups.folds != fold)).calibration
         training, held = laws(maps, fold_of != fold), laws(maps, fold_of == fold)
@@ -211,7 +212,7 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
         single.add(best_alone(training, price), held, 0.0, fold, FOLDS)
         named.add(alone, held, 0.0, fold, FOLDS)
     told = [of.estimate(LogSupport(mean=1.0)) for of in (cascade, single, named)]
-    return FitApart(best, alone, calibration, told[0], told[1], told[2], left_out)
+    return FitApart(best, alone, calibration, own, told[0], told[1], told[2], left_out)
 
 
 def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:

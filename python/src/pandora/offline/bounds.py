@@ -62,7 +62,8 @@ def _last_kept(source: Source, aim: Aim, kind: str, prices: list[float], progres
         candidates = [Candidate(SINGLE, 0.0, 0), *(Candidate(kind, price) for price in some)]
         fits = crossfit(source, candidates, False, progress)
         honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
-        picked = Chooser(candidates, honest, fits.groups, plain).choose().picked[kind]
+        dearer = fits.dearer(fits.whole, honest)
+        picked = Chooser(candidates, honest, fits.groups, plain, dearer).choose().picked[kind]
         if not picked.met:
             return max(first - 1, 0)
         if picked.number < len(some):

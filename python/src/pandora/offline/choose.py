@@ -82,12 +82,15 @@ def difference(a: Floats, b: Floats, aim: Aim, price: float, groups: Groups) -> 
 
 @dataclass(frozen=True)
 class Chooser:
-    """Chooses by numbers, candidates x 3 x rows. `widening`: of intervals of what was fitted."""
+    """Chooses by numbers, candidates x 3 x rows. `dearer`: as CrossFit has it; `widening`: of intervals of what was
+    fitted.
+    """
 
     candidates: Sequence[Candidate]
     numbers: Floats
     groups: Groups
     aim: Aim
+    dearer: Floats
     latency: Optional[Floats] = None
     widening: float = CROSS_FITTED
 
@@ -165,7 +168,7 @@ class Chooser:
             estimate = Estimate.mean(self.numbers[number, QUALITY], self.groups, (0.0, 1.0))
         if self.candidates[number].kind != SINGLE:  # nothing is fitted where a model is named
             estimate = estimate.widened(self.widening)
-        bound = estimate.bound(upper=self.aim.on_usd)
+        bound = estimate.bound(upper=self.aim.on_usd) + (float(self.dearer[number]) if self.aim.on_usd else 0.0)
         met = bound <= self.aim.value if self.aim.on_usd else bound >= self.aim.value
         return Picked(number, met, in_time, bound)
 
@@ -202,15 +205,16 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
     """The choice by all folds, and those without each."""
     groups, folds, candidates = fits.groups, fits.groups.folds, fits.candidates
     honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
-    out = NestedChoice(Chooser(candidates, honest, groups, aim, fits.latency).choose(), [], [], [])
+    dearer = fits.dearer(fits.whole, honest)
+    out = NestedChoice(Chooser(candidates, honest, groups, aim, dearer, fits.latency).choose(), [], [], [])
     for fold in range(FOLDS):
         rows = np.flatnonzero(folds != fold)
         some = groups.take(rows)
         narrower = math.sqrt(some.count / groups.count)  # to be chosen as of the whole table
         latency = None if fits.latency_without is None else fits.latency_without[fold]
-        without = Chooser(
-            candidates, fits.without[fold][:, :, rows], some, aim, latency, CROSS_FITTED * narrower
-        ).choose()
+        own, read = (of[fold][:, :, rows] for of in (fits.by_fold, fits.without))
+        dearer = fits.dearer(own, read)
+        without = Chooser(candidates, read, some, aim, dearer, latency, CROSS_FITTED * narrower).choose()
         cascade, single = without.picked[out.choice.cascade].number, without.single.number
         alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(out.choice.cascade)
         out.kept.append(single if alone else cascade)

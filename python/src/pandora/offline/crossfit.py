@@ -17,7 +17,7 @@ from ..errors import DataError
 from .estimate import corrected, held_out
 from .groups import FOLDS, Floats, Groups, Ints
 from .kinds import Candidate
-from .outcomes import nearest_rank
+from .outcomes import USD, nearest_rank
 from .policies import KINDS, Policy, Prepared
 from .progress import Progress
 
@@ -76,6 +76,14 @@ class CrossFit:
         """3 x rows of what was fitted on all rows, as on other prompts. by_fold: FOLDS x 3 x rows."""
         folds = self.groups.folds
         return held_out(by_fold, folds) if self.reads_out_of_fold(kind) else corrected(whole, by_fold, folds)
+
+    def dearer(self, own: Floats, read: Floats) -> Floats:
+        """By candidate: by how many dollars a row a policy spends more than those that it is read of, out of fold.
+
+        own, read: candidates x 3 x rows.
+        """
+        more = np.maximum(0.0, own[:, USD].mean(axis=-1) - read[:, USD].mean(axis=-1))
+        return np.where([self.reads_out_of_fold(candidate.kind) for candidate in self.candidates], more, 0.0)
 
     def candidate(self, number: int) -> Floats:
         """3 x rows of a candidate, as on other prompts."""

@@ -41,6 +41,10 @@ class Refusal(UsageError):
         self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
         super().__init__(self.told(as_argument))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As processes pass it to each other, which is else by its text."""
+        return type(self), (self.argument, self.value, self.problem, self.remedy)
+
     def told(self, spell: Callable[..., str]) -> str:
         """The sentence."""
         value = None if self.value is None else f"{self.value:g}" if isinstance(self.value, float) else str(self.value)

@@ -100,7 +100,12 @@ def fit_source(
         kind: single if same([number] * (FOLDS + 1), is_single) else fits.candidate(number)
         for kind, number in numbers.items()
     }
-    promise = Worth.of(kept, single, price, groups, CROSS_FITTED)
+
+    def worth(of: Floats, number: int, kind: str) -> Worth:
+        """Of a candidate that is read as this kind is."""
+        own = fits.whole[number] if fits.reads_out_of_fold(kind) else None
+        return Worth.of(of, single, price, groups, CROSS_FITTED, own)
+
     latency, slow = _latency(fits, choice, aim, as_asked)
     return Fit(
         source,
@@ -108,10 +113,10 @@ def fit_source(
         price,
         choice,
         policy,
-        promise,
-        Worth.of(single, single, price, groups, CROSS_FITTED),
+        worth(kept, choice.chosen.number, choice.cascade),
+        worth(single, choice.single.number, choice.cascade),
         candidates[choice.single.number].model,
-        {kind: Worth.of(of, single, price, groups, CROSS_FITTED) for kind, of in of_kinds.items()},
+        {kind: worth(of, numbers[kind], kind) for kind, of in of_kinds.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
         0.0 if alone else float(kept[CALLS].mean()),
         _never(fits, choice),

@@ -24,7 +24,7 @@ from .deploy import file_of, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval
 from .fit import Fit, fit_source
-from .groups import FOLDS
+from .groups import FOLDS, Floats
 from .kinds import Aim, Candidate
 from .learners.isotonic import IsotonicMap
 from .options import FitSettings
@@ -94,6 +94,7 @@ class Searched:
     best: Order
     alone: Order
     calibration: list[IsotonicMap]
+    own: Floats  #: quality, dollars and calls of `best` on the very log that it was searched on
     cascade: PolicyEstimate
     single: PolicyEstimate  #: as each fold's search has it
     named: PolicyEstimate  #: the same in all of them
@@ -214,7 +215,8 @@ def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
         f"of cascades that were searched on other prompts, from {cascade.support.effective_prompts:.0f} effective "
         "prompts"
     )
-    return Searched(best, alone, prepared.calibration, cascade, single, named, notes, tells_cascade, tells_alone)
+    own = (cascade if cascade is named else reader.estimate(prepared.walks(best), chosen=True)).values
+    return Searched(best, alone, prepared.calibration, own, cascade, single, named, notes, tells_cascade, tells_alone)
 
 
 def _notes_of_search(source: LogSource, search: LogSearch, alone: str) -> list[str]:
@@ -253,7 +255,9 @@ def _searched_apart(source: LogSource, price: float) -> Searched:
     )
     if found.left_out:
         notes.append(f"called too seldom, and left out: {', '.join(source.models[model] for model in found.left_out)}")
-    return Searched(found.best, found.alone, found.calibration, found.cascade, found.single, found.named, notes)
+    return Searched(
+        found.best, found.alone, found.calibration, found.own, found.cascade, found.single, found.named, notes
+    )
 
 
 def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched) -> LogFit:
@@ -270,7 +274,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         )
     cascade, gain = Worth.unknown(), Estimate(math.nan, np.full(source.groups.count, math.nan))
     if found.tells_cascade:
-        cascade = found.cascade.worth(found.named, price, CROSS_FITTED)
+        cascade = found.cascade.worth(found.named, price, CROSS_FITTED, found.own)
         if found.tells_alone:
             gain = (found.cascade.utility(price) - found.named.utility(price)).widened()
             if found.cascade is found.named:

@@ -29,8 +29,9 @@ from .call_log import DROPPED, Bools, CallLog, Openings
 from .errors import Lacking, Refusal
 from .estimate import UNKNOWN, Estimate, Interval
 from .groups import Floats, Groups, Ints
+from .outcomes import CALLS, USD
 from .sources.labels import cross_fitted_quality
-from .worth import Worth
+from .worth import Worth, stretched
 
 #: Prompts whose weights carry an estimate, at least.
 LEAST_EFFECTIVE = 30.0
@@ -316,33 +317,38 @@ class PolicyEstimate:
         """Quality - price x dollars."""
         return self.quality - price * self.usd
 
-    def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0) -> Worth:
+    @property
+    def values(self) -> Floats:
+        """Quality, dollars and calls."""
+        return np.array([self.quality.value, self.usd.value, self.calls.value])
+
+    def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0, own: Optional[Floats] = None) -> Worth:
         """Beside one model alone, or what made the log; over itself nothing is gained, whatever labels do not show.
-        `widening`: 1 for what was not fitted to the log.
+        `widening`: 1 for what was not fitted to the log. `own`: values of what is deployed, as Worth.of has it.
         """
 
         def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
             return replace(estimate, range=(least, most)).widened(widening).robust_interval()
 
-        utility = self.utility(price)
+        own = self.values if own is None else own
+        utility, dearer = self.utility(price), float(own[USD]) - self.usd.value
         return Worth(
             interval(self.quality, 0.0, 1.0),
-            interval(1000.0 * self.usd),
-            interval(self.calls),
+            stretched(interval(1000.0 * self.usd), 1000.0 * float(own[USD])),
+            stretched(interval(self.calls), float(own[CALLS])),
             interval(utility, -math.inf, 1.0),
             Interval(0.0, 0.0, 0.0) if alone is self else interval(utility - alone.utility(price)),
-            saving(self.usd, alone.usd, widening),
+            saving(self.usd, alone.usd, widening, dearer),
         )
 
 
-def saving(usd: Estimate, of_model: Estimate, widening: float = 1.0) -> Interval:
-    """1 - usd / of_model, to the first order; NaN where the model costs nothing."""
+def saving(usd: Estimate, of_model: Estimate, widening: float = 1.0, dearer: float = 0.0) -> Interval:
+    """1 - usd / of_model, to the first order; NaN where the model costs nothing. `dearer`: what is deployed spends."""
     if not of_model.value > 0.0:
         return UNKNOWN
     ratio = usd / of_model
-    return (
-        replace(-1.0 * ratio, value=1.0 - ratio.value, range=(-math.inf, math.inf)).widened(widening).robust_interval()
-    )
+    saved = replace(-1.0 * ratio, value=1.0 - ratio.value, range=(-math.inf, math.inf)).widened(widening)
+    return stretched(saved.robust_interval(), saved.value - dearer / of_model.value)
 
 
 def lacking(name: str, fault: str) -> DataError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -27,8 +27,14 @@ class Worth:
     saving: Interval  #: the share of the model's dollars; NaN where it costs nothing
 
     @staticmethod
-    def of(numbers: Floats, single: Floats, price: float, groups: Groups, widening: float) -> Worth:
-        """numbers, single: 3 x rows. `widening`: 1 for policies that were fitted on other prompts."""
+    def of(
+        numbers: Floats, single: Floats, price: float, groups: Groups, widening: float, own: Optional[Floats] = None
+    ) -> Worth:
+        """numbers, single: 3 x rows. `widening`: 1 for policies that were fitted on other prompts.
+
+        `own`: 3 x rows of what is deployed, where `numbers` are of others that were fitted alike. They are worth about
+        as much, but may spend more or less: of plans that are worth the same, chance chooses the cheap or the dear one.
+        """
 
         def interval(estimate: Estimate) -> Interval:
             return estimate.widened(widening).interval()
@@ -36,13 +42,16 @@ class Worth:
         quality = Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0))
         usd = Estimate.mean(numbers[USD], groups)
         gain = difference(numbers, single, Aim(AimKind.PRICE, price), price, groups)
+        own = numbers if own is None else own
+        calls = Estimate.mean(numbers[CALLS], groups)
+        saving, own_saving = (Estimate.saving(of[USD], single[USD], groups) for of in (numbers, own))
         return Worth(
             interval(quality),
-            interval(1000.0 * usd),
-            interval(Estimate.mean(numbers[CALLS], groups)),
+            stretched(interval(1000.0 * usd), 1000.0 * float(np.mean(own[USD]))),
+            stretched(interval(calls), float(np.mean(own[CALLS]))),
             interval(quality - price * usd),
             interval(gain),
-            interval(Estimate.saving(numbers[USD], single[USD], groups)),
+            stretched(interval(saving), own_saving.value),
         )
 
     @staticmethod
@@ -58,6 +67,12 @@ class Worth:
     def of_json(found: dict[str, Any]) -> Worth:
         """NaN for what is not there: anybody may have written a record."""
         return Worth(*(interval_of_json(found.get(name)) for name in _NAMES))
+
+
+def stretched(interval: Interval, to: float) -> Interval:
+    """So that it reaches as far beyond another value as beyond its own."""
+    further = to - interval.value
+    return interval._replace(low=interval.low + min(further, 0.0), high=interval.high + max(further, 0.0))
 
 
 _NAMES = ("quality", "usd_per_1000", "calls", "utility", "gain", "saving")

@@ -256,23 +256,6 @@ def test_without_features_all_prompts_are_alike() -> None:
             np.testing.assert_allclose(dollars[0], usd.mean(axis=0))
 
 
-def test_routers_are_read_as_they_are_written_and_refused_where_they_are_none() -> None:
-    table = outcomes(seed=13, rows=120, features=3, plans=3)
-    for predictor in PlanPredictors(*table).predictors:
-        written = json.loads(json.dumps(predictor.to_json()))
-        again = Predictor.from_json(written, 3, 3)
-        assert again.to_json() == predictor.to_json()
-        for one, other in zip(again.predict(table.features), predictor.predict(table.features)):
-            np.testing.assert_array_equal(one, other)
-        for plans, features in ((2, 3), (3, 4)):
-            with pytest.raises(pandora.DataError):
-                Predictor.from_json(written, plans, features)
-        for key in written:
-            for wrong in (None, "text", [], ["x"], [float("nan")], -1, True):
-                with pytest.raises(pandora.DataError):
-                    Predictor.from_json({**written, key: wrong}, 3, 3)
-
-
 def test_a_running_cascade_takes_the_plans_that_a_router_of_its_file_promises_most_of(tmp_path: pathlib.Path) -> None:
     table = outcomes(seed=17, rows=150, features=2, plans=3)
     names, price = ["a", "b", "c"], 20.0

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
-from .errors import Refusal
 from .groups import Floats, Groups
+from .sources.labels import shares_known
 
 Bools = npt.NDArray[np.bool_]
 
@@ -30,14 +30,6 @@ class Openings(Enum):
     IN_ORDER = "in_order"  #: its t-th call is that of the policy, if it is the same model
     INDEPENDENT = "independent"  #: each model was called by a toss of its own: the order of calls does not matter
     APART = "apart"  #: those of its model, in whatever decision: models' answers to a prompt are independent
-
-    @staticmethod
-    def named(text: str) -> Openings:
-        """As users write it."""
-        for openings in Openings:
-            if openings.value == text:
-                return openings
-        raise Refusal("openings", text, "unknown", "use in_order, independent or apart")
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ class CallLog:
                 )
         given = label_propensity is not None
         if label_propensity is None:
-            label_propensity = label_probabilities_of(quality, ~np.isnan(place))
+            label_propensity = shares_known(quality, ~np.isnan(place))
         return CallLog(
             name,
             models,
@@ -201,13 +193,6 @@ class CallLog:
         """1 / (propensity x label_propensity), of thinned rows more. NaN where nothing was called."""
         weight: Floats = self.sampling[:, None] / (self.propensity * self.label_probability)
         return weight
-
-
-def label_probabilities_of(quality: Floats, called: Bools) -> Floats:
-    """The share of each model's calls whose quality is known."""
-    known = (called & ~np.isnan(quality)).sum(axis=0)
-    share: Floats = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
-    return np.repeat(share[None, :], len(called), axis=0)
 
 
 def _require_probabilities(name: str, models: list[str], probability: Floats, column: str) -> None:
@@ -261,6 +246,3 @@ def _decisions_by_row(propensity: Floats, sampling: Floats) -> Floats:
     if not weight.any():
         return np.ones(rows)
     return np.asarray(tells @ (weight / weight.sum())) / sampling
-
-
-__all__ = ["CallLog", "Openings"]

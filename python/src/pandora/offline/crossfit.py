@@ -1,7 +1,7 @@
 """Cross-fitting: every candidate, fitted on some folds and read on the others.
 
-One driver for tables, tables with labels in part and logs: a source says how rows are prepared for a fit, and how a
-policy is read on rows that it was not fitted on.
+One driver for tables, tables with labels in part and a log's first calls: a source says how rows are prepared for a
+fit, and how a policy is read on rows that it was not fitted on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEAST_PROMPTS = 10
 
 
 class Source(Protocol):
-    """A table, a table with labels in part, or a log."""
+    """A table, a table with labels in part, or the first calls of a log."""
 
     name: str  #: the file, for messages
     models: list[str]

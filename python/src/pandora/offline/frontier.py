@@ -30,6 +30,7 @@ from .estimate import Estimate, Interval
 from .groups import Floats, Groups
 from .identified import is_log
 from .kinds import Candidate, price_grid, rounded
+from .learners.isotonic import applied
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
 from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
@@ -235,7 +236,7 @@ def on_other(prepared: PreparedTable, other: TableSource) -> Outcomes:
     """Another table as a policy meets it that was fitted on this one: by its calibration and its features."""
     seen = other.quality
     if other.shown is not None:
-        seen = np.column_stack([of(other.shown[:, model]) for model, of in enumerate(prepared.calibration)])
+        seen = applied(prepared.calibration, other.shown)
     psi = None
     if prepared.features is not None and prepared.features.size > 0:
         psi = other.psi_of(prepared.features)

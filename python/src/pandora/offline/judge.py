@@ -27,8 +27,8 @@ from .estimator_router import RoutedByEstimator
 from .feedback import dependence_note
 from .groups import Floats, Groups, Ints
 from .identified import identified
-from .learners.isotonic import IsotonicMap
-from .options import require_log_for
+from .learners.isotonic import IsotonicMap, applied
+from .options import OPTIONS, require_log_for
 from .outcomes import USD, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
 from .policies.order import Order, best_alone
@@ -216,6 +216,7 @@ def judge_cascade(
         raise DataError(f"{table.source}: has no prompt")
     meeting = Meeting(cascade, table, evaluator, judge_usd)
     is_log = bool(meeting.arrays.is_log)
+    OPTIONS["estimator"].check(estimator)
     require_log_for(openings, is_log, estimator or "")
     record, models = meeting.record, list(table.models)
     fitted = _text_at(record, "single", "model")
@@ -225,7 +226,7 @@ def judge_cascade(
             f"{table.source}: has no model {named}{nearest_text(nearest(named, models))}; "
             f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with {{against}}"
         )
-    how = chosen_estimator(table, Estimator.named(estimator or ""))
+    how = chosen_estimator(table, Estimator(estimator) if estimator else None)
     if not named and how is not Estimator.PLUGIN:
         raise Lacking(
             f"{table.source}: cannot say which single model is the best, as not all is known; name one with {{against}}"
@@ -237,7 +238,7 @@ def judge_cascade(
     if how is Estimator.PLUGIN:
         found = _plain(meeting, model)
     elif is_log:
-        found = _logged(meeting, model, how, Openings.named(openings))
+        found = _logged(meeting, model, how, Openings(openings))
     else:
         found = _labelled(meeting, model, how)
     judged = JudgedCascade(
@@ -353,8 +354,7 @@ def _logged(meeting: Meeting, model: int, how: Estimator, openings: Openings) ->
         return _beside(meeting, model, "the models' laws", own, alone, None, [APART_NOTE], True, openings)
     worth = source.reader.guess
     if meeting.shown is not None:
-        maps = meeting.calibration()
-        worth = np.column_stack([of(meeting.shown[:, column]) for column, of in enumerate(maps)])
+        worth = applied(meeting.calibration(), meeting.shown)
     reader = LogReader(source.log, source.reader.guess, worth, how)
     own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)

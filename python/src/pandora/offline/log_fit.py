@@ -34,7 +34,7 @@ from .progress import Progress
 from .record import Told, known
 from .sources.evaluator import NONE
 from .sources.first_calls import FirstCalls
-from .sources.log import LONGEST, LogSearch, LogSource, faults_of_first_calls
+from .sources.log import LONGEST, LogSearch, LogSource, PreparedLog, faults_of_first_calls
 from .tables import cascade_tables
 from .text import interval_text, saving_text
 from .words import eyes_text, gain_text, order_text, what_is_used
@@ -113,7 +113,7 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
             "give {price}, and {kind} thresholds, router (with {context}) or auto",
         )
     if settings.tries("thresholds"):
-        source = LogSource.of_table(table, settings.evaluator, Openings.named(settings.openings), settings.judge)
+        source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
         found = fit_thresholds_to_log(source, aim, settings.context, progress)
         return _told(found, settings, table)
     router = fit_router_to_log(table, settings.evaluator, aim, settings.context, settings.judge, progress)
@@ -174,9 +174,9 @@ def _held_out(
     cascade, single = LoggedWalks.unknown(log, LONGEST), LoggedWalks.unknown(log, 1)
     orders: list[Optional[Order]] = []
     for fold in range(FOLDS):
-        prepared = source.prepare(np.flatnonzero(log.folds != fold), whole=False)
+        prepared = PreparedLog(source, np.flatnonzero(log.folds != fold))
         search = prepared.search(price)
-        best, alone = search.best(), search.best_single()
+        best, alone = search.best(), search.best(longest=1)
         progress.step()
         orders.append(best)
         if best is None or alone is None:
@@ -191,9 +191,9 @@ def _held_out(
 
 def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     log, reader = source.log, source.reader
-    prepared = source.prepare(np.arange(log.rows), whole=True)
+    prepared = PreparedLog(source, np.arange(log.rows))
     search = prepared.search(price)
-    best, alone = search.best(), search.best_single()
+    best, alone = search.best(), search.best(longest=1)
     progress.step()
     if best is None or alone is None:
         search.refuse_few()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
@@ -354,9 +354,3 @@ def require_few_models(
         f"{source}: has {len(models)} models; at most {MOST_MODELS} are {done} together; name those ({{models}}): "
         + ",".join(models[model] for model in chosen)
     )
-
-
-def command_of(words: Iterable[str]) -> Optional[Command]:
-    """By its words."""
-    found = tuple(words)
-    return next((command for command in COMMANDS if command.words == found), None)

@@ -7,14 +7,13 @@ quality - price x dollars.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DataError
 from .linear import LinearFit, LinearFits, shares_of
 from .neighbours import five_digits, means_of_first, nearest, nearest_others
 
@@ -67,34 +66,6 @@ class Predictor(abc.ABC):
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
         """As a saved cascade has it under "router". Raises UsageError where it has no such form."""
-
-    @staticmethod
-    def from_json(json: Mapping[str, Any], plans: int, features: int) -> Predictor:
-        """Of what to_json() gave for so many plans and features. Raises DataError where it is no such router."""
-        learner = json.get("learner")
-        if learner not in ("ridge", "logistic", "neighbours"):
-            raise DataError(f"a router that learns in an unknown way: {learner!r}")
-        prompts, count = np.empty((1 + features, 0)), 0
-        if learner == "neighbours":
-            prompts, count = _numbers_in(json, "prompts", 1 + features), json.get("nearest", 0)
-            if not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= len(prompts):
-                raise DataError(f"a router with {len(prompts)} prompts that is to ask {count!r}")
-        quality, usd = _numbers_in(json, "quality", plans), _numbers_in(json, "dollars", plans)
-        if not len(quality) == len(usd) == len(prompts):
-            raise DataError(f"a router with {len(quality)} and {len(usd)} rows of numbers, not {len(prompts)}")
-        if learner == "neighbours":
-            return NeighboursPredictor(prompts[:, 1:], quality, usd, count)
-        return LinearPredictor(learner, quality, usd)
-
-
-def _numbers_in(json: Mapping[str, Any], name: str, width: int) -> Array:
-    """(rows, width)."""
-    found = json.get(name)
-    if not isinstance(found, list) or len(found) % width != 0:
-        raise DataError(f"a router whose {name} are no list of rows of {width} numbers")
-    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and np.isfinite(x) for x in found):
-        raise DataError(f"a router with something among its {name} that is no number")
-    return np.array(found, np.float64).reshape(-1, width)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from ..groups import Floats, Groups, Ints
 from ..outcomes import Outcomes
 from ..paths import lacking
 from .evaluator import NONE
-from .labels import LEAST_LABELS, cross_fitted_quality, judge_of
+from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
 from .log import CAUTION, faults_of_first_calls
 from .table import PreparedTable, TableSource
 
@@ -44,9 +44,7 @@ def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, s
             raise lacking(log.name, fault)
     sampling = log.sampling[:, None]
     guess = cross_fitted_quality(log.quality, score, log.label_probability / sampling, log.folds)
-    known = ~np.isnan(log.quality)
-    corrected = guess + (log.quality - guess) / log.label_probability
-    quality = np.where(known, np.where(np.isnan(guess), log.quality, corrected), guess)
+    quality = np.where(np.isnan(guess), log.quality, augmented(guess, log.quality, log.label_probability))
     weight = np.where(first, sampling / np.where(first, log.propensity, 1.0), 0.0)
     found = [_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd)]
     least = int(np.argmin(calls))

@@ -59,7 +59,7 @@ class QualityEstimates:
         """Rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
         folds = np.where(held_out, FOLDS, self.folds)
         guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)
-        return guess + np.nan_to_num((self.quality - guess) / self.probability)
+        return augmented(guess, self.quality, self.probability)
 
 
 def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
@@ -76,10 +76,20 @@ def label_probabilities(table: _core.TraceTable) -> Floats:
     told = _core.TableArrays(table).label_propensity
     if told is not None:
         return np.asarray(told)
-    called = ~np.isnan(table.cost())
-    known = (called & ~np.isnan(table.quality())).sum(axis=0)
+    return shares_known(table.quality(), ~np.isnan(table.cost()))
+
+
+def shares_known(quality: Floats, called: np.ndarray) -> Floats:
+    """Rows x models: the share of each model's calls whose quality is known."""
+    known = (called & ~np.isnan(quality)).sum(axis=0)
     share = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
     return np.broadcast_to(share, called.shape).copy()
+
+
+def augmented(guess: Floats, quality: Floats, probability: Floats) -> Floats:
+    """By cell, g + L (q - g) / p."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isnan(quality), guess, guess + (quality - guess) / probability)
 
 
 def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, folds: Ints) -> Floats:

@@ -1,18 +1,16 @@
-"""Logs of decisions as a source of fits: thresholds by importance weights, read doubly robust on other decisions.
+"""Logs of decisions: orders with thresholds are searched by importance weights.
 
-`fit_source` can drive a `LogSource` as it does a table: `prepare` sees some rows, `read` gives doubly robust numbers of
-others. The fit of a log that is deployed (`log_fit.py`) has a loop over folds of its own all the same, because what it
-promises is not a mean of such numbers by row: forecasts are found on the other folds' walks, whoever made these; how
-many effective decisions carry a promise, and what labels do not show, is told of the walks of all folds together; a
-fold of which the log can say nothing is left out where the rules that made it can be kept; and the single model by
-which all is measured is named by the fit on all rows, before the folds are read.
+The fit of a log (`log_fit.py`) has a loop over folds of its own, because what it promises is no mean of numbers by row:
+forecasts are found on the other folds' walks, whoever made these; how many effective decisions carry a promise, and
+what labels do not show, is told of the walks of all folds together; and a fold of which the log can say nothing is left
+out where the rules that made it can be kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, NoReturn, Optional
+from itertools import permutations
+from typing import NoReturn, Optional
 
 import numpy as np
 
@@ -22,11 +20,10 @@ from ..call_log import CallLog, Openings
 from ..errors import Refusal
 from ..feedback import dependence_note
 from ..groups import FOLDS, Floats, Ints
-from ..learners.isotonic import IsotonicMap
+from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import Outcomes
 from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, lacking
-from ..policies.base import Policy
-from ..policies.order import Effort, Order
+from ..policies.order import Order
 from .evaluator import NONE, TRUTH, score_of
 from .labels import LEAST_LABELS, judge_of
 
@@ -44,15 +41,10 @@ TIED = 1e-9
 class LogSource:
     """A log of decisions. `shown`: decisions x models, what the evaluator shows; None where nothing is looked at."""
 
-    estimated = True
-
     def __init__(self, log: CallLog, evaluator: str, shown: Optional[Floats], score: Floats) -> None:
         """`score`: of the judge that says what unlabelled answers are worth; of the evaluator "quality" not used."""
         self.log, self.evaluator, self.shown = log, evaluator, shown
-        self.name, self.models, self.judge_usd = log.name, log.models, log.judge_usd
-        # As folds of forecasts are, by where a prompt first appears.
-        self.groups = log.groups.take(np.arange(log.rows))
-        self.usd: Floats = np.nan_to_num(log.usd)
+        self.name, self.models, self.groups, self.judge_usd = log.name, log.models, log.groups, log.judge_usd
         self.sees_truth = evaluator == TRUTH
         guess = log.quality if self.sees_truth else LogReader.guess_of(log, score)
         self.reader = LogReader(log, guess, guess if shown is None else shown)
@@ -80,17 +72,6 @@ class LogSource:
             shown = score_of(table, evaluator)
         return LogSource(log, evaluator, shown, judge_of(table, evaluator))
 
-    def prepare(self, rows: Ints, whole: bool) -> PreparedLog:
-        """Scores calibrated on these rows."""
-        return PreparedLog(self, rows)
-
-    def read(self, prepared: PreparedLog, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
-        """Doubly robust; forecasts are found on the rows that were fitted on."""
-        walk = policy.walk(prepared.outcomes)
-        judged = np.full(self.log.rows, walk.judged)
-        walks = LoggedWalks.of(self.log, walk.called, walk.deployed, judged)
-        return self.reader.numbers(walks, prepared.rows, rows), None
-
 
 class PreparedLog:
     """A log as a fit on `rows` sees it."""
@@ -102,46 +83,16 @@ class PreparedLog:
         self.calibration: list[IsotonicMap] = []
         self.seen: Floats = shown
         if not source.sees_truth:
-            self.calibration = [self._calibrated(shown[:, model], model) for model in range(len(source.models))]
-            self.seen = np.column_stack([of(shown[:, model]) for model, of in enumerate(self.calibration)])
-
-    def _calibrated(self, shown: Floats, model: int) -> IsotonicMap:
-        log = self.log
-        some = self.rows[~np.isnan(shown[self.rows] + log.quality[self.rows, model])]
-        return IsotonicMap.fit(shown[some], log.quality[some, model], log.label_weight[some, model])
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of all rows. NaN of what the log did not call: what a policy does there is not read."""
-        return Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd)
-
-    @cached_property
-    def training(self) -> Outcomes:
-        """Of `rows`."""
-        return self.outcomes.take(self.rows)
-
-    def predictors(self, plans: Sequence[Order]) -> NoReturn:
-        """Routers are fitted to first calls: `sources.first_calls`."""
-        raise DataError(f"{self.source.name}: is a log of decisions; a router is fitted to its first calls")
-
-    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> NoReturn:
-        """Indices learn from all models' answers."""
-        raise DataError(f"{self.source.name}: is a log of decisions, from which no indices are learned")
+            self.calibration = calibrations(shown, self.log.quality, rows, self.log.label_weight)
+            self.seen = applied(self.calibration, shown)
 
     def search(self, price: float) -> LogSearch:
-        """By importance weights."""
+        """On `rows`."""
         return LogSearch(self, price)
 
-    def best_order(self, price: float, effort: Effort, first: Optional[int] = None) -> Order:
-        """The order with the greatest mean utility less CAUTION standard errors. `effort` is not heeded: all orders of
-        up to LONGEST models are tried. DataError where too few decisions tell of any.
-        """
-        search = self.search(price)
-        return search.best(first) or search.refuse_few()
-
-    def walks(self, policy: Policy) -> LoggedWalks:
-        """Of every row."""
-        walk = policy.walk(self.outcomes)
+    def walks(self, order: Order) -> LoggedWalks:
+        """Of every row. NaN of what the log did not call: what an order does there is not read."""
+        walk = order.walk(Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd))
         return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.judged))
 
 
@@ -191,15 +142,13 @@ class LogSearch:
             self.running = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
         self.spread = float(np.sum(self.running**2))
 
-    def best(self, first: Optional[int] = None, longest: int = LONGEST) -> Optional[Order]:
-        """None where too few decisions tell of any. `first`: of those of two models and more that begin with it."""
-        rated: list[tuple[float, Order]] = []
-        self._extend((), first, longest, rated)
+    def best(self, longest: int = LONGEST) -> Optional[Order]:
+        """Of orders of up to so many models; None where too few decisions tell of any."""
+        models = range(len(self.thresholds))
+        orders = sorted(order for length in range(1, longest + 1) for order in permutations(models, length))
+        accepting = (order for order in orders if all(len(self.thresholds[model]) for model in order[:-1]))
+        rated = [found for order in accepting if (found := self._rate(order)) is not None]
         return max(rated, key=lambda found: found[0])[1] if rated else None
-
-    def best_single(self) -> Optional[Order]:
-        """Of the models alone."""
-        return self.best(longest=1)
 
     def effective_alone(self, model: int) -> float:
         """Effective decisions that call and deploy a model alone."""
@@ -232,19 +181,6 @@ class LogSearch:
         weight = 1.0 / propensity
         return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
 
-    def _extend(
-        self, order: tuple[int, ...], first: Optional[int], longest: int, rated: list[tuple[float, Order]]
-    ) -> None:
-        if order and (first is None or len(order) > 1):
-            found = self._rate(order)
-            if found is not None:
-                rated.append(found)
-        if len(order) == longest or (order and not len(self.thresholds[order[-1]])):
-            return
-        for model in range(self.seen.shape[1]):
-            if model not in order and (order or first is None or model == first):
-                self._extend((*order, model), first, longest, rated)
-
     def _rate(self, order: tuple[int, ...]) -> Optional[tuple[float, Order]]:
         """All thresholds of an order at once."""
         rows = len(self.rows)
@@ -266,7 +202,7 @@ class LogSearch:
             y = self.estimated[here, deployed[here]] - self.price * usd[here]
             noise = self.reader.label_noise(deployed[here], w, self.rows[here])
             ww = w * w
-            kinds = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise.kinds]
+            kinds = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise]
             ends = [self.reached[m][here] for m in order[: position + 1]]
             part = sums_ended_at(position, ends, counts, kinds)
             sums = part if sums is None else sums + part
@@ -336,6 +272,3 @@ def faults_of_first_calls(log: CallLog) -> list[str]:
         else:
             out.append("")
     return out
-
-
-__all__ = ["LogSearch", "LogSource", "PreparedLog", "faults_of_first_calls", "sums_ended_at"]

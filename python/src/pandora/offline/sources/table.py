@@ -12,7 +12,7 @@ import numpy as np
 from ... import _core
 from ..groups import Floats, Groups, Ints
 from ..learners.estimators import EstimatorPredictors
-from ..learners.isotonic import IsotonicMap
+from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..learners.predictors import PlanPredictors
 from ..outcomes import QUALITY, USD, Outcomes
 from ..policies.base import Policy, Predictors, features_of
@@ -30,10 +30,8 @@ class PreparedTable:
         self.calibration: list[IsotonicMap] = []  #: of each model; empty for the truth
         seen = source.quality
         if shown is not None:
-            self.calibration = [
-                IsotonicMap.fit(shown[rows, model], quality[rows, model]) for model in range(quality.shape[1])
-            ]
-            seen = np.column_stack([of(shown[:, model]) for model, of in enumerate(self.calibration)])
+            self.calibration = calibrations(shown, quality, rows)
+            seen = applied(self.calibration, shown)
         self.features = features  #: _core.FeatureMap; None where no context is used
         self.psi_range: list[tuple[float, float]] = []
         psi = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Optional
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from .learners.isotonic import IsotonicMap
 from .outcomes import Outcomes
 from .paths import LogSupport, PolicyEstimate, lacking
 from .policies.order import Effort, Order, best_order
-from .sources.log import CAUTION, LogSource, PreparedLog, faults_of_first_calls
+from .sources.log import CAUTION, LogSource, PreparedLog, Searched, faults_of_first_calls
 
 #: Groups of prompts, by which estimates are jackknifed.
 LAW_GROUPS = 50
@@ -152,21 +151,6 @@ class Jackknife:
         return PolicyEstimate(of[0], of[1], of[2], support)
 
 
-@dataclass(frozen=True)
-class FitApart:
-    """Thresholds that were searched on all of the log, and what those bring that were searched without a fold of
-    prompts.
-    """
-
-    best: Order
-    alone: Order
-    calibration: list[IsotonicMap]
-    cascade: PolicyEstimate
-    single: PolicyEstimate  #: as each fold has it
-    named: PolicyEstimate  #: `alone` in all of them
-    left_out: list[int]  #: models that were called too seldom
-
-
 def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
     """By model; `takes`: by group, whether its calls are of the law."""
     log = source.log
@@ -184,8 +168,8 @@ def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools)
     return out
 
 
-def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
-    """None where no model was called often enough. DataError where first calls cannot speak for a model."""
+def fit_log_apart(source: LogSource, price: float) -> Searched:
+    """DataError where no model was called often enough, or first calls cannot speak for a model."""
     log, judge = source.log, source.judge_usd
     for fault in faults_of_first_calls(log):
         if fault:
@@ -194,7 +178,11 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
     in_fold = [laws_of(source, (), fold_of == fold) for fold in range(FOLDS)]
     left_out = [m for m in range(len(log.models)) if not all(laws[m].enough for laws in in_fold)]
     if len(left_out) == len(log.models):
-        return None
+        raise lacking(
+            log.name,
+            "has too few decisions: no model was called often enough in every fold; log more, or explore more "
+            "(--explore)",
+        )
 
     def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
         found = laws_of(source, calibration, takes)
@@ -210,8 +198,19 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
         cascade.add(fit_apart(training, price, judge, log.rows), held, judge, fold, FOLDS)
         single.add(best_alone(training, price), held, 0.0, fold, FOLDS)
         named.add(alone, held, 0.0, fold, FOLDS)
+    notes = [NOTE]
+    if log.has_second_calls:
+        notes.append(
+            "decisions made several calls, which tell how models' answers hang together: --openings in_order or "
+            "independent looks at that"
+        )
+    notes.append(
+        "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
+    )
+    if left_out:
+        notes.append(f"called too seldom, and left out: {', '.join(log.models[model] for model in left_out)}")
     told = [of.estimate(LogSupport(mean=1.0)) for of in (cascade, single, named)]
-    return FitApart(best, alone, calibration, told[0], told[1], told[2], left_out)
+    return Searched(best, alone, calibration, told[0], told[1], told[2], notes)
 
 
 def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from .fit import Fit
 from .groups import Ints
+from .learners.estimators import EstimatorPredictor
 from .options import FitSettings
 from .policies import Order, Policy
 from .policies.indices import LearnedIndices, calibration_rows
@@ -20,20 +20,10 @@ from .policies.router import Plans
 from .sources.table import PreparedTable
 
 
-@dataclass(frozen=True)
-class ModelShare:
-    """How a model is used on the table that was fitted on: shares of the prompts."""
-
-    model: str
-    called: float
-    deployed: float
-
-
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """How a fitted cascade uses its models."""
 
-    shares: list[ModelShare]
+    shares: list[dict[str, Any]]  #: of each `model`, of how many prompts it is `called` and `deployed`
     never: list[str]  #: that are never worth calling
     judged: float  #: the share of the calls whose answers are looked at
 
@@ -51,7 +41,10 @@ def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[i
 
 
 def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> dict[str, Any]:
-    """The members of a cascade's file, as _core.cascade_of takes them, without `about`."""
+    """The members of a cascade's file, as _core.cascade_of takes them, without `about`.
+
+    Of a router that is an estimator the name of its class stands in place of what no file can hold.
+    """
     source = prepared.source
     used = models_used(policy, source.models, settings.explore)
     names, plans = source.models, plans_of(policy)
@@ -65,7 +58,8 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
     elif isinstance(policy, Plans):
         alone = all(len(plan.order) == 1 for plan in plans)
         file.update(kind="router" if alone else "routed", plans=[plan_of(plan, names) for plan in plans])
-        file["router"] = policy.predictor.to_json()
+        own = own_router(policy)
+        file["router"] = policy.predictor.to_json() if own is None else {"learner": own.learner}
     else:
         file.update(kind="thresholds", **plan_of(plans[0], names))
     if prepared.calibration and file["kind"] in ("thresholds", "routed"):
@@ -83,9 +77,15 @@ def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 
-def running(file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
+def own_router(policy: Policy) -> Optional[EstimatorPredictor]:
+    """The estimator of the caller's by which it chooses plans; None where there is none."""
+    found = policy.predictor if isinstance(policy, Plans) else None
+    return found if isinstance(found, EstimatorPredictor) else None
+
+
+def running(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
     """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
-    cascade: _core.Cascade = _core.cascade_of(json.dumps({**file, "about": about}))
+    cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
     if file["kind"] == "indices":
         outcomes = prepared.outcomes
         rows = calibration_rows(prepared.rows, outcomes.models)
@@ -96,16 +96,17 @@ def running(file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
     """On the table that was fitted on: how much of the traffic each model gets hardly depends on the fit."""
-    names, policy = fit.source.models, fit.policy
+    names, policy = fit.models, fit.policy
     called, deployed, judged = _calls(policy, file, prepared)
     made, rows = called >= 0, len(deployed)
     shares = []
     for name in file["models"]:
         model = names.index(name)
-        shares.append(ModelShare(name, float((called == model).sum()) / rows, float((deployed == model).sum()) / rows))
+        used = {"called": float((called == model).sum()) / rows, "deployed": float((deployed == model).sum()) / rows}
+        shares.append({"model": name, **used})
     never = [names[model] for model in fit.never]
     if isinstance(policy, LearnedIndices):
-        never += [share.model for share in shares if share.called == 0.0]
+        never += [share["model"] for share in shares if share["called"] == 0.0]
     elif isinstance(policy, Plans):
         never += [name for name in names if name not in file["models"]]
     return Use(shares, never, float(made[judged].sum() / made.sum()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 import numpy as np
@@ -12,8 +12,8 @@ from .bounds import candidates_of
 from .choose import SINGLE, Choice, choose_nested, decide, difference
 from .crossfit import CrossFit, Source, crossfit
 from .errors import refuse_late
-from .estimate import CROSS_FITTED, Estimate
-from .groups import FOLDS, Floats
+from .estimate import CROSS_FITTED, Estimate, Interval
+from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, Candidate
 from .outcomes import CALLS, USD
 from .policies import KINDS, Order, Policy
@@ -26,7 +26,8 @@ from .worth import DollarTail, Worth
 class Fit:
     """What is deployed, and what is promised of it on other prompts."""
 
-    source: Source
+    models: list[str]
+    groups: Groups  #: of the rows that were fitted on
     aim: Aim
     price: float  #: that was asked for, or found
     choice: Choice  #: with a gain of choices that did not see the prompts that judge them
@@ -37,10 +38,21 @@ class Fit:
     kinds: dict[str, Worth]  #: of those that were tried
     tail: DollarTail  #: of what is deployed
     calls: float  #: of what is deployed, per prompt; 0 of a single model
-    never: list[int]  #: models that no fit of a fold calls
-    latency: Optional[float]  #: seconds: the 95th per cent, under a bound on it
-    slow: dict[str, float]  #: by kind, that of those that the bound leaves out
-    fits: CrossFit
+    out_of_fold: bool  #: whether what is promised was read out of fold, and not corrected
+    never: list[int] = field(default_factory=list)  #: models that no fit of a fold calls
+    latency: Optional[float] = None  #: seconds: the 95th per cent, under a bound on it
+    slow: dict[str, float] = field(default_factory=dict)  #: by kind, that of those that the bound leaves out
+    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what is deployed gains over them
+
+    @property
+    def gain(self) -> Interval:
+        """In worth, of the best kind but the single model over that."""
+        return self.choice.gain.interval()
+
+    @property
+    def keeps_running(self) -> bool:
+        """Whether the rules that made the log are to be kept, as nothing is surely better."""
+        return self.running is not None and not self.running.gain.low > 0.0
 
 
 def fit_source(
@@ -103,7 +115,8 @@ def fit_source(
     promise = Worth.of(kept, single, price, groups, CROSS_FITTED)
     latency, slow = _latency(fits, choice, aim, as_asked)
     return Fit(
-        source,
+        source.models,
+        groups,
         aim,
         price,
         choice,
@@ -114,10 +127,10 @@ def fit_source(
         {kind: Worth.of(of, single, price, groups, CROSS_FITTED) for kind, of in of_kinds.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
         0.0 if alone else float(kept[CALLS].mean()),
+        fits.reads_out_of_fold(choice.cascade),
         _never(fits, choice),
         latency,
         slow,
-        fits,
     )
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 import numpy as np
 
 from .. import _core
 from ..table import Table
 from .choose import SINGLE
-from .deploy import every_row, file_of, models_used, running, use_of
+from .deploy import every_row, file_of, own_router, running, use_of
 from .estimator_router import RoutedByEstimator
 from .feedback import dependence_note
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
-from .learners.estimators import EstimatorPredictor, require_estimator
+from .learners.estimators import require_estimator
 from .options import FitSettings, require_few_models, require_latency, require_log_for
 from .outcomes import QUALITY
 from .policies.router import Plans
@@ -26,7 +26,8 @@ from .sources.table import PreparedTable, TableSource
 from .tables import cascade_tables
 from .words import rare_note
 
-Fitted = tuple[Union[_core.Cascade, RoutedByEstimator], list[Table], dict[str, Any]]
+Deployed = Union[_core.Cascade, RoutedByEstimator]
+Fitted = tuple[Deployed, list[Table], dict[str, Any]]
 
 
 def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
@@ -40,8 +41,7 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     if arrays.is_log:
         from .log_fit import fit_log  # a log is read otherwise
 
-        fitted: Fitted = fit_log(table, settings, progress)
-        return fitted
+        return fit_log(table, settings, progress)
     if np.isnan(arrays.quality).any():
         settings = _of_estimates(settings)
     at = 0.0 if settings.aim.is_bound else settings.aim.value
@@ -69,18 +69,21 @@ def _of_estimates(settings: FitSettings) -> FitSettings:
 def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:
     prepared = source.prepare(every_row(source), whole=True)
     policy = found.policy
-    own = policy if isinstance(policy, Plans) and isinstance(policy.predictor, EstimatorPredictor) else None
-    if own is None:
-        file = file_of(policy, found.price, settings, prepared)
-    else:
-        used = models_used(own, source.models, settings.explore)
-        file = RoutedByEstimator.file_of(own, found.price, settings, prepared, used)
-    use = use_of(found, file, prepared)
-    table = source.table
-    told = Told(found, settings, use, notes_of(found, source, settings, prepared), table.source, table.digest())
+    file = file_of(policy, found.price, settings, prepared)
+    told = Told(
+        found, settings, use_of(found, file, prepared), notes_of(found, source, settings, prepared), source.table
+    )
+    if isinstance(policy, Plans) and own_router(policy) is not None:
+        return fitted(told, file, lambda whole: RoutedByEstimator(whole, policy))
+    return fitted(told, file, lambda whole: running(whole, prepared))
+
+
+def fitted(told: Told, file: dict[str, Any], made: Callable[[dict[str, Any]], Deployed]) -> Fitted:
+    """What runs, its tables and its record. `made`: of the members of a file."""
     record = told.record(file)
-    cascade = running(file, record, prepared) if own is None else RoutedByEstimator({**file, "about": record}, own)
-    sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
+    whole = {**file, "about": record}
+    cascade = made(whole)
+    sheets = cascade_tables(whole, cascade.counts(), "cascade")
     return cascade, [sheet.table() for sheet in sheets], record
 
 

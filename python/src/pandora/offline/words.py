@@ -138,16 +138,18 @@ def plans_text(file: Mapping[str, Any]) -> str:
 
 def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     """What to use, and why. `file`: the cascade's members."""
+    if fit.running is not None:
+        return running_verdict(fit.running, fit.keeps_running, what_is_used(file))
     aim, choice = fit.aim, fit.choice
-    single, cascade, chosen = fit.source.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
+    single, cascade, chosen = fit.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
     bound = bound_text(aim, chosen.met, chosen.bound, fit.tail) + "; " if aim.is_bound else ""
-    gains, saves = gain_text(aim, choice.gain.interval()), aim.kind is AimKind.MIN_QUALITY
+    gains, saves = gain_text(aim, fit.gain), aim.kind is AimKind.MIN_QUALITY
     if choice.kind == SINGLE:
         why = (
             f": no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: {choice.cascade} "
             f"{'save' if saves else 'gain'} {gains}"
         )
-        if len(fit.source.models) == 1:
+        if len(fit.models) == 1:
             why = ", the only model"
         elif aim.is_bound and not cascade.met:
             why = ""
@@ -168,6 +170,18 @@ def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
         share = share_text(fit.promise.saving)
         return f"{use}: against the best single model, {single}, it saves {gains}, {share} of its dollars"
     return f"{use}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
+
+
+def running_verdict(running: Worth, keeps: bool, what: str) -> str:
+    """Of a fit to the log of a cascade, which is held against the rules that made the log."""
+    gains = interval_text(running.gain, 4)
+    if not keeps:
+        return f"use {what}: it gains {gains} in utility per prompt over the rules that made the log, without exploring"
+    gain = "the log cannot tell of them" if math.isnan(running.gain.value) else f"the gain is {gains}"
+    return (
+        f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in "
+        f"utility per prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
+    )
 
 
 def what_is_used(file: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ out where the rules that made it can be kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from typing import NoReturn, Optional
 
@@ -22,7 +23,7 @@ from ..feedback import dependence_note
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import Outcomes
-from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, lacking
+from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking
 from ..policies.order import Order
 from .evaluator import NONE, TRUTH, score_of
 from .labels import LEAST_LABELS, judge_of
@@ -236,6 +237,23 @@ class LogSearch:
             usable &= w**2 / (ww + noise.expected) >= least
             rating: Floats = np.where(usable, mean - CAUTION * error, -np.inf)
         return rating
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such
+    searches bring on prompts that they did not see, and what that single model brings.
+    """
+
+    best: Order
+    alone: Order
+    calibration: list[IsotonicMap]
+    cascade: PolicyEstimate
+    single: PolicyEstimate  #: as each fold's search has it
+    named: PolicyEstimate  #: the same in all of them
+    notes: list[str]
+    tells_cascade: bool = True  #: whether the log can say what they bring
+    tells_alone: bool = True
 
 
 def _grid(seen: Floats) -> Floats:

@@ -14,6 +14,7 @@ from .fit import Fit
 from .groups import Ints
 from .learners.estimators import EstimatorPredictor
 from .options import FitSettings
+from .outcomes import columns_called
 from .policies import Order, Policy
 from .policies.indices import LearnedIndices, calibration_rows
 from .policies.router import Plans
@@ -117,13 +118,12 @@ def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tup
     outcomes = prepared.outcomes
     # Of equal estimates the running cascade deploys that of the model that comes first in its file, not in its order.
     if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
-        used = np.array([prepared.source.models.index(name) for name in file["models"]])
+        used = [prepared.source.models.index(name) for name in file["models"]]
         usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
         cascade = _core.cascade_of(json.dumps(file))
         psi = None if file["kind"] == "thresholds" else outcomes.psi
         found = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
-        columns = np.array([*used, -1])  # -1 is the last
-        return columns[found[0].astype(np.int64)], columns[found[1].astype(np.int64)], np.asarray(found[2])
+        return columns_called(found[0], used), columns_called(found[1], used), np.asarray(found[2])
     walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
         several = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]

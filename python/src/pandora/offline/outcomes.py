@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -84,6 +85,16 @@ class Walk:
         self.numbers[:, rows] = of.numbers
         if self.seconds is not None and of.seconds is not None:
             self.seconds[rows] = of.seconds
+
+
+def along(called: Ints, values: Floats) -> Floats:
+    """Rows x positions: what `values` (rows x models) has of the model that was called, 0 where none was."""
+    return np.where(called >= 0, np.take_along_axis(values, np.maximum(called, 0), axis=1), 0.0)
+
+
+def columns_called(models: np.ndarray, columns: Sequence[int]) -> Ints:
+    """Models of a running cascade, by their columns in a table; -1, for none, stays."""
+    return np.array([*columns, -1])[models.astype(np.int64)]
 
 
 def utility(numbers: Floats, price: float) -> Floats:

@@ -111,23 +111,23 @@ class CallLog:
         """`usd`: as recorded. `is_judged`: whether scores of the calls are known. `dropped`: by row."""
         _require_probabilities(name, models, propensity, "propensity")
         if label_propensity is not None:
-            _require_probabilities(
-                name, models, np.where(np.isnan(place), np.nan, label_propensity), "label_propensity"
-            )
-        told, usd, more = list(notes), usd.copy(), []
+            of_calls = np.where(np.isnan(place), np.nan, label_propensity)
+            _require_probabilities(name, models, of_calls, "label_propensity")
+        told, given = list(notes), label_propensity is not None
         if by_rules is not None and is_judged and judge_usd > 0.0:
             usd, note = _without_judge(usd, judge_usd)
-            more.append(note)
+            told.append(note)
         sampling = np.ones(len(quality))
         if dropped is not None:
-            if not np.all((dropped >= 0.0) & (dropped < 1.0)):
-                row = int(np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))[0])
+            wrong = np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))
+            if len(wrong):
+                row = int(wrong[0])
                 raise DataError(
                     f"{name}: {DROPPED} of row {row + 1} is {dropped[row]:g}; it is the probability with which such a "
                     "decision was left out of the log, from 0 to below 1 (rename the column if it is something else)"
                 )
             sampling = 1.0 / (1.0 - dropped)
-            more.append(
+            told.append(
                 f"{DROPPED}: the log was thinned before it was written; its {len(quality)} decisions count 1 / (1 - "
                 f"{DROPPED}), as {sampling.sum():.0f} would"
             )
@@ -136,11 +136,10 @@ class CallLog:
             stands_for = sampling * _decisions_by_row(propensity, sampling)
             silent = 1.0 - sampling.sum() / stands_for.sum()
             if silent > 1e-9:
-                more.append(
+                told.append(
                     "decisions in which no toss called a model have no row; by the propensities they are "
                     f"{100.0 * silent:.1f}% of all, and are counted"
                 )
-        given = label_propensity is not None
         if label_propensity is None:
             label_propensity = shares_known(quality, ~np.isnan(place))
         return CallLog(
@@ -158,7 +157,7 @@ class CallLog:
             given,
             sampling,
             stands_for,
-            (*told, *more),
+            tuple(told),
         )
 
     @property
@@ -196,11 +195,10 @@ class CallLog:
 
 
 def _require_probabilities(name: str, models: list[str], probability: Floats, column: str) -> None:
-    with np.errstate(invalid="ignore"):
-        bad = ~np.isnan(probability) & ~(probability >= LEAST_PROBABILITY)
-    if not bad.any():
+    bad = np.argwhere(np.nan_to_num(probability, nan=1.0) < LEAST_PROBABILITY)
+    if not len(bad):
         return
-    row, model = (int(at[0]) for at in np.nonzero(bad))
+    row, model = bad[0]
     raise DataError(
         f'{name}: row {row + 1}, model "{models[model]}": {column} is {probability[row, model]:g}, so that this call '
         f"alone would weigh {1.0 / max(float(probability[row, model]), 5e-324):.3g} decisions; what happened cannot "
@@ -211,12 +209,11 @@ def _require_probabilities(name: str, models: list[str], probability: Floats, co
 
 def _without_judge(usd: Floats, judge_usd: float) -> tuple[Floats, str]:
     """Recorded dollars without the judge's, and a note on what was taken for right."""
-    with np.errstate(invalid="ignore"):
-        if np.any(usd < judge_usd * (1.0 - 1e-9)):
-            return usd, (
-                f"calls are recorded that cost less than judging them (${judge_usd:.3g}), so the log's dollars are "
-                "taken to be without the judge's"
-            )
+    if np.nanmin(usd, initial=np.inf) < judge_usd * (1.0 - 1e-9):
+        return usd, (
+            f"calls are recorded that cost less than judging them (${judge_usd:.3g}), so the log's dollars are taken "
+            "to be without the judge's"
+        )
     return np.maximum(usd - judge_usd, 0.0), (
         f"the log's dollars are taken to hold the judge's, ${judge_usd:.3g} a call, which a model alone does not pay"
     )
@@ -225,24 +222,16 @@ def _without_judge(usd: Floats, judge_usd: float) -> tuple[Floats, str]:
 def _decisions_by_row(propensity: Floats, sampling: Floats) -> Floats:
     """For how many decisions a row stands where those that called nothing have none."""
     called = ~np.isnan(propensity)
-    rows = len(propensity)
-    if not called.any(axis=1).all():  # of fewer models than there were: others' calls kept these rows
-        known = False
-    else:
-        with np.errstate(all="ignore"):
-            spread = np.nanmax(propensity, axis=0, initial=-np.inf) - np.nanmin(propensity, axis=0, initial=np.inf)
-        known = bool(np.all(spread[called.any(axis=0)] <= 1e-9))
-    if known:
-        p = np.array([propensity[called[:, m], m][0] for m in range(called.shape[1]) if called[:, m].any()])
-        return np.full(rows, 1.0 / (1.0 - np.prod(1.0 - p)))
+    of_models = [column[~np.isnan(column)] for column in propensity.T]
+    same = all(np.ptp(p) <= 1e-9 for p in of_models if len(p))
+    if same and called.any(axis=1).all():  # else of fewer models than there were: others' calls kept these rows
+        p = np.array([p[0] for p in of_models if len(p)])
+        return np.full(len(propensity), 1.0 / (1.0 - np.prod(1.0 - p)))
     p = np.where(called, propensity, 1.0)
     tells = np.where(called, sampling[:, None] / p, 0.0)
     noise = np.where(called, sampling[:, None] ** 2 * (1.0 - p) / p**2, 0.0).sum(axis=0)
     sure = (noise <= 0.0) & called.all(axis=0)
-    if sure.any():
-        return np.ones(rows)
-    some = called.sum(axis=0) >= 10
-    weight = np.where(some, 1.0 / np.maximum(noise, 1e-12), 0.0)
-    if not weight.any():
-        return np.ones(rows)
+    weight = np.where(called.sum(axis=0) >= 10, 1.0 / np.maximum(noise, 1e-12), 0.0)
+    if sure.any() or not weight.any():
+        return np.ones(len(propensity))
     return np.asarray(tells @ (weight / weight.sum())) / sampling

@@ -88,10 +88,7 @@ def running(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
     """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
     cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
     if file["kind"] == "indices":
-        outcomes = prepared.outcomes
-        rows = calibration_rows(prepared.rows, outcomes.models)
-        usd = outcomes.usd + outcomes.judge_usd
-        _core.learn_rows(cascade, outcomes.psi, usd, prepared.shown, outcomes.quality, rows)
+        prepared.teach(cascade, calibration_rows(prepared.rows, prepared.outcomes.models))
     return cascade
 
 

@@ -290,22 +290,8 @@ def prices_between(points: Sequence[Point]) -> list[float]:
 class _OnOther:
     """Indices that are learned from one table, on the rows of another."""
 
-    def __init__(self, candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> None:
-        learned = prepared.outcomes
-        rows = calibration_rows(prepared.rows, learned.models)
-        options = {
-            "kind": "indices",
-            "models": test.models,
-            "price": candidate.price,
-            "evaluator": test.evaluator,
-            "rules": json.loads(_core.index_rules(not prepared.sees_truth, 0.0, len(rows))),
-            "index_features": 1 if learned.psi is None else learned.psi.shape[1],
-        }
-        self._cascade = _core.cascade_of(json.dumps(options))
-        usd = learned.usd + learned.judge_usd
-        _core.learn_rows(self._cascade, learned.psi, usd, prepared.shown, learned.quality, rows)
-        shown = test.quality if test.shown is None else test.shown
-        self._rows = outcomes.psi, outcomes.usd + outcomes.judge_usd, shown
+    def __init__(self, cascade: _core.Cascade, outcomes: Outcomes, shown: Floats) -> None:
+        self._cascade, self._rows = cascade, (outcomes.psi, outcomes.usd + outcomes.judge_usd, shown)
 
     def run(self, _: object) -> Any:
         """What is called and deployed, of all rows."""
@@ -314,7 +300,11 @@ class _OnOther:
 
 def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
     if candidate.kind == Indices.name:
-        policy: Policy = LearnedIndices(_OnOther(candidate, prepared, outcomes, test))
+        rows = calibration_rows(prepared.rows, outcomes.models)
+        cascade = _core.cascade_of(prepared.index_options(candidate.price, rows))
+        prepared.teach(cascade, rows)
+        shown = test.quality if test.shown is None else test.shown
+        policy: Policy = LearnedIndices(_OnOther(cascade, outcomes, shown))
         name = f"indices at price {candidate.price:g}"
     else:
         policy = KINDS[candidate.kind].fit(prepared, candidate)

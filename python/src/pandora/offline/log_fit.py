@@ -253,7 +253,7 @@ def _thresholds_told(fit: LogFit, settings: FitSettings, table: _core.TraceTable
 def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
     """A router judged by nobody, or the surest single model."""
     aim = settings.aim
-    source = FirstCalls.of_table(table, settings.evaluator, settings.context, aim.value, settings.judge)
+    source = FirstCalls(table, settings.evaluator, settings.context, aim.value, settings.judge)
     candidates = [Candidate(SINGLE, aim.value, source.single), Candidate("router", aim.value)]
     fit = fit_source(source, aim, ["router"], False, progress, candidates)
     log = LogSource.of_table(table, settings.evaluator, Openings.IN_ORDER, settings.judge)

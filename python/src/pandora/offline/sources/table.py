@@ -81,9 +81,9 @@ class PreparedTable:
         """Rows x models: what the evaluator shows, as it stands in the table."""
         return self.source.quality if self.source.shown is None else self.source.shown
 
-    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
-        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
-        outcomes, psi = self._outcomes, self._outcomes.psi
+    def index_options(self, price: float, rows: Ints) -> str:
+        """JSON, as _core.cascade_of takes it, of indices that are learned from all models' answers to these rows."""
+        psi = self._outcomes.psi
         options = {
             "kind": "indices",
             "models": self.source.models,
@@ -93,8 +93,18 @@ class PreparedTable:
             "index_features": 1 if psi is None else psi.shape[1],
             **({"psi_range": self.psi_range} if self.psi_range else {}),
         }
-        usd = outcomes.usd + outcomes.judge_usd
-        return _core.Indices(json.dumps(options), psi, usd, self.shown, outcomes.quality, rows, near)
+        return json.dumps(options)
+
+    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
+        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
+        of = self._outcomes
+        usd, options = of.usd + of.judge_usd, self.index_options(price, rows)
+        return _core.Indices(options, of.psi, usd, self.shown, of.quality, rows, near)
+
+    def teach(self, cascade: _core.Cascade, rows: Ints) -> None:
+        """A new cascade of indices learns from all models' answers to these rows."""
+        of = self._outcomes
+        _core.learn_rows(cascade, of.psi, of.usd + of.judge_usd, self.shown, of.quality, rows)
 
 
 class TableSource:
@@ -108,6 +118,9 @@ class TableSource:
     to labels that chose the policy.
     """
 
+    prepared_as: type[PreparedTable] = PreparedTable
+    _whole: Optional[PreparedTable] = None  # from whose features those of folds set out
+
     def __init__(
         self,
         table: _core.TraceTable,
@@ -117,9 +130,8 @@ class TableSource:
         timed: bool = False,
         router: Optional[Any] = None,
     ) -> None:
-        self.table, self.evaluator, self.context = table, evaluator, list(context)
+        self.table, self.evaluator, self.context, self.router = table, evaluator, list(context), router
         self.name, self.models, self.judge_usd = table.source, list(table.models), judge_usd
-        self.router = router
         self.groups = Groups.of_table(table)
         self.usd: Floats = table.cost()
         self.latency: Optional[Floats] = table.latency() if timed else None
@@ -128,8 +140,7 @@ class TableSource:
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
         self.quality = known if self.estimates is None else self.estimates.without(np.zeros(len(known), bool))
-        self._texts = _core.CountedTexts(table) if any(spec.startswith("text:") for spec in self.context) else None
-        self._whole: Optional[PreparedTable] = None  # from whose features those of folds set out
+        self._texts = counted_texts(table, context)
 
     def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
         """Scores calibrated, features fitted on these rows."""
@@ -144,7 +155,7 @@ class TableSource:
         if self.context:
             near = None if self._whole is None or self._texts is None else self._whole.features
             features = _core.features_fit(self.table, self.context, rows, self._texts, near)
-        prepared = PreparedTable(self, rows, quality, features)
+        prepared = self.prepared_as(self, rows, quality, features)
         if whole:
             self._whole = prepared
         return prepared
@@ -159,6 +170,11 @@ class TableSource:
         every = len(rows) == len(prepared.outcomes.quality)
         walk = policy.walk(prepared.outcomes if every else prepared.outcomes.take(rows))
         return walk.numbers, walk.seconds
+
+
+def counted_texts(table: _core.TraceTable, context: Sequence[str]) -> Optional[_core.CountedTexts]:
+    """Where features are made of them. DataError where the table has none."""
+    return _core.CountedTexts(table) if any(spec.startswith("text:") for spec in context) else None
 
 
 def _psi(features: Any, source: TableSource, rows: Ints) -> tuple[np.ndarray, list[tuple[float, float]]]:

@@ -12,9 +12,10 @@ import pytest
 from learner_tables import CASES, PRICES, Array, outcomes, uniform
 
 import pandora
-from pandora.offline.learners import IsotonicMap, LinearPredictor, PlanPredictors, Predictor, calibrated, calibrations
+from pandora.offline.learners.isotonic import IsotonicMap, calibrated, calibrations
 from pandora.offline.learners.linear import LOGISTIC_RIDGES, RIDGES, LinearFits, _loss, shares_of
 from pandora.offline.learners.neighbours import five_digits, nearest, nearest_others
+from pandora.offline.learners.predictors import LinearPredictor, PlanPredictors, Predictor
 
 GOLDEN = json.loads((pathlib.Path(__file__).parent / "golden_learners.json").read_text())
 

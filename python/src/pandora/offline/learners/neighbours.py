@@ -8,8 +8,6 @@ from typing import Any, Optional, overload
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["five_digits", "means_of_first", "nearest", "nearest_others"]
-
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 

@@ -17,18 +17,6 @@ import numpy.typing as npt
 from .linear import LinearFit, LinearFits, shares_of
 from .neighbours import five_digits, means_of_first, nearest, nearest_others
 
-__all__ = [
-    "MOST_ASKED",
-    "MOST_LOGISTIC",
-    "MOST_REMEMBERED",
-    "NEAREST",
-    "LinearPredictor",
-    "NeighboursPredictor",
-    "PlanPredictors",
-    "Predictor",
-    "spread",
-]
-
 Array = npt.NDArray[np.float64]
 
 #: numbers of prompts that neighbours take the mean of

@@ -85,6 +85,3 @@ def features_of(outcomes: Outcomes) -> np.ndarray:
     if outcomes.psi is None:
         return np.empty((len(outcomes.quality), 0), np.float32)
     return outcomes.psi[:, 1:]
-
-
-__all__ = ["Kind", "Policy", "Predictors", "Prepared", "features_of", "is_simpler"]

@@ -106,7 +106,7 @@ class Chooser:
             for kind in tried
             if is_simpler(KINDS[kind], KINDS[best])
             and picked[kind].keeps == picked[best].keeps
-            and _is_no_lead(self._difference(picked[best], picked[kind]))
+            and (lead := self._difference(picked[best], picked[kind])).value <= lead.error
         ]
         cascade = max(as_good, key=rank) if as_good else best
         others = [kind for kind in tried if kind != cascade]
@@ -217,7 +217,3 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
         out.cascade.append(cascade)
         out.single.append(single)
     return out
-
-
-def _is_no_lead(lead: Estimate) -> bool:
-    return lead.value <= lead.error

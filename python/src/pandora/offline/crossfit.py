@@ -96,7 +96,7 @@ def crossfit(
     latency = np.full((FOLDS + 1, len(candidates), len(every) if timed else 0), np.nan)
     policies: list[Policy] = []
 
-    def read(out_of: Sequence[int], rows: Ints) -> tuple[list[Policy], Floats, Optional[Floats]]:
+    def read(out_of: Sequence[int], rows: Ints) -> tuple[list[Policy], Floats, Floats]:
         prepared = source.prepare(np.flatnonzero(~np.isin(folds, out_of)), whole=not out_of)
         fitted = [
             KINDS[candidate.kind].fit(prepared, candidate, policies[number] if policies else None)
@@ -104,18 +104,14 @@ def crossfit(
         ]
         found = [source.read(prepared, policy, rows) for policy in fitted]
         progress.step()
-        seconds = np.stack([np.empty(0) if s is None else s for _, s in found]) if timed else None
-        return fitted, np.stack([numbers for numbers, _ in found]), seconds
+        seconds = [of_policy if timed and of_policy is not None else np.empty(0) for _, of_policy in found]
+        return fitted, np.stack([numbers for numbers, _ in found]), np.stack(seconds)
 
-    policies, whole, seconds = read((), every)
-    if seconds is not None:
-        latency[FOLDS] = seconds
+    policies, whole, latency[FOLDS] = read((), every)
     by_fold, fold_policies = np.empty((FOLDS, *whole.shape)), []
     for fold in range(FOLDS):
-        fitted, by_fold[fold], seconds = read((fold,), every)
+        fitted, by_fold[fold], latency[fold] = read((fold,), every)
         fold_policies.append(fitted)
-        if seconds is not None:
-            latency[fold] = seconds
     without = np.full(by_fold.shape if nested else (0,), np.nan)
     seconds_without = np.full((FOLDS, *latency.shape[1:]) if nested and timed else (0,), np.nan)
     for pair in combinations(range(FOLDS), 2) if nested else ():
@@ -124,7 +120,7 @@ def crossfit(
         for unseen, own in (pair, pair[::-1]):
             of_own = folds[rows] == own
             without[unseen][:, :, rows[of_own]] = numbers[:, :, of_own]
-            if seconds is not None:
+            if timed:
                 seconds_without[unseen][:, rows[of_own]] = seconds[:, of_own]
     return CrossFit(
         source,

@@ -16,7 +16,7 @@ from .fit import Fit, runner_up
 from .groups import FOLDS
 from .options import FitSettings
 from .policies import KINDS
-from .words import eyes_text, fit_verdict, is_sure, latency_text
+from .words import eyes_text, fit_verdict, is_sure
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ class Told:
             claim = "room under the bound" if fit.aim.on_usd else "gain"
             eyes = eyes_text(settings.evaluator, settings.judge_usd, self.break_even_judge, claim)
         assumed = "; if models' answers are independent" if settings.openings == "apart" else ""
-        return f"{fit_verdict(fit, settings.evaluator, file)}{latency_text(fit.latency)}; {eyes}{assumed}"
+        said = fit_verdict(fit, settings.evaluator, file)
+        if fit.latency is not None:
+            said += f"; calls in series take at most {fit.latency:.4g} seconds for 95% of the prompts"
+        return f"{said}; {eyes}{assumed}"
 
     def record(self, file: dict[str, Any]) -> dict[str, Any]:
         """As JSON; null for what is not known."""

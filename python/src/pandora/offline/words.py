@@ -193,13 +193,6 @@ def what_is_used(file: Mapping[str, Any]) -> str:
     return order_text(file)
 
 
-def latency_text(latency: Optional[float]) -> str:
-    """What a verdict adds under a bound on latency."""
-    if latency is None:
-        return ""
-    return f"; calls in series take at most {latency:.4g} seconds for 95% of the prompts"
-
-
 def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
     """Where hardly any prompt's quality differs from the others', so that nothing is sure beyond what chance allows."""
     estimate = Estimate.mean(by_row, groups, (0.0, 1.0))

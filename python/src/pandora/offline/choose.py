@@ -15,7 +15,6 @@ from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, AimKind, Candidate
 from .outcomes import QUALITY, USD
 from .policies import KINDS
-from .policies.base import is_simpler
 
 SINGLE = "best single"
 #: Bounds that differ by less are the same: as many prompts fail.
@@ -104,7 +103,7 @@ class Chooser:
         as_good = [
             kind
             for kind in tried
-            if is_simpler(KINDS[kind], KINDS[best])
+            if KINDS[kind].needs < KINDS[best].needs  # a simpler one
             and picked[kind].keeps == picked[best].keeps
             and (lead := self._difference(picked[best], picked[kind])).value <= lead.error
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Optional, Protocol
+from typing import Optional
 
 import numpy as np
 
@@ -18,38 +18,19 @@ from .estimate import corrected, held_out
 from .groups import FOLDS, Floats, Groups, Ints
 from .kinds import Candidate
 from .outcomes import nearest_rank
-from .policies import KINDS, Policy, Prepared
+from .policies import KINDS, Policy
 from .progress import Progress
+from .sources.table import TableSource
 
 #: Different prompts that a table has at least: two in each fold.
 LEAST_PROMPTS = 10
-
-
-class Source(Protocol):
-    """A table, a table with labels in part, or the first calls of a log."""
-
-    name: str  #: the file, for messages
-    models: list[str]
-    groups: Groups
-    #: Whether outcomes are estimates. Their noise can be followed by any fit, and is greater than that of outcomes by
-    #: 1 / the share that is known, so what a policy is worth on them is read out of fold alone.
-    estimated: bool
-    usd: Floats  #: rows x models
-
-    def prepare(self, rows: Ints, whole: bool) -> Prepared:
-        """As a fit on these rows sees the source. `whole`: they are all rows, and nothing is held out."""
-        ...
-
-    def read(self, prepared: Any, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
-        """3 x rows: quality, dollars and calls, unbiased of rows that are not fitted on; and seconds of the calls."""
-        ...
 
 
 @dataclass(frozen=True)
 class CrossFit:
     """What each candidate does. Arrays are candidates x 3 x rows, of seconds candidates x rows."""
 
-    source: Source
+    source: TableSource
     candidates: Sequence[Candidate]
     policies: list[Policy]  #: by candidate, fitted on all rows
     fold_policies: list[list[Policy]]  #: by fold and candidate, fitted without it
@@ -67,7 +48,7 @@ class CrossFit:
     def reads_out_of_fold(self, kind: str) -> bool:
         """Whether a promise of this kind is read out of fold, and not corrected. The one place that decides it.
 
-        Out of fold for estimated outcomes (`Source.estimated`) and for kinds that fit themselves to single prompts
+        Out of fold for estimated outcomes (`TableSource.estimated`) and for kinds that fit themselves to single prompts
         (`Kind.out_of_fold`); all others are corrected, which uses every fit on every row and is less variable.
         """
         return self.source.estimated or KINDS[kind].out_of_fold
@@ -83,7 +64,7 @@ class CrossFit:
 
 
 def crossfit(
-    source: Source, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False
+    source: TableSource, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False
 ) -> CrossFit:
     """Fits every candidate on all rows, without each fold and, where `nested`, without each pair of folds."""
     groups = source.groups

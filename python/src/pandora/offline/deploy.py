@@ -17,7 +17,7 @@ from .options import FitSettings
 from .outcomes import columns_called
 from .policies import Order, Policy
 from .policies.indices import LearnedIndices, calibration_rows
-from .policies.router import Plans
+from .policies.router import Plans, plans_of
 from .sources.table import PreparedTable
 
 
@@ -27,11 +27,6 @@ class Use(NamedTuple):
     shares: list[dict[str, Any]]  #: of each `model`, of how many prompts it is `called` and `deployed`
     never: list[str]  #: that are never worth calling
     judged: float  #: the share of the calls whose answers are looked at
-
-
-def plans_of(policy: Policy) -> list[Order]:
-    """The orders that a policy chooses between; none of indices."""
-    return [policy] if isinstance(policy, Order) else list(policy.plans) if isinstance(policy, Plans) else []
 
 
 def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:

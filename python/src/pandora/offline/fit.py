@@ -11,7 +11,7 @@ import numpy as np
 
 from .bounds import candidates_of
 from .choose import SINGLE, Choice, choose_nested, decide, difference
-from .crossfit import CrossFit, Source, crossfit
+from .crossfit import CrossFit, crossfit
 from .errors import Refusal
 from .estimate import CROSS_FITTED, Estimate, Interval
 from .groups import FOLDS, Floats, Groups
@@ -20,6 +20,7 @@ from .outcomes import CALLS, USD
 from .policies import KINDS, Order, Policy
 from .policies.router import only_model
 from .progress import Progress
+from .sources.table import TableSource
 from .worth import DollarTail, Worth
 
 
@@ -57,7 +58,7 @@ class Fit:
 
 
 def fit_source(
-    source: Source,
+    source: TableSource,
     aim: Aim,
     kinds: Sequence[str],
     as_asked: bool,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Optional, cast
+from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from ..errors import DataError, OutputError
 from ..rendering.document import NUMBERS
 from .check import require_prices
 from .choose import SINGLE
-from .crossfit import Source, crossfit
+from .crossfit import crossfit
 from .estimate import Estimate, Interval
 from .groups import Floats, Groups
 from .identified import is_log
@@ -34,8 +34,8 @@ from .learners.isotonic import applied
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
 from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
-from .policies import KINDS, Order, Policy
-from .policies.indices import Indices, LearnedIndices, calibration_rows
+from .policies import KINDS, Order, Policy, indices
+from .policies.indices import LearnedIndices, calibration_rows
 from .progress import Progress
 from .record import known
 from .sheet import Sheet
@@ -226,7 +226,7 @@ def best_candidates(
         return [Candidate(kinds[0], price) for price in prices]
     each = [(SINGLE, model) for model in range(len(source.models))] + [(kind, 0) for kind in kinds]
     candidates = [Candidate(kind, price, model) for price in prices for kind, model in each]
-    fits = crossfit(cast(Source, source), candidates, False, progress)
+    fits = crossfit(source, candidates, False, progress)
     worth = [float(np.sum(utility(fits.candidate(k), of.price))) for k, of in enumerate(candidates)]
     best = np.argmax(np.reshape(worth, (len(prices), len(each))), axis=1)
     return [candidates[k * len(each) + int(of)] for k, of in enumerate(best)]
@@ -299,7 +299,7 @@ class _OnOther:
 
 
 def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
-    if candidate.kind == Indices.name:
+    if candidate.kind == indices.KIND.name:
         rows = calibration_rows(prepared.rows, outcomes.models)
         cascade = _core.cascade_of(prepared.index_options(candidate.price, rows))
         prepared.teach(cascade, rows)
@@ -307,7 +307,7 @@ def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, te
         policy: Policy = LearnedIndices(_OnOther(cascade, outcomes, shown))
         name = f"indices at price {candidate.price:g}"
     else:
-        policy = KINDS[candidate.kind].fit(prepared, candidate)
+        policy = KINDS[candidate.kind].fit(prepared, candidate, None)
         name = policy.text(test.models)
     return Point.of(name, candidate.price, policy, outcomes, test.groups)
 

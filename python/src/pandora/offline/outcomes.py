@@ -36,6 +36,11 @@ class Outcomes:
         """How many there are."""
         return int(self.quality.shape[1])
 
+    @property
+    def features(self) -> np.ndarray:
+        """Rows x d: of the prompts; of none where d is 0."""
+        return np.empty((len(self.quality), 0), np.float32) if self.psi is None else self.psi[:, 1:]
+
     def take(self, rows: Union[Ints, slice]) -> Outcomes:
         """These rows, in this order."""
 

@@ -10,7 +10,8 @@ import numpy as np
 from ..groups import Ints
 from ..kinds import Candidate
 from ..outcomes import Outcomes, Walk, along
-from .base import Policy, Prepared
+from ..sources.table import PreparedTable
+from .base import Kind, Policy
 
 #: Answers that indices are learned from, of prompts spread over the rows.
 MOST_ANSWERS = 40_000
@@ -42,16 +43,11 @@ def calibration_rows(rows: Ints, models: int) -> Ints:
     return rows[np.arange(periods) * len(rows) // periods]
 
 
-class Indices:
-    """The kind `indices`."""
+def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+    """From all models' answers to the calibration rows. `near`: indices from where the estimates set out."""
+    rows = calibration_rows(prepared.rows, prepared.outcomes.models)
+    learned_near = near.estimator if isinstance(near, LearnedIndices) else None
+    return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))
 
-    name = "indices"
-    needs = frozenset({"context", "judge"})
-    out_of_fold = False
-    priced_by = "thresholds"
 
-    def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
-        """From all models' answers to the calibration rows. `near`: indices from where the estimates set out."""
-        rows = calibration_rows(prepared.rows, prepared.outcomes.models)
-        learned_near = near.estimator if isinstance(near, LearnedIndices) else None
-        return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))
+KIND = Kind("indices", fit, frozenset({"context", "judge"}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from ..learners.estimators import EstimatorPredictors
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..learners.predictors import PlanPredictors
 from ..outcomes import QUALITY, USD, Outcomes
-from ..policies.base import Policy, Predictors, features_of
-from ..policies.order import Effort, Order, best_order
 from .evaluator import NONE, TRUTH, score_of
 from .labels import QualityEstimates
+
+if TYPE_CHECKING:
+    from ..policies import Order, Policy
+
+Predictors = Union[PlanPredictors, EstimatorPredictors]
 
 
 class PreparedTable:
@@ -37,7 +40,7 @@ class PreparedTable:
         psi = None
         if features is not None and features.size > 0:
             psi, self.psi_range = _psi(features, source, rows)
-        self._outcomes = Outcomes(seen, quality, source.usd, psi, source.judge_usd, source.latency)
+        self.outcomes = Outcomes(seen, quality, source.usd, psi, source.judge_usd, source.latency)  #: of all rows
         self._of_models: Optional[Predictors] = None
 
     @property
@@ -45,36 +48,22 @@ class PreparedTable:
         """Whether what is seen of an answer is its quality."""
         return self.source.shown is None
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of all rows."""
-        return self._outcomes
-
     @cached_property
     def training(self) -> Outcomes:
         """Of `rows`."""
-        return self._outcomes if len(self.rows) == len(self._outcomes.quality) else self._outcomes.take(self.rows)
-
-    def best_order(self, price: float, effort: Effort, first: Optional[int] = None) -> Order:
-        """By the search over orders and thresholds (C++)."""
-        return best_order(self.training, price, effort, first)
+        return self.outcomes if len(self.rows) == len(self.outcomes.quality) else self.outcomes.take(self.rows)
 
     def predictors(self, plans: Sequence[Order]) -> Predictors:
-        """Of plans that begin with the models alone."""
-        models = self.training.models
+        """What can be predicted of plans that begin with the models alone, which are fitted once."""
+        of = self.training
         if self._of_models is None:
-            self._of_models = self._fitted([Order((model,)) for model in range(models)], None)
-        return self._of_models if len(plans) == models else self._fitted(plans, self._of_models)
-
-    def _fitted(self, plans: Sequence[Order], some: Optional[Predictors]) -> Predictors:
-        numbers = [plan.walk(self.training).numbers for plan in plans]
-        quality, usd = (np.column_stack([of_plan[k] for of_plan in numbers]) for k in (QUALITY, USD))
-        if some is not None:
-            return some.more(quality, usd)
-        features = features_of(self.training)
-        if self.source.router is not None:
-            return EstimatorPredictors(self.source.router, features, quality, usd)
-        return PlanPredictors(features, quality, usd)
+            router = self.source.router
+            given = of.features, of.quality, of.usd
+            self._of_models = PlanPredictors(*given) if router is None else EstimatorPredictors(router, *given)
+        if len(plans) == of.models:
+            return self._of_models
+        numbers = [plan.walk(of).numbers for plan in plans]
+        return self._of_models.more(*(np.column_stack([of_plan[k] for of_plan in numbers]) for k in (QUALITY, USD)))
 
     @property
     def shown(self) -> Floats:
@@ -83,7 +72,7 @@ class PreparedTable:
 
     def index_options(self, price: float, rows: Ints) -> str:
         """JSON, as _core.cascade_of takes it, of indices that are learned from all models' answers to these rows."""
-        psi = self._outcomes.psi
+        psi = self.outcomes.psi
         options = {
             "kind": "indices",
             "models": self.source.models,
@@ -97,13 +86,13 @@ class PreparedTable:
 
     def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
         """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
-        of = self._outcomes
+        of = self.outcomes
         usd, options = of.usd + of.judge_usd, self.index_options(price, rows)
         return _core.Indices(options, of.psi, usd, self.shown, of.quality, rows, near)
 
     def teach(self, cascade: _core.Cascade, rows: Ints) -> None:
         """A new cascade of indices learns from all models' answers to these rows."""
-        of = self._outcomes
+        of = self.outcomes
         _core.learn_rows(cascade, of.psi, of.usd + of.judge_usd, self.shown, of.quality, rows)
 
 

@@ -186,7 +186,7 @@ def find_frontier(
         Point.of(name, math.nan, Order((model,)), outcomes, test.groups) for model, name in enumerate(source.models)
     ]
     mixtures = mixtures_of(source, singles)
-    different = [point for before, point in zip([None, *points], points) if before is None or _differ(before, point)]
+    different = [*points[:1], *(b for a, b in zip(points, points[1:]) if not np.array_equal(a.outcome, b.outcome))]
     cascades, singles = (
         [replace(point, above_mixture=above_mixture(point, mixtures)) for point in some]
         for some in (different, singles)
@@ -212,10 +212,8 @@ def frontier_of_tables(
                 "cascade fit` and `pandora cascade test` take logs"
             )
     source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
-    if source.estimated:
-        settings = replace(settings, estimated=True)
-        settings.require_sound()
-    return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
+    kinds = settings.of_estimates().kinds if source.estimated else settings.kinds
+    return find_frontier(source, other, kinds, prices, settings.judge_usd, progress)
 
 
 def best_candidates(
@@ -310,10 +308,6 @@ def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, te
         policy = KINDS[candidate.kind].fit(prepared, candidate, None)
         name = policy.text(test.models)
     return Point.of(name, candidate.price, policy, outcomes, test.groups)
-
-
-def _differ(a: Point, b: Point) -> bool:
-    return not np.array_equal(a.numbers[: USD + 1], b.numbers[: USD + 1])
 
 
 def frontier_columns(frontier: Frontier) -> dict[str, list[Any]]:
@@ -445,18 +439,16 @@ def _rendered(folder: Path, formats: Sequence[str]) -> str:
     words = [script, "--format", ",".join(formats)]
     python = [os.environ.get("PANDORA_PYTHON", sys.executable), "-X", "utf8", "-B"]
     try:
-        ended = subprocess.run(
-            [*python, *words, "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
+        ended = subprocess.run([*python, *words, "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True)
         code, problem = ended.returncode, ended.stderr.decode(errors="replace").strip()
     except OSError as error:
         code, problem = 1, f"{python[0]}: {error.strerror}"
     if code == NOT_WRITTEN:
         raise OutputError(problem)
-    again = shlex.join(["python3", *words, str(folder.absolute())])
-    why = problem or f"the renderer ended with code {code}"
     if code == 0:
         return ""
+    again = shlex.join(["python3", *words, str(folder.absolute())])
+    why = problem or f"the renderer ended with code {code}"
     return f"{folder}: not all was rendered: {why}; its numbers are in numbers.json; then run `{again}`"
 
 

@@ -285,6 +285,12 @@ class FitSettings:
             raise Refusal("kind", kind, "some qualities are not known", remedy)
         raise Refusal("", None, "a router goes by the prompt's features", "give {context}, such as text:16,length")
 
+    def of_estimates(self) -> FitSettings:
+        """Of a table whose qualities are estimates, from which indices learn nothing. Raises Refusal."""
+        out = replace(self, estimated=True)
+        out.require_sound()
+        return out
+
     def require_binding(self, usd: Floats) -> None:
         """Raises Refusal for a bound on dollars above what calling all models costs: it was meant for more prompts.
 

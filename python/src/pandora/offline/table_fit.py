@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Callable, Union
 
 import numpy as np
@@ -43,7 +42,7 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
 
         return fit_log(table, settings, progress)
     if np.isnan(arrays.quality).any():
-        settings = _of_estimates(settings)
+        settings = settings.of_estimates()
     at = 0.0 if settings.aim.is_bound else settings.aim.value
     require_few_models(table.source, table.models, np.nan_to_num(arrays.quality), arrays.usd, at, "fitted")
     source = TableSource(
@@ -57,13 +56,6 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     settings.require_binding(source.usd)
     found = fit_source(source, settings.aim, settings.kinds, settings.as_asked, progress)
     return _told(found, source, settings)
-
-
-def _of_estimates(settings: FitSettings) -> FitSettings:
-    """Indices learn from every answer's quality, and single estimates are none."""
-    estimated = replace(settings, estimated=True)
-    estimated.require_sound()
-    return estimated
 
 
 def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:

@@ -28,7 +28,7 @@ from pandora.errors import DataError
 from pandora.offline.apart import Law, best_alone, fit_log_apart, means_of, worth_apart
 from pandora.offline.call_log import CallLog, Openings
 from pandora.offline.estimate import Estimate
-from pandora.offline.feedback import dependence_note
+from pandora.offline.feedback import dependence_notes
 from pandora.offline.groups import FOLDS, Floats
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.log_fit import fit_thresholds_to_log
@@ -461,7 +461,7 @@ def test_notes_of_thumbs_are_no_chance() -> None:
     for _ in range(200):
         score, p = draw.random((300, 2)), np.full((300, 2), 0.3)
         quality = np.where(draw.random((300, 2)) < p, 1.0, np.nan)
-        told += bool(dependence_note(quality, score, p, np.ones((300, 2), bool), groups))
+        told += bool(dependence_notes(quality, score, p, np.ones((300, 2), bool), groups))
     assert told <= 2
 
 

@@ -22,7 +22,7 @@ from .learners.isotonic import calibrated
 from .options import require_few_models
 from .outcomes import Outcomes, utility
 from .policies.order import Effort, Order, best_alone, best_order
-from .record import known
+from .record import members
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, judges_of
 from .sources.table import TableSource
@@ -352,7 +352,7 @@ def require_table(table: _core.TraceTable) -> None:
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
     table = check.table
-    found: dict[str, Any] = known(
+    return members(
         {
             "table": table.source,
             "rows": table.rows,
@@ -368,7 +368,6 @@ def check_json(check: Check) -> dict[str, Any]:
             "verdict": "; ".join(check.verdicts),
         }
     )
-    return found
 
 
 def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]:

@@ -114,8 +114,11 @@ def fit_source(
         kind: single if same([number] * (FOLDS + 1), is_single) else fits.candidate(number)
         for kind, number in numbers.items()
     }
-    promise = Worth.of(kept, single, price, groups, CROSS_FITTED)
     latency, slow = _latency(fits, choice, aim, as_asked)
+
+    def worth(of: Floats) -> Worth:
+        return Worth.of(of, single, price, groups, CROSS_FITTED)
+
     return Fit(
         source.models,
         groups,
@@ -123,10 +126,10 @@ def fit_source(
         price,
         choice,
         policy,
-        promise,
-        Worth.of(single, single, price, groups, CROSS_FITTED),
+        worth(kept),
+        worth(single),
         candidates[choice.single.number].model,
-        {kind: Worth.of(of, single, price, groups, CROSS_FITTED) for kind, of in of_kinds.items()},
+        {kind: worth(of) for kind, of in of_kinds.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
         0.0 if alone else float(kept[CALLS].mean()),
         fits.reads_out_of_fold(choice.cascade),

@@ -37,7 +37,7 @@ from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy, indices
 from .policies.indices import LearnedIndices, calibration_rows
 from .progress import Progress
-from .record import known
+from .record import members
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, digits, interval_text, usd_text
@@ -388,9 +388,9 @@ def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
 
 def frontier_json(frontier: Frontier) -> dict[str, Any]:
     """The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics."""
-    members = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
+    of_points = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
     ends = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
-    found: dict[str, Any] = known(
+    return members(
         {
             "fitted_on": frontier.source.name,
             "tested_on": frontier.test.name,
@@ -398,12 +398,11 @@ def frontier_json(frontier: Frontier) -> dict[str, Any]:
             "evaluator": frontier.source.evaluator,
             "judge_usd": frontier.judge_usd,
             "prompts": frontier.test.groups.count,
-            "points": [{"kind": kind, **{m: getattr(p, m) for m in members}} for kind, p in frontier.points],
+            "points": [{"kind": kind, **{name: getattr(p, name) for name in of_points}} for kind, p in frontier.points],
             "steps": frontier.steps,
             "metrics": {**ends, **frontier.metrics},
         }
     )
-    return found
 
 
 def frontier_numbers(frontier: Frontier) -> dict[str, Any]:

@@ -7,7 +7,6 @@ table values are plain means; of one whose qualities are known in part, and of a
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +23,7 @@ from .call_log import Bools, CallLog, Openings
 from .errors import Lacking, Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
-from .feedback import dependence_note
+from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
@@ -32,12 +31,13 @@ from .options import OPTIONS, require_log_for
 from .outcomes import USD, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
 from .policies.order import Order, best_alone
+from .record import members
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, score_of
 from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
 from .tables import aim_of_record, judge_usd_of, record_of
-from .text import interval_text, nearest, nearest_text, saving_text, share_text, usd_text
+from .text import interval_text, nearest_text, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, tail_text
 from .worth import DollarTail, Worth
 
@@ -90,7 +90,7 @@ class Meeting:
         if name in models:
             return models.index(name)
         raise DataError(
-            f"{self.table.source}: has no model {name} of the cascade{nearest_text(nearest(name, models))}; give a "
+            f"{self.table.source}: has no model {name} of the cascade{nearest_text(name, models)}; give a "
             f"table with all of {', '.join(self.models)}"
         )
 
@@ -217,7 +217,7 @@ def judge_cascade(
     named = against or (fitted if isinstance(fitted, str) else "")
     if named and named not in models:
         raise Lacking(
-            f"{table.source}: has no model {named}{nearest_text(nearest(named, models))}; "
+            f"{table.source}: has no model {named}{nearest_text(named, models)}; "
             f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with {{against}}"
         )
     how = chosen_estimator(table, Estimator(estimator) if estimator else None)
@@ -299,7 +299,7 @@ def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
     table, groups = meeting.table, meeting.groups
     known = np.array(meeting.arrays.quality)
     estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
-    estimated = estimates.without(np.zeros(len(known), bool))
+    estimated = estimates.without()
     weight = np.where(np.isnan(known), 0.0, 1.0 / estimates.probability)
     rows = np.arange(len(known))
 
@@ -316,8 +316,8 @@ def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
 
     own = estimate(meeting.numbers(estimated), meeting.calls[1])
     alone = estimate(meeting.alone(model, estimated), np.full(len(rows), model))
-    bias = dependence_note(known, estimates.score, estimates.probability, np.ones(known.shape, bool), groups)
-    notes = [label_note(table), *([bias] if bias else [])]
+    bias = dependence_notes(known, estimates.score, estimates.probability, np.ones(known.shape, bool), groups)
+    notes = [label_note(table), *bias]
     return _beside(meeting, model, how.value, own, alone, None, notes, False, Openings.IN_ORDER)
 
 
@@ -420,30 +420,27 @@ def _bound_sentence(judged: JudgedCascade) -> str:
 
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
     """As `--format json` has it: docs/commands.md lists the members."""
-    found, meeting, promise = judged.found, judged.meeting, judged.promise
-    effective = found.effective_prompts
-    out: dict[str, Any] = {
-        **found.worth.json(),
-        "cascade": judged.cascade,
-        "table": meeting.table.source,
-        "rows": meeting.table.rows,
-        "prompts": meeting.groups.count,
-        "price": meeting.price,
-        "evaluator": meeting.evaluator,
-        "judge_usd": meeting.told_judge_usd,
-        "against": judged.against,
-        "alone": found.alone.json(),
-        "same_table": judged.same_table,
-        "estimator": judged.estimator.value,
-        "effective_prompts": effective if math.isfinite(effective) else None,
-        "verdict": judged.verdict,
-    }
-    if found.latency is not None:
-        out["latency"] = found.latency
-    for name, worth in (("promise", promise), ("running", found.running)):
-        if worth is not None:
-            out[name] = worth.json()
-    return out
+    found, meeting = judged.found, judged.meeting
+    sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.running}
+    return members(
+        {
+            **vars(found.worth),
+            **{name: value for name, value in sometimes.items() if value is not None},
+            "cascade": judged.cascade,
+            "table": meeting.table.source,
+            "rows": meeting.table.rows,
+            "prompts": meeting.groups.count,
+            "price": meeting.price,
+            "evaluator": meeting.evaluator,
+            "judge_usd": meeting.told_judge_usd,
+            "against": judged.against,
+            "alone": found.alone,
+            "same_table": judged.same_table,
+            "estimator": judged.estimator,
+            "effective_prompts": found.effective_prompts,
+            "verdict": judged.verdict,
+        }
+    )
 
 
 def judged_sheet(judged: JudgedCascade) -> Sheet:

@@ -15,7 +15,7 @@ from .groups import Floats
 from .kinds import Aim, AimKind
 from .policies import KINDS
 from .sources.evaluator import NONE
-from .text import nearest, nearest_text
+from .text import nearest_text
 
 #: Models that are fitted or checked together.
 MOST_MODELS = 16
@@ -143,7 +143,7 @@ class Option:
         for one in value if self.type in ("numbers", "texts") else () if value is None else (value,):
             if self.words and one not in self.words:
                 *words, last = (word for word in self.words if word)
-                near = nearest_text(nearest(str(one), self.words))
+                near = nearest_text(str(one), self.words)
                 raise Refusal(self.name, one, f"unknown{near}", f"use {', '.join(words)} or {last}")
             if self.type in ("number", "numbers"):
                 above = one > self.least if self.open_below else one >= self.least

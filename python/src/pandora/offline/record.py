@@ -104,8 +104,7 @@ class Told:
             out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_running, **rules}
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
-        told: dict[str, Any] = known(out)
-        return told
+        return members(out)
 
 
 def known(value: Any) -> Any:
@@ -115,12 +114,17 @@ def known(value: Any) -> Any:
     elif is_dataclass(value):
         value = {member.name: getattr(value, member.name) for member in fields(value)}
     if isinstance(value, dict):
-        return {name: known(value[name]) for name in sorted(value)}
+        return members(value)
     if isinstance(value, (list, tuple)):
         return [known(one) for one in value]
     if isinstance(value, Enum):
         return value.value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def members(found: dict[str, Any]) -> dict[str, Any]:
+    """Of a JSON object."""
+    return {name: known(found[name]) for name in sorted(found)}
 
 
 def json_text(value: Any) -> str:

@@ -11,7 +11,7 @@ from ..table import Table
 from .choose import SINGLE
 from .deploy import every_row, file_of, own_router, running, use_of
 from .estimator_router import RoutedByEstimator
-from .feedback import dependence_note
+from .feedback import dependence_notes
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
 from .learners.estimators import require_estimator
@@ -20,7 +20,7 @@ from .outcomes import QUALITY
 from .policies.router import Plans
 from .progress import Progress
 from .record import Told
-from .sources.labels import judge_of, label_note, label_probabilities
+from .sources.labels import label_note
 from .sources.table import PreparedTable, TableSource
 from .tables import cascade_tables
 from .words import rare_note
@@ -83,11 +83,9 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
     """What was left out, what is assumed, and what is not sure."""
     table, choice, out = source.table, found.choice, []
     if source.estimates is not None:
+        of, every = source.estimates, np.ones(source.quality.shape, bool)
         out += [*table.notes, label_note(table)]
-        arrays = _core.TableArrays(table)
-        score, known = judge_of(table, settings.evaluator), np.array(arrays.quality)
-        bias = dependence_note(known, score, label_probabilities(table), np.ones(known.shape, bool), source.groups)
-        out += [bias] if bias else []
+        out += dependence_notes(of.quality, of.score, of.probability, every, source.groups)
     elif table.dropped > 0:
         out.append(table.notes[-1])
     for kind, seconds in found.slow.items():

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Callable, Optional
 
 from .. import _core
 from .estimate import Interval
 
 UNKNOWN = "---"
-
-
-def finite(x: float) -> Optional[float]:
-    """As JSON has it: None for what is not known."""
-    return x if math.isfinite(x) else None
 
 
 def digits(x: Optional[float]) -> str:
@@ -65,9 +60,9 @@ def nearest(word: str, names: Iterable[str]) -> list[str]:
     return list(_core.nearest(word, list(names)))
 
 
-def nearest_text(found: Sequence[str]) -> str:
+def nearest_text(word: str, names: Iterable[str]) -> str:
     """For messages: "; the nearest is a"; empty where none is near."""
-    return str(_core.nearest_text(list(found)))
+    return str(_core.nearest_text(nearest(word, names)))
 
 
 def printable_lines(text: str) -> str:

@@ -50,10 +50,6 @@ class Worth:
         """Where nothing can be said."""
         return Worth(*(UNKNOWN for _ in range(6)))
 
-    def json(self) -> dict[str, Any]:
-        """By name {value, low, high}; null for what is not known."""
-        return {name: interval_json(getattr(self, name)) for name in _NAMES}
-
     @staticmethod
     def of_json(found: dict[str, Any]) -> Worth:
         """NaN for what is not there: anybody may have written a record."""
@@ -61,11 +57,6 @@ class Worth:
 
 
 _NAMES = ("quality", "usd_per_1000", "calls", "utility", "gain", "saving")
-
-
-def interval_json(interval: Interval) -> dict[str, Any]:
-    """As records have it."""
-    return {end: x if math.isfinite(x) else None for end, x in zip(("value", "low", "high"), interval)}
 
 
 def interval_of_json(found: Any) -> Interval:

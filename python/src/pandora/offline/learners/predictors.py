@@ -163,14 +163,40 @@ class PlanPredictors:
     that is asked; `left_out` what each says of the prompts `asked`, at most 1,000, where each is left out.
     """
 
-    def __init__(self, features: npt.NDArray[np.floating], quality: Array, usd: Array) -> None:
-        self._fit(_Prompts(features), quality, usd, None)
+    def __init__(
+        self,
+        features: npt.NDArray[np.floating],
+        quality: Array,
+        usd: Array,
+        some: Optional[PlanPredictors] = None,
+    ) -> None:
+        """`some`: of the first of these plans, whose fits are taken over."""
+        self._features = features
+        self._prompts: _Prompts = _Prompts(features) if some is None else some._prompts
+        self.asked = self._prompts.asked
+        self._quality, self._usd = quality[self.asked], usd[self.asked]
+        first = 0 if some is None else some._ridge[0].weights.shape[1]
+        new, linear = quality[:, first:], self._prompts.linear
+        before = [None, None] if some is None else some._ridge
+        self._ridge: list[LinearFit] = [
+            self._joined(linear.ridge(y), of) for y, of in zip((new, usd[:, first:]), before)
+        ]
+        self._logistic: Optional[LinearFit] = None
+        shares = new.size == 0 or (new.min() >= 0.0 and new.max() <= 1.0)
+        if self._prompts.features + 1 <= MOST_LOGISTIC and shares and (some is None or some._logistic is not None):
+            self._logistic = self._joined(linear.logistic(new), None if some is None else some._logistic)
+        self.predictors: list[Predictor] = []
+        self.left_out: list[LeftOut] = []
+        dollars = self._ridge[1]
+        for learner, fit in (("ridge", self._ridge[0]), ("logistic", self._logistic)):
+            if fit is not None:
+                self.predictors.append(LinearPredictor(learner, fit.weights, dollars.weights))
+                self.left_out.append(LeftOut(fit.left_out, dollars.left_out))
+        self._add_neighbours(quality, usd)
 
     def more(self, quality: Array, usd: Array) -> PlanPredictors:
         """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
-        out = PlanPredictors.__new__(PlanPredictors)
-        out._fit(self._prompts, quality, usd, self)
-        return out
+        return PlanPredictors(self._features, quality, usd, self)
 
     def learner(self, price: float) -> int:
         """Which of `predictors` chooses best at the price, by the asked prompts where each is left out; the first of
@@ -198,35 +224,10 @@ class PlanPredictors:
         choices: npt.NDArray[np.intp] = np.argmax(left_out.quality - price * left_out.usd, axis=1)
         return choices
 
-    def _fit(self, prompts: _Prompts, quality: Array, usd: Array, some: Optional[PlanPredictors]) -> None:
-        self._prompts: _Prompts = prompts
-        self.asked = prompts.asked
-        self._quality, self._usd = quality[self.asked], usd[self.asked]
-        self.predictors: list[Predictor] = []
-        self.left_out: list[LeftOut] = []
-        first = 0 if some is None else some._ridge[0].weights.shape[1]
-        new, linear = quality[:, first:], prompts.linear
-        shares = new.size == 0 or (new.min() >= 0.0 and new.max() <= 1.0)
-        self._ridge: list[LinearFit] = [self._of_asked(linear.ridge(y)) for y in (new, usd[:, first:])]
-        self._logistic: Optional[LinearFit] = None
-        if prompts.features + 1 <= MOST_LOGISTIC and shares and (some is None or some._logistic is not None):
-            self._logistic = self._of_asked(linear.logistic(new))
-        if some is not None:
-            self._ridge = [_beside(*fits) for fits in zip(some._ridge, self._ridge)]
-            if self._logistic is not None and some._logistic is not None:
-                self._logistic = _beside(some._logistic, self._logistic)
-        self._add_linear("ridge", self._ridge[0])
-        if self._logistic is not None:
-            self._add_linear("logistic", self._logistic)
-        self._add_neighbours(quality, usd)
-
-    def _of_asked(self, fit: LinearFit) -> LinearFit:
-        return LinearFit(fit.weights, fit.left_out[self.asked])
-
-    def _add_linear(self, learner: str, quality: LinearFit) -> None:
-        usd = self._ridge[1]
-        self.predictors.append(LinearPredictor(learner, quality.weights, usd.weights))
-        self.left_out.append(LeftOut(quality.left_out, usd.left_out))
+    def _joined(self, new: LinearFit, some: Optional[LinearFit]) -> LinearFit:
+        """Left out are the asked prompts alone; beside the plans that were fitted before."""
+        new = new._replace(left_out=new.left_out[self.asked])
+        return new if some is None else LinearFit(*(np.hstack(both) for both in zip(some, new)))
 
     def _add_neighbours(self, quality: Array, usd: Array) -> None:
         prompts, plans = self._prompts, quality.shape[1]
@@ -237,7 +238,3 @@ class PlanPredictors:
         for count, mean in zip(prompts.counts, means):
             self.predictors.append(NeighboursPredictor(prompts.known, known[:, :plans], known[:, plans:], count))
             self.left_out.append(LeftOut(mean[:, :plans], mean[:, plans:]))
-
-
-def _beside(some: LinearFit, others: LinearFit) -> LinearFit:
-    return LinearFit(np.hstack([some.weights, others.weights]), np.hstack([some.left_out, others.left_out]))

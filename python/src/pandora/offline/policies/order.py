@@ -63,15 +63,8 @@ class Order:
 
 def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional[int] = None) -> Order:
     """The order with the greatest mean utility. `first`: of those of two models and more that begin with this one."""
-    order, thresholds = _core.fit_thresholds(
-        outcomes.seen,
-        outcomes.quality,
-        outcomes.usd + outcomes.judge_usd,
-        price,
-        effort.prompts,
-        effort.steps,
-        first,
-    )
+    of, usd = outcomes, outcomes.usd + outcomes.judge_usd
+    order, thresholds = _core.fit_thresholds(of.seen, of.quality, usd, price, effort.prompts, effort.steps, first)
     return Order(tuple(order.tolist()), tuple(thresholds.tolist()))
 
 

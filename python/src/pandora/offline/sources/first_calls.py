@@ -17,7 +17,7 @@ import numpy as np
 from ... import _core
 from ..call_log import CallLog, Openings
 from ..estimate import Estimate
-from ..feedback import dependence_note
+from ..feedback import dependence_notes
 from ..groups import Floats, Groups
 from ..outcomes import Outcomes
 from ..paths import lacking
@@ -95,8 +95,8 @@ class FirstCalls(TableSource):
         self.groups, self.latency, self.shown, self.estimates = log.groups, None, None, None
         self.estimated = True
         self.quality, self.usd, note = first_call_estimates(log, score)
-        bias = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
-        self.notes = [*log.notes, *([bias] if bias else []), note]
+        bias = dependence_notes(log.quality, score, log.label_probability, log.called, log.groups)
+        self.notes = [*log.notes, *bias, note]
         self.single = cautious_single(self.quality, self.usd, log.groups, price)
         self._texts = counted_texts(table, context)
 

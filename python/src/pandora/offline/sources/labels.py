@@ -12,6 +12,7 @@ bears on it beyond the model and what p says, or if g is right. Single numbers a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Union
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class QualityEstimates:
             quality, judge_of(table, evaluator), label_probabilities(table), groups.folds_by_appearance
         )
 
-    def without(self, held_out: np.ndarray) -> Floats:
+    def without(self, held_out: Union[bool, np.ndarray] = False) -> Floats:
         """Rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
         folds = np.where(held_out, FOLDS, self.folds)
         guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)

@@ -19,7 +19,7 @@ from ... import _core
 from ...errors import DataError
 from ..call_log import CallLog, Openings
 from ..errors import Refusal
-from ..feedback import dependence_note
+from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import Outcomes
@@ -51,8 +51,7 @@ class LogSource:
         self.reader = LogReader(log, guess, guess if shown is None else shown)
         self.notes = list(log.notes)
         if not self.sees_truth:
-            note = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
-            self.notes += [note] if note else []
+            self.notes += dependence_notes(log.quality, score, log.label_probability, log.called, log.groups)
 
     @staticmethod
     def of_table(table: _core.TraceTable, evaluator: str, openings: Openings, judge_usd: float = 0.0) -> LogSource:

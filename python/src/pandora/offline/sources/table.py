@@ -128,7 +128,7 @@ class TableSource:
         self.shown = None if evaluator in (NONE, TRUTH) else score_of(table, evaluator)
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
-        self.quality = known if self.estimates is None else self.estimates.without(np.zeros(len(known), bool))
+        self.quality = known if self.estimates is None else self.estimates.without()
         self._texts = counted_texts(table, context)
 
     def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
@@ -137,9 +137,7 @@ class TableSource:
             return self._whole
         quality = self.quality
         if self.estimates is not None and not whole:
-            held_out = np.ones(len(quality), bool)
-            held_out[rows] = False
-            quality = self.estimates.without(held_out)
+            quality = self.estimates.without(~np.isin(np.arange(len(quality)), rows))
         features = None
         if self.context:
             near = None if self._whole is None or self._texts is None else self._whole.features

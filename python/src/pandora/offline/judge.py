@@ -33,7 +33,7 @@ from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate
 from .policies.order import Order, best_alone
 from .record import members
 from .sheet import Sheet
-from .sources.evaluator import NONE, TRUTH, score_of
+from .sources.evaluator import NONE, TRUTH, shown_of
 from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
 from .tables import aim_of_record, judge_usd_of, record_of
@@ -79,11 +79,7 @@ class Meeting:
         self.columns = [self._column(name) for name in self.models]
         self.groups = Groups.of_table(table)
         #: rows x the table's models; None where nothing is looked at
-        self.shown: Optional[Floats] = None
-        if self.evaluator == TRUTH:
-            self.shown = np.array(self.arrays.quality)
-        elif self.evaluator != NONE:
-            self.shown = score_of(table, self.evaluator)
+        self.shown = np.array(self.arrays.quality) if self.evaluator == TRUTH else shown_of(table, self.evaluator)
 
     def _column(self, name: str) -> int:
         models = list(self.table.models)

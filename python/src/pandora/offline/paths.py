@@ -136,15 +136,10 @@ class LoggedWalks:
         """`called`: rows x positions, the models that a policy calls where it sees what the log saw, then -1. `judged`:
         by row, whether it looks at answers.
         """
-        calls = called >= 0
-        made = np.zeros(called.shape, bool)
-        so_far = np.ones(log.rows, bool)
-        for position in range(called.shape[1]):
-            model = np.maximum(called[:, position], 0)
-            place = log.place[np.arange(log.rows), model]
-            here = ~np.isnan(place) if log.openings is not Openings.IN_ORDER else place == position + 1
-            so_far = so_far & calls[:, position] & here
-            made[:, position] = so_far
+        calls, place = called >= 0, np.take_along_axis(log.place, np.maximum(called, 0), axis=1)
+        in_place = place == np.arange(1, called.shape[1] + 1)
+        here = in_place if log.openings is Openings.IN_ORDER else ~np.isnan(place)
+        made = np.logical_and.accumulate(calls & here, axis=1)
         left: Bools = np.any(calls & ~made, axis=1)
         judge = np.where(judged, log.judge_usd, 0.0)
         return LoggedWalks(np.where(made, called, -1).astype(np.int64), left, deployed.astype(np.int64), judge)
@@ -203,11 +198,9 @@ class LogSupport:
         mean = total / decisions
         moved = (totals - mean * sizes) * count / decisions
         error = math.sqrt(float(np.mean(moved**2)) / (count - 1.0)) if count > 1 else math.nan
-        # Where by chance few great weights were drawn, their mean and its error are small together; the mean is to be
-        # 1.
-        return LogSupport(
-            total**2 / second if second > 0.0 else 0.0, mean, error / math.sqrt(min(max(mean, 1e-3), 1.0))
-        )
+        # Where by chance few great weights were drawn, their mean, which is to be 1, and its error are small together.
+        error /= math.sqrt(min(max(mean, 1e-3), 1.0))
+        return LogSupport(total**2 / second if second > 0.0 else 0.0, mean, error)
 
     @staticmethod
     def of_labels(before: Floats, p: Floats, weights: Floats, log: CallLog) -> LogSupport:

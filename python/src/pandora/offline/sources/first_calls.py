@@ -23,7 +23,7 @@ from ..outcomes import Outcomes
 from ..paths import lacking
 from .evaluator import NONE
 from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
-from .log import CAUTION, faults_of_first_calls
+from .log import CAUTION, require_first_calls
 from .table import PreparedTable, TableSource, counted_texts
 
 
@@ -38,21 +38,18 @@ def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, s
                 f"calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} of each "
                 "model, better hundreds (leave the model out with --models)",
             )
-    for fault in faults_of_first_calls(log):
-        if fault:
-            raise lacking(log.name, fault)
+    require_first_calls(log)
     sampling = log.sampling[:, None]
     guess = cross_fitted_quality(log.quality, score, log.label_probability / sampling, log.folds)
     quality = np.where(np.isnan(guess), log.quality, augmented(guess, log.quality, log.label_probability))
     weight = np.where(first, sampling / np.where(first, log.propensity, 1.0), 0.0)
-    found = [_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd)]
+    quality, usd = (_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd))
     least = int(np.argmin(calls))
-    return (
-        found[0],
-        found[1],
+    note = (
         f"a log: what each model alone would have brought is estimated from the first calls of {log.rows} decisions by "
-        f"augmented inverse propensity weighting; least called is {log.models[least]}, {calls[least]} times",
+        f"augmented inverse propensity weighting; least called is {log.models[least]}, {calls[least]} times"
     )
+    return quality, usd, note
 
 
 def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:

@@ -18,10 +18,9 @@ import numpy as np
 
 from ... import _core
 from ...errors import DataError
-from ..errors import Refusal
 from ..groups import FOLDS, Floats, Groups, Ints
 from ..learners.isotonic import IsotonicMap
-from .evaluator import TRUTH, judge_named
+from .evaluator import TRUTH, judge_named, truth_refused
 
 #: Known qualities that a map of scores to qualities is fitted on; a model with fewer has that of all models.
 LEAST_LABELS = 10
@@ -42,12 +41,7 @@ class QualityEstimates:
         quality: Floats = table.quality()
         known = int(np.count_nonzero(~np.isnan(quality)))
         if evaluator == TRUTH:
-            raise Refusal(
-                "evaluator",
-                TRUTH,
-                f"{quality.size - known} of {quality.size} qualities are not known, and nobody can look at them",
-                "use a judge's score, or leave such prompts out ({missing:drop})",
-            )
+            raise truth_refused(quality.size - known, quality.size)
         if known < LEAST_LABELS:
             raise DataError(
                 f"{table.source}: knows the quality of {known} answers; give at least {LEAST_LABELS}, better hundreds"

@@ -18,14 +18,13 @@ import numpy as np
 from ... import _core
 from ...errors import DataError
 from ..call_log import CallLog, Openings
-from ..errors import Refusal
 from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import Outcomes
 from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking
 from ..policies.order import Order
-from .evaluator import NONE, TRUTH, score_of
+from .evaluator import TRUTH, shown_of, truth_refused
 from .labels import LEAST_LABELS, judge_of
 
 #: Standard errors less than its mean, for which what a log says is taken where the best of many is looked for.
@@ -57,19 +56,10 @@ class LogSource:
     def of_table(table: _core.TraceTable, evaluator: str, openings: Openings, judge_usd: float = 0.0) -> LogSource:
         """Refuses an evaluator that the log does not have, or cannot look at."""
         log = CallLog.of_table(table, openings, judge_usd)
-        shown = None
-        if evaluator == TRUTH:
-            unknown = int(np.count_nonzero(np.isnan(log.quality[log.called])))
-            if unknown:
-                raise Refusal(
-                    "evaluator",
-                    TRUTH,
-                    f"{unknown} of {log.quality.size} qualities are not known, and nobody can look at them",
-                    "use a judge's score, or leave such prompts out ({missing:drop})",
-                )
-            shown = log.quality
-        elif evaluator != NONE:
-            shown = score_of(table, evaluator)
+        unknown = int(np.count_nonzero(np.isnan(log.quality[log.called])))
+        if evaluator == TRUTH and unknown:
+            raise truth_refused(unknown, log.quality.size)
+        shown = log.quality if evaluator == TRUTH else shown_of(table, evaluator)
         return LogSource(log, evaluator, shown, judge_of(table, evaluator))
 
 
@@ -265,27 +255,32 @@ def _grid(seen: Floats) -> Floats:
     return np.asarray(values[values > seen[0]])
 
 
+def require_first_calls(log: CallLog) -> None:
+    """DataError where those of some model cannot speak for it."""
+    for fault in filter(None, faults_of_first_calls(log)):
+        raise lacking(log.name, fault)
+
+
 def faults_of_first_calls(log: CallLog) -> list[str]:
     """By model, empty or why its first calls cannot speak for it: their weights 1 / propensity do not have the mean 1
     over decisions, or too few are effective, of at least LEAST_LABELS first calls.
     """
     out = []
     for model, name in enumerate(log.models):
-        first = log.place[:, model] == 1.0
-        weights = np.where(first, 1.0 / np.where(first, log.propensity[:, model], 1.0), 0.0)
-        support, enough = LogSupport.of(weights, log), np.count_nonzero(first) >= LEAST_LABELS
-        if enough and support.is_off:
-            out.append(
-                f"weights of the first calls of {name} (1 / propensity) have the mean {support.mean:.3f} and not 1: "
-                "propensities are wrong, some decisions could not call it first, or each model was called by a toss of "
-                "its own (--openings independent); cascade fit --models leaves it out"
+        first, fault = log.place[:, model] == 1.0, ""
+        support = LogSupport.of(np.where(first, 1.0 / np.where(first, log.propensity[:, model], 1.0), 0.0), log)
+        if np.count_nonzero(first) < LEAST_LABELS:
+            pass
+        elif support.is_off:
+            fault = (
+                f"have the mean {support.mean:.3f} and not 1: propensities are wrong, some decisions could not call it "
+                "first, or each model was called by a toss of its own (--openings independent)"
             )
-        elif enough and support.effective_prompts < LEAST_EFFECTIVE:
-            out.append(
-                f"weights of the first calls of {name} (1 / propensity) are those of {support.effective_prompts:.1f} "
-                f"effective prompts, and {LEAST_EFFECTIVE:.0f} are needed: log more decisions, or explore more; "
-                "cascade fit --models leaves it out"
+        elif support.effective_prompts < LEAST_EFFECTIVE:
+            fault = (
+                f"are those of {support.effective_prompts:.1f} effective prompts, and {LEAST_EFFECTIVE:.0f} are "
+                "needed: log more decisions, or explore more"
             )
-        else:
-            out.append("")
+        weights = f"weights of the first calls of {name} (1 / propensity)"
+        out.append(fault and f"{weights} {fault}; cascade fit --models leaves it out")
     return out

@@ -15,7 +15,7 @@ from ..learners.estimators import EstimatorPredictors
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..learners.predictors import PlanPredictors
 from ..outcomes import QUALITY, USD, Outcomes
-from .evaluator import NONE, TRUTH, score_of
+from .evaluator import shown_of
 from .labels import QualityEstimates
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class TableSource:
         self.usd: Floats = table.cost()
         self.latency: Optional[Floats] = table.latency() if timed else None
         known: Floats = table.quality()
-        self.shown = None if evaluator in (NONE, TRUTH) else score_of(table, evaluator)
+        self.shown = shown_of(table, evaluator)
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
         self.quality = known if self.estimates is None else self.estimates.without()

@@ -151,7 +151,10 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     headrooms, of_judges = [], {}
     if not log:
         require_prices(prices, "a number from 0 to 1e9, such as 5")
-        require_table(table)
+        if not table.models or not table.rows:
+            raise DataError(
+                f"{table.source}: has {table.rows} prompts and {len(table.models)} models; give at least one of each"
+            )
         if evaluator == NONE:
             remedy = "use quality (the truth), score, or score:NAME for one of several judges"
             raise Refusal("evaluator", NONE, "unknown", remedy)
@@ -339,14 +342,6 @@ def require_prices(prices: Sequence[float], wanted: str) -> None:
     for price in prices:
         if not 0.0 <= price <= MOST_PRICE:
             raise Refusal("price", float(price), "out of range", f"give utility per dollar, {wanted}")
-
-
-def require_table(table: _core.TraceTable) -> None:
-    """DataError for a table without prompts or models."""
-    if not table.models or not table.rows:
-        raise DataError(
-            f"{table.source}: has {table.rows} prompts and {len(table.models)} models; give at least one of each"
-        )
 
 
 def check_json(check: Check) -> dict[str, Any]:

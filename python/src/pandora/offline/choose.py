@@ -184,11 +184,11 @@ def decide(choice: Choice, aim: Aim) -> Choice:
 
 @dataclass(frozen=True)
 class NestedChoice:
-    """A choice, and by fold the numbers of the candidates that the same procedure chooses without it.
+    """A choice, and the numbers of the candidates that the same procedure chooses without each fold.
 
-    `kept`: what is deployed. That is `cascade` also where it does not pay without the fold, if it was asked for by
-    name, as the fit on all rows deploys it; and if it is read out of fold, since a single model in some folds would say
-    nothing of it.
+    `cascade`, `single`: after what is chosen by all folds. `kept`: what is deployed. That is `cascade` also where it
+    does not pay without the fold, if it was asked for by name, as the fit on all rows deploys it; and if it is read out
+    of fold, since a single model in some folds would say nothing of it.
     """
 
     choice: Choice
@@ -201,17 +201,17 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
     """The choice by all folds, and those without each."""
     groups, folds, candidates = fits.groups, fits.groups.folds, fits.candidates
     honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
-    out = NestedChoice(Chooser(candidates, honest, groups, aim, fits.latency).choose(), [], [], [])
+    choice = Chooser(candidates, honest, groups, aim, fits.latency).choose()
+    out = NestedChoice(choice, [], [choice.picked[choice.cascade].number], [choice.single.number])
     for fold in range(FOLDS):
         rows = np.flatnonzero(folds != fold)
         some = groups.take(rows)
         narrower = math.sqrt(some.count / groups.count)  # to be chosen as of the whole table
         latency = None if fits.latency_without is None else fits.latency_without[fold]
-        without = Chooser(
-            candidates, fits.without[fold][:, :, rows], some, aim, latency, CROSS_FITTED * narrower
-        ).choose()
-        cascade, single = without.picked[out.choice.cascade].number, without.single.number
-        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(out.choice.cascade)
+        numbers, widening = fits.without[fold][:, :, rows], CROSS_FITTED * narrower
+        without = Chooser(candidates, numbers, some, aim, latency, widening).choose()
+        cascade, single = without.picked[choice.cascade].number, without.single.number
+        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
         out.kept.append(single if alone else cascade)
         out.cascade.append(cascade)
         out.single.append(single)

@@ -92,10 +92,10 @@ def fit_source(
     def gain(of: Floats) -> Estimate:
         return difference(of, single, aim, price, groups).widened()
 
-    is_single = [choice.single.number, *nested.single]
-    is_cascade = [choice.picked[choice.cascade].number, *nested.cascade]
+    is_single = nested.single
     single = honest(is_single)
-    choice = decide(replace(choice, gain=gain(single if same(is_cascade, is_single) else honest(is_cascade))), aim)
+    cascade = single if same(nested.cascade, is_single) else honest(nested.cascade)
+    choice = decide(replace(choice, gain=gain(cascade)), aim)
     if as_asked:
         choice = replace(choice, kind=choice.cascade)
     policy = fits.policies[choice.chosen.number]
@@ -109,16 +109,13 @@ def fit_source(
         single, is_single = kept, is_kept
     elif not alone:
         choice = replace(choice, gain=gain(kept))
-    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
-    of_kinds = {
-        kind: single if same([number] * (FOLDS + 1), is_single) else fits.candidate(number)
-        for kind, number in numbers.items()
-    }
     latency, slow = _latency(fits, choice, aim, as_asked)
 
     def worth(of: Floats) -> Worth:
         return Worth.of(of, single, price, groups, CROSS_FITTED)
 
+    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
+    of_kinds = {k: single if same([n] * (FOLDS + 1), is_single) else fits.candidate(n) for k, n in numbers.items()}
     return Fit(
         source.models,
         groups,

@@ -107,8 +107,7 @@ format text =text text|json|markdown|csv
 class Option:
     """An option of a command, or an argument of a function, by the name that Python gives it.
 
-    A number lies between `least` and `most`, above `least` where `open_below`; `wanted` says so to people. `words`:
-    those that are allowed.
+    A number lies between `least` and `most`; `wanted` says so to people. `words`: those that are allowed.
     """
 
     name: str
@@ -118,7 +117,6 @@ class Option:
     default: Any = None
     least: float = -math.inf
     most: float = math.inf
-    open_below: bool = False
     words: tuple[str, ...] = ()
     place: bool = False
     needed: bool = False
@@ -133,7 +131,7 @@ class Option:
                 out = replace(out, default=float(part[1:]) if type == "number" else part[1:])
             elif part[0] in "[(":
                 least, most = map(float, part[1:-1].split(","))
-                out = replace(out, least=least, most=most, open_below=part[0] == "(")
+                out = replace(out, least=math.nextafter(least, most) if part[0] == "(" else least, most=most)
             elif "|" in part:
                 out = replace(out, words=tuple(part.split("|")))
         return out
@@ -145,10 +143,8 @@ class Option:
                 *words, last = (word for word in self.words if word)
                 near = nearest_text(str(one), self.words)
                 raise Refusal(self.name, one, f"unknown{near}", f"use {', '.join(words)} or {last}")
-            if self.type in ("number", "numbers"):
-                above = one > self.least if self.open_below else one >= self.least
-                if not (above and one <= self.most):
-                    raise Refusal(self.name, float(one), "out of range", f"give {self.wanted}")
+            if self.type in ("number", "numbers") and not self.least <= one <= self.most:
+                raise Refusal(self.name, float(one), "out of range", f"give {self.wanted}")
 
 
 _FORM = re.compile(r"^(\w+) (\w+) ?(.*)\n((?: +[^> ].*\n)+)(?: +> (.*)\n)?", re.MULTILINE)

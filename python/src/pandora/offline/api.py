@@ -13,7 +13,7 @@ from .estimator_router import RoutedByEstimator
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
 from .judge import Running, judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
-from .options import OPTIONS, FitSettings, aim_of
+from .options import FitSettings, aim_of
 from .progress import Progress
 from .table_fit import Fitted, fit_table
 from .tables import cascade_tables
@@ -57,8 +57,6 @@ def test(
     openings: str = "in_order",
 ) -> tuple[dict[str, Any], Table]:
     """What a cascade does on a table: as JSON and as a table."""
-    for name, value in (("judge_usd", judge_usd), ("estimator", estimator), ("openings", openings)):
-        OPTIONS[name].check(value)
     judged = judge_cascade(cascade, "cascade", table, against, evaluator, judge_usd, estimator, openings)
     return judged_json(judged), judged_sheet(judged).table()
 

@@ -63,9 +63,14 @@ class Meeting:
     """A cascade and a table, whose models and features are found in each other."""
 
     def __init__(
-        self, cascade: Running, table: _core.TraceTable, evaluator: Optional[str], judge_usd: Optional[float]
+        self,
+        cascade: Running,
+        table: _core.TraceTable,
+        evaluator: Optional[str],
+        judge_usd: Optional[float],
+        openings: Openings,
     ) -> None:
-        self.cascade, self.table, self.arrays = cascade, table, _core.TableArrays(table)
+        self.cascade, self.table, self.arrays, self.openings = cascade, table, _core.TableArrays(table), openings
         own = cascade if isinstance(cascade, RoutedByEstimator) else None
         self.file: dict[str, Any] = json.loads(cascade.text()) if own is None else own.file
         self.record = record_of(self.file)
@@ -156,7 +161,6 @@ class JudgedCascade:
     against: str  #: the model alone
     chosen_here: bool  #: whether it is the best one of this very table
     estimator: Estimator
-    openings: str
     found: Found
 
     @cached_property
@@ -180,7 +184,7 @@ class JudgedCascade:
             eyes = "no answer is judged"
         else:  # utility of a dollar more for each judged call
             eyes = eyes_text(meeting.evaluator, meeting.told_judge_usd, gain.value / dearer if gains else 0.0)
-        assumed = "; if models' answers are independent" if self.openings == "apart" else ""
+        assumed = "; if models' answers are independent" if meeting.openings is Openings.APART else ""
         return f"{_sentence(self)}{_bound_sentence(self)}; {eyes}{assumed}"
 
 
@@ -202,11 +206,12 @@ def judge_cascade(
     Raises DataError where the table lacks a model of the cascade, the model it is held against, or what evaluator and
     features need, and where it cannot tell; Refusal for an estimator that it does not identify.
     """
+    for name, value in (("judge_usd", judge_usd), ("estimator", estimator), ("openings", openings)):
+        OPTIONS[name].check(value)
     if table.rows == 0:
         raise DataError(f"{table.source}: has no prompt")
-    meeting = Meeting(cascade, table, evaluator, judge_usd)
+    meeting = Meeting(cascade, table, evaluator, judge_usd, Openings(openings))
     is_log, models = bool(meeting.arrays.is_log), list(table.models)
-    OPTIONS["estimator"].check(estimator)
     require_log_for(openings, is_log, estimator or "")
     single = meeting.record.get("single")
     fitted = single.get("model") if isinstance(single, dict) else None
@@ -228,10 +233,10 @@ def judge_cascade(
     if how is Estimator.PLUGIN:
         found = _plain(meeting, model)
     elif is_log:
-        found = _logged(meeting, model, how, Openings(openings))
+        found = _logged(meeting, model, how)
     else:
         found = _labelled(meeting, model, how)
-    return JudgedCascade(file, meeting, models[model], not named, how, openings, found)
+    return JudgedCascade(file, meeting, models[model], not named, how, found)
 
 
 def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Estimator:
@@ -289,9 +294,7 @@ def _latency(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
 
 
 def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
-    """Of a table whose qualities are known in part: scores and dollars tell what is called and deployed in every
-    row.
-    """
+    """Of a table whose qualities are known in part: scores and dollars tell all that is called and deployed."""
     table, groups = meeting.table, meeting.groups
     known = np.array(meeting.arrays.quality)
     estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
@@ -301,48 +304,45 @@ def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
 
     def estimate(numbers: Floats, deployed: Ints) -> PolicyEstimate:
         weights = weight[rows, deployed]
-        weighted = weights * np.nan_to_num(known[rows, deployed])
-        if how is Estimator.DR:
-            quality = Estimate.jackknife_mean(estimated[rows, deployed], groups)
-        else:
+        quality = Estimate.jackknife_mean(estimated[rows, deployed], groups)
+        if how is not Estimator.DR:
             below = weights if how is Estimator.SNIPS else np.ones(len(rows))
-            quality = Estimate.jackknife_ratio(weighted, below, groups)
+            quality = Estimate.jackknife_ratio(weights * np.nan_to_num(known[rows, deployed]), below, groups)
         usd, calls = (Estimate.jackknife_mean(of, groups) for of in numbers[1:])
         return PolicyEstimate(quality, usd, calls, LogSupport.over(groups, weights, np.ones(len(rows))))
 
     own = estimate(meeting.numbers(estimated), meeting.calls[1])
     alone = estimate(meeting.alone(model, estimated), np.full(len(rows), model))
     bias = dependence_notes(known, estimates.score, estimates.probability, np.ones(known.shape, bool), groups)
-    notes = [label_note(table), *bias]
-    return _beside(meeting, model, how.value, own, alone, None, notes, False, Openings.IN_ORDER)
+    return _beside(meeting, model, how.value, own, alone, [label_note(table), *bias])
 
 
-def _logged(meeting: Meeting, model: int, how: Estimator, openings: Openings) -> Found:
+def _logged(meeting: Meeting, model: int, how: Estimator) -> Found:
     """Of a log of decisions."""
-    source = LogSource.of_table(meeting.table, meeting.evaluator, openings, meeting.judge_usd)
-    if openings is Openings.APART:
+    source = LogSource.of_table(meeting.table, meeting.evaluator, meeting.openings, meeting.judge_usd)
+    if meeting.openings is Openings.APART:
         if meeting.file["kind"] != "thresholds":
             raise Refusal("openings", "apart", "is of cascades of thresholds alone", "leave it out for this kind")
         order = tuple(meeting.columns[meeting.models.index(name)] for name in meeting.file["order"])
         calibration = meeting.calibration() if meeting.file.get("calibration") else ()
         own = worth_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
         alone = worth_apart(source, Order((model,)), ())
-        return _beside(meeting, model, "the models' laws", own, alone, None, [APART_NOTE], True, openings)
+        return _beside(meeting, model, "the models' laws", own, alone, [APART_NOTE])
     worth = source.reader.guess
     if meeting.shown is not None:
         worth = applied(meeting.calibration(), meeting.shown)
     reader = LogReader(source.log, source.reader.guess, worth, how)
     own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
-    reasons, tosses = identified(meeting.table).reasons, openings is Openings.INDEPENDENT
-    in_order = CallLog.of_table(meeting.table, Openings.IN_ORDER) if tosses else None
-    of_order = [] if in_order is None else faults_of_first_calls(in_order)  # which of tosses say nothing
-    notes = [*source.notes, *(reason for reason in reasons if reason not in of_order)]
+    reasons = identified(meeting.table).reasons
+    if meeting.openings is Openings.INDEPENDENT:  # of tosses faults of first calls say nothing
+        faults = faults_of_first_calls(CallLog.of_table(meeting.table, Openings.IN_ORDER))
+        reasons = [reason for reason in reasons if reason not in faults]
     running = None
     if reader.running is not None:
         rules = reader.running.estimate()
         running = replace(rules.worth(rules, meeting.price), gain=own.worth(rules, meeting.price).gain)
-    return _beside(meeting, model, how.value, own, alone, running, notes, True, openings)
+    return _beside(meeting, model, how.value, own, alone, [*source.notes, *reasons], running)
 
 
 def _beside(
@@ -351,19 +351,17 @@ def _beside(
     how: str,
     own: PolicyEstimate,
     alone: PolicyEstimate,
-    running: Optional[Worth],
     notes: list[str],
-    is_log: bool,
-    openings: Openings,
+    running: Optional[Worth] = None,
 ) -> Found:
     """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
     not be against a model that they seldom call.
     """
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
-    fault = own.support.fault("the cascade", is_log, openings)
+    fault = own.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
     if fault:
         raise lacking(name, fault)
-    fault = alone.support.fault(against, is_log, openings)
+    fault = alone.support.fault(against, meeting.arrays.is_log, meeting.openings)
     if fault and running is None:
         raise lacking(name, f"{fault}; name another model with --against")
     require_possible(own.quality, name, "the cascade")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -46,9 +46,9 @@ class _Column:
 class EstimatorPredictor(Predictor):
     """Predicts by fitted estimators; it cannot be saved. `learner` is the name of their class."""
 
+    quality: npt.NDArray[np.object_]
+    usd: npt.NDArray[np.object_]
     learner: str
-    quality: Sequence[_Column]
-    usd: Sequence[_Column]
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans). Raises UsageError where an estimator does not say a number for each."""
@@ -60,10 +60,6 @@ class EstimatorPredictor(Predictor):
             if id(column.estimator) in said:
                 out[:, place] += column.scale * said[id(column.estimator)][:, column.output]
         return out[:, : len(self.quality)], out[:, len(self.quality) :]
-
-    def of_plans(self, plans: Sequence[int]) -> EstimatorPredictor:
-        """Of these plans alone, in this order."""
-        return EstimatorPredictor(self.learner, [self.quality[p] for p in plans], [self.usd[p] for p in plans])
 
     def to_json(self) -> dict[str, Any]:
         """Raises UsageError: running cascades do not know such estimators."""
@@ -88,48 +84,49 @@ class EstimatorPredictors:
     `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans).
     """
 
-    def __init__(self, estimator: Any, features: npt.NDArray[np.floating], quality: Array, usd: Array) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        features: npt.NDArray[np.floating],
+        quality: Array,
+        usd: Array,
+        some: Optional[EstimatorPredictor] = None,
+    ) -> None:
+        """`some`: of the first of these plans, which is taken over."""
         require_estimator("router", estimator)
         self._estimator, self._features = estimator, features_of(features)
+        first = 0 if some is None else len(some.quality)
+        new, new_usd, name = quality[:, first:], usd[:, first:], _name_of(estimator)
+        if _tells_chances(estimator):
+            if not np.isin(new, (0.0, 1.0)).all():
+                raise UsageError(
+                    f"router {name}: a classifier, which takes qualities of 0 and 1 alone, and there are others; give "
+                    "a regressor"
+                )
+            columns = _fitted(self._features, new.astype(np.int64), lambda: _copy_of(estimator), False)
+            usd_columns = _fitted(self._features, new_usd, _Ridge, True)
+        else:
+            together = _takes_several(estimator)
+            columns = _fitted(self._features, new, lambda: _copy_of(estimator), together)
+            usd_columns = _fitted(self._features, new_usd, lambda: _copy_of(estimator), together, scaled=True)
+        if some is not None:
+            columns, usd_columns = [*some.quality, *columns], [*some.usd, *usd_columns]
+        self.predictors = [EstimatorPredictor(np.array(columns, object), np.array(usd_columns, object), name)]
         #: the prompts by which best() tells which plans are chosen
         self.asked = spread(len(self._features), MOST_ASKED)
-        self._fit(quality, usd, [], [])
+        self._of_asked = self.predictors[0].predict(self._features[self.asked])
 
     def more(self, quality: Array, usd: Array) -> EstimatorPredictors:
         """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
-        out = copy.copy(self)
-        out._fit(quality, usd, self.predictors[0].quality, self.predictors[0].usd)
-        return out
+        return EstimatorPredictors(self._estimator, self._features, quality, usd, self.predictors[0])
 
-    def learner(self, price: float) -> int:
-        """0: there is one learner, whatever the price."""
-        return 0
-
-    def best(self, price: float) -> tuple[EstimatorPredictor, list[int]]:
+    def best(self, price: float) -> tuple[Predictor, list[int]]:
         """The predictor, of those plans alone that it chooses for some of the prompts `asked`, which it was fitted to;
         and which plans these are, ascending.
         """
         quality, usd = self._of_asked
         plans = np.unique(np.argmax(quality - price * usd, axis=1)).tolist()
         return self.predictors[0].of_plans(plans), plans
-
-    def _fit(self, quality: Array, usd: Array, first: Sequence[_Column], first_usd: Sequence[_Column]) -> None:
-        new, new_usd = quality[:, len(first) :], usd[:, len(first) :]
-        of, name = self._estimator, _name_of(self._estimator)
-        if _tells_chances(of):
-            if not np.isin(new, (0.0, 1.0)).all():
-                raise UsageError(
-                    f"router {name}: a classifier, which takes qualities of 0 and 1 alone, and there are others; give "
-                    "a regressor"
-                )
-            columns = _fitted(self._features, new.astype(np.int64), lambda: _copy_of(of), False)
-            usd_columns = _fitted(self._features, new_usd, _Ridge, True)
-        else:
-            together = _takes_several(of)
-            columns = _fitted(self._features, new, lambda: _copy_of(of), together)
-            usd_columns = _fitted(self._features, new_usd, lambda: _copy_of(of), together, scaled=True)
-        self.predictors = [EstimatorPredictor(name, [*first, *columns], [*first_usd, *usd_columns])]
-        self._of_asked = self.predictors[0].predict(self._features[self.asked])
 
 
 def _fitted(

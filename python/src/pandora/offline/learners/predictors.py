@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -40,16 +40,20 @@ def features_of(features: npt.ArrayLike) -> Array:
     return np.asarray(features, np.float32).astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
 class Predictor(abc.ABC):
-    """Predicts what each of some plans brings."""
+    """Predicts what each of some plans brings. `quality` and `usd`: arrays whose last axis is the plans."""
+
+    quality: Any
+    usd: Any
 
     @abc.abstractmethod
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans), of prompts with `features` (n, d)."""
 
-    @abc.abstractmethod
     def of_plans(self, plans: Sequence[int]) -> Predictor:
         """Of these plans alone, in this order."""
+        return replace(self, quality=self.quality[..., plans], usd=self.usd[..., plans])
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -63,19 +67,15 @@ class LinearPredictor(Predictor):
     The learner "logistic" predicts quality as 1 / (1 + exp(-its linear function)), "ridge" as that function itself.
     """
 
-    learner: str
     quality: Array
     usd: Array
+    learner: str
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans)."""
         numbers = features_of(features)
         quality, usd = _linear(self.quality, numbers), _linear(self.usd, numbers)
         return (shares_of(quality) if self.learner == "logistic" else quality), usd
-
-    def of_plans(self, plans: Sequence[int]) -> LinearPredictor:
-        """Of these plans alone, in this order."""
-        return LinearPredictor(self.learner, self.quality[:, plans], self.usd[:, plans])
 
     def to_json(self) -> dict[str, Any]:
         """As a saved cascade has it under "router"."""
@@ -99,9 +99,9 @@ class NeighboursPredictor(Predictor):
     `prompts`: (remembered, d), their features; `quality` and `usd`: (remembered, plans), what the plans brought there.
     """
 
-    prompts: Array
     quality: Array
     usd: Array
+    prompts: Array
     nearest: int
 
     learner = "neighbours"
@@ -111,10 +111,6 @@ class NeighboursPredictor(Predictor):
         near = nearest(self.prompts, features_of(features), self.nearest)
         (mean,) = means_of_first(np.hstack([self.quality, self.usd]), near, [self.nearest])
         return mean[:, : self.quality.shape[1]], mean[:, self.quality.shape[1] :]
-
-    def of_plans(self, plans: Sequence[int]) -> NeighboursPredictor:
-        """Of these plans alone, in this order."""
-        return NeighboursPredictor(self.prompts, self.quality[:, plans], self.usd[:, plans], self.nearest)
 
     def to_json(self) -> dict[str, Any]:
         """As a saved cascade has it under "router"."""
@@ -164,11 +160,7 @@ class PlanPredictors:
     """
 
     def __init__(
-        self,
-        features: npt.NDArray[np.floating],
-        quality: Array,
-        usd: Array,
-        some: Optional[PlanPredictors] = None,
+        self, features: npt.NDArray[np.floating], quality: Array, usd: Array, some: Optional[PlanPredictors] = None
     ) -> None:
         """`some`: of the first of these plans, whose fits are taken over."""
         self._features = features
@@ -190,7 +182,7 @@ class PlanPredictors:
         dollars = self._ridge[1]
         for learner, fit in (("ridge", self._ridge[0]), ("logistic", self._logistic)):
             if fit is not None:
-                self.predictors.append(LinearPredictor(learner, fit.weights, dollars.weights))
+                self.predictors.append(LinearPredictor(fit.weights, dollars.weights, learner))
                 self.left_out.append(LeftOut(fit.left_out, dollars.left_out))
         self._add_neighbours(quality, usd)
 
@@ -236,5 +228,5 @@ class PlanPredictors:
         known = five_digits(np.hstack([quality[prompts.remembered], usd[prompts.remembered]]))
         means = means_of_first(known, prompts.near, prompts.counts)
         for count, mean in zip(prompts.counts, means):
-            self.predictors.append(NeighboursPredictor(prompts.known, known[:, :plans], known[:, plans:], count))
+            self.predictors.append(NeighboursPredictor(known[:, :plans], known[:, plans:], prompts.known, count))
             self.left_out.append(LeftOut(mean[:, :plans], mean[:, plans:]))

@@ -73,22 +73,18 @@ class CallLog:
     def of_table(table: _core.TraceTable, openings: Openings, judge_usd: float = 0.0) -> CallLog:
         """Of a table that is a log."""
         arrays = _core.TableArrays(table)
-        dropped = np.array(arrays.numbers(DROPPED)) if DROPPED in table.columns else None
+        names = ("quality", "usd", "place", "propensity", "label_propensity", "by_rules")
+        cells = {name: np.array(found) for name in names if (found := getattr(arrays, name)) is not None}
         return CallLog.of_arrays(
             table.source,
             list(table.models),
             Groups.of_table(table),
-            np.array(arrays.quality),
-            np.array(arrays.usd),
-            np.array(arrays.place),
-            np.array(arrays.propensity),
-            None if arrays.label_propensity is None else np.array(arrays.label_propensity),
-            openings,
-            None if arrays.by_rules is None else np.array(arrays.by_rules),
-            judge_usd,
-            len(table.scores) > 0,
-            dropped,
-            tuple(table.notes),
+            **cells,
+            openings=openings,
+            judge_usd=judge_usd,
+            is_judged=len(table.scores) > 0,
+            dropped=np.array(arrays.numbers(DROPPED)) if DROPPED in table.columns else None,
+            notes=tuple(table.notes),
         )
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional, overload
+from typing import Any, Optional, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ def nearest(prompts: Array, asked: Array, count: int) -> Rows:
         found = fast.find(asked[block], most_unsure=16)
         if found is None:  # features with few values, or of which floats say little
             different, which = np.unique(asked[block], axis=0, return_inverse=True)
-            found = exact.find(different)[which.reshape(-1)]
+            found = cast(Rows, exact.find(different, most_unsure=np.inf))[which.reshape(-1)]
         out[block] = found
     return out
 
@@ -106,11 +106,7 @@ class _Search:
         self._least = 1e8 * float(np.finfo(dtype).tiny)
         self._room = np.empty((2, _BLOCK, len(prompts)), dtype)
 
-    @overload
-    def find(self, asked: Array) -> Rows: ...
-    @overload
-    def find(self, asked: Array, most_unsure: int) -> Optional[Rows]: ...
-    def find(self, asked: Array, most_unsure: Optional[int] = None) -> Optional[Rows]:
+    def find(self, asked: Array, most_unsure: float) -> Optional[Rows]:
         """As nearest(), of at most _BLOCK asked prompts; None where more than so many are to be compared for each."""
         own, dtype = asked - self._centre, self._factors.dtype
         squares = np.einsum("ij,ij->i", own, own)
@@ -123,7 +119,7 @@ class _Search:
         last, error = sorted_away[:, self._count - 1], 2.0 * self._error * (self._most + squares) + self._least
         taken = away < (last - error).astype(dtype)[:, None]
         unsure = np.flatnonzero(taken != (away <= (last + error).astype(dtype)[:, None]))
-        if most_unsure is not None and len(unsure) > most_unsure * len(asked):
+        if len(unsure) > most_unsure * len(asked):
             return None
         self._take(taken, unsure, asked)
         found: Rows = np.flatnonzero(taken).reshape(-1, self._count)

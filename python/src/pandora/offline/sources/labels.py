@@ -69,9 +69,7 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
 def label_probabilities(table: _core.TraceTable) -> Floats:
     """Rows x models: what the table says, else the share of its model's answers whose quality is known."""
     told = _core.TableArrays(table).label_propensity
-    if told is not None:
-        return np.asarray(told)
-    return shares_known(table.quality(), ~np.isnan(table.cost()))
+    return shares_known(table.quality(), ~np.isnan(table.cost())) if told is None else np.asarray(told)
 
 
 def shares_known(quality: Floats, called: np.ndarray) -> Floats:
@@ -104,7 +102,7 @@ def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, fo
             of_model[:, model] = training[:, model]
             enough = np.count_nonzero(of_model) >= LEAST_LABELS
             fitted = _fitted(quality, score, probability, of_model) if enough else pooled
-            out[own, model] = np.where(np.isnan(score[own, model]), np.nan, fitted(np.nan_to_num(score[own, model])))
+            out[own, model] = fitted(score[own, model])
     return out
 
 

@@ -26,7 +26,7 @@ from .record import members
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, judges_of
 from .sources.table import TableSource
-from .text import interval_text, number_text
+from .text import interval_text, number_text, order_text
 from .worth import Worth
 
 #: Utility per dollar.
@@ -466,20 +466,14 @@ def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
         told_means = number_text(means[0], 4), _dollars(means[1]), number_text(means[2], 2)
         out.add(name.replace("_", " "), interval_text(worth.utility, 4), interval_text(gain, 4), *told_means)
     scale = "" if check.evaluator == TRUTH else "; stops are on the calibrated score"
+    orders = ("fixed cascade", cascade.order, cascade.thresholds), ("index policy", index.order, index.indices[1:])
     out.notes = [
         f"fitted and judged on different prompts, in {h.folds} folds; fitted on all prompts{scale}:",
         f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} in hindsight",
-        f"  fixed cascade: {_with_stops(models, cascade.order, cascade.thresholds)}",
-        f"  index policy: {_with_stops(models, index.order, index.indices[1:])}",
+        *(f"  {name}: {order_text([models[m] for m in order], stops, 'stop')}" for name, order, stops in orders),
         f"verdict: {told}",
     ]
     return out
-
-
-def _with_stops(models: Sequence[str], order: Sequence[int], stops: Sequence[float]) -> str:
-    """An order with what is asked between its models."""
-    told = [f"{models[model]} (stop from {stop:.4g})" for model, stop in zip(order, stops)]
-    return ", ".join([*told, models[order[-1]]])
 
 
 def _dollars(x: float) -> str:

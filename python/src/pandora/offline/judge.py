@@ -38,7 +38,7 @@ from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
 from .tables import aim_of_record, judge_usd_of, record_of
 from .text import interval_text, nearest_text, saving_text, share_text, usd_text
-from .words import calls_one_model, evaluator_text, eyes_text, tail_text
+from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
 
 #: A cascade that runs.
@@ -380,8 +380,8 @@ def _beside(
 
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:
     """Whether the cascade is that model by construction, and not by its outcomes on a table alone."""
-    orders = [file.get("order") or [], *(plan["order"] for plan in file.get("plans") or [])]
-    return all(order == [model] for order in orders if order) and any(orders)
+    orders = [order for order, _ in orders_of(file)]
+    return bool(orders) and all(order == [model] for order in orders)
 
 
 def _sentence(judged: JudgedCascade) -> str:

@@ -285,17 +285,6 @@ def field_metrics(
     }
 
 
-def judge_metrics(raw: Forecasts, calibrated: Forecasts, weights: Floats) -> dict[str, float]:
-    """Of what a judge forecasts, raw and calibrated, by weights of rows; by the names of MEANINGS."""
-    return {
-        "judge_ece": raw.calibration_error(weights),
-        "judge_ece_calibrated": calibrated.calibration_error(weights),
-        "judge_auroc": raw.area_under_roc(weights),
-        "judge_aurc": raw.area_under_risk(weights),
-        "judge_risk_50": raw.risk_at(0.5, weights),
-    }
-
-
 #: By name, of metrics that are in the order of this list.
 MEANINGS = {
     "aiq": "area under the hull over its dollars, divided by their range",
@@ -343,8 +332,14 @@ class Compared:
         """
         sums, by_draw = self._sums(), []
         for weights in prompt_draws(self.groups.count, DRAWS):
-            of_judge = {} if judge is None else judge_metrics(*judge, weights[self.groups.of_row])
-            found = {**self._of_draw(sums, weights), **of_judge}
+            found = self._of_draw(sums, weights)
+            if judge is not None:
+                (raw, calibrated), of_row = judge, weights[self.groups.of_row]
+                found["judge_ece"] = raw.calibration_error(of_row)
+                found["judge_ece_calibrated"] = calibrated.calibration_error(of_row)
+                found["judge_auroc"] = raw.area_under_roc(of_row)
+                found["judge_aurc"] = raw.area_under_risk(of_row)
+                found["judge_risk_50"] = raw.risk_at(0.5, of_row)
             by_draw.append(list(found.values()))
         return {name: bootstrap(draws) for name, draws in zip(found, np.array(by_draw).T)}
 

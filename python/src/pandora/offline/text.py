@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Callable, Optional
 
 from .. import _core
@@ -53,6 +54,12 @@ def saving_text(x: Interval) -> str:
     if x.value >= 0.0:
         return f"saves {share_text(x)} of its dollars"
     return f"costs {share_text(Interval(-x.value, -x.high, -x.low))} more"
+
+
+def order_text(models: Sequence[str], stops: Sequence[float], what: str = "accepted") -> str:
+    """Models in order with the number from which each ends it: "a (accepted from 0.9), b"."""
+    told = [f" ({what} from {stop:.4g})" for stop in stops]
+    return ", ".join(model + stop for model, stop in zip_longest(models, told, fillvalue=""))
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Mapping
 from typing import Any, Optional
 
 import numpy as np
@@ -16,7 +15,7 @@ from .fit import Fit
 from .groups import Floats, Groups
 from .kinds import Aim, AimKind
 from .sources.evaluator import NONE
-from .text import interval_text, saving_text, share_text, usd_text
+from .text import interval_text, order_text, saving_text, share_text, usd_text
 from .worth import DollarTail, Worth
 
 
@@ -101,25 +100,20 @@ def too_few_text(aim: Aim, prompts: int) -> str:
     return f" ({prompts} prompts cannot show that, even without a failure; about {about:.0f} could)"
 
 
-def order_text(file: Mapping[str, Any]) -> str:
-    """The models of a cascade in order, or a router's plans with "|" between, of a file's members.
-
-    "a (accepted from 0.9), b".
-    """
-
-    def text(order: Sequence[str], thresholds: Sequence[float]) -> str:
-        stops = [f" (accepted from {threshold:.4g})" for threshold in thresholds]
-        return ", ".join(model + stop for model, stop in zip_longest(order, stops, fillvalue=""))
-
-    plans = [plan for plan in file.get("plans") or [] if plan["order"]]
-    told = " | ".join(text(plan["order"], plan["thresholds"]) for plan in plans)
-    return told or text(file.get("order") or [], file.get("thresholds") or [])
+def orders_of(file: Mapping[str, Any]) -> list[tuple[list[str], list[float]]]:
+    """The models in order and their thresholds, or those of a router's plans, of a file's members; none of indices."""
+    plans = [file, *(file.get("plans") or [])]
+    return [(plan["order"], plan.get("thresholds") or []) for plan in plans if plan.get("order")]
 
 
 def calls_one_model(file: Mapping[str, Any]) -> bool:
     """Whether the cascade calls one model for every prompt, so that no answer is looked at."""
-    orders = [file.get("order") or [], *(plan["order"] for plan in file.get("plans") or [])]
-    return file["kind"] != "indices" and all(len(order) <= 1 for order in orders)
+    return file["kind"] != "indices" and all(len(order) == 1 for order, _ in orders_of(file))
+
+
+def orders_text(file: Mapping[str, Any]) -> str:
+    """With "|" between a router's plans."""
+    return " | ".join(order_text(*order) for order in orders_of(file))
 
 
 def plans_text(file: Mapping[str, Any]) -> str:
@@ -131,7 +125,7 @@ def plans_text(file: Mapping[str, Any]) -> str:
         "best answer so far is deployed"
     )
     return (
-        f"For each prompt the plan is taken that promises most by its context ({by}): {order_text(file)}. A model "
+        f"For each prompt the plan is taken that promises most by its context ({by}): {orders_text(file)}. A model "
         f"alone needs no judge{'' if calls_one_model(file) else stops}."
     )
 
@@ -189,8 +183,8 @@ def what_is_used(file: Mapping[str, Any]) -> str:
     if file["kind"] == "indices":
         return "indices of each prompt"
     if file.get("plans"):
-        return f"for each prompt, by its context, one of {order_text(file)}"
-    return order_text(file)
+        return f"for each prompt, by its context, one of {orders_text(file)}"
+    return orders_text(file)
 
 
 def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:

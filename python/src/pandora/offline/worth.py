@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -53,10 +53,7 @@ class Worth:
     @staticmethod
     def of_json(found: dict[str, Any]) -> Worth:
         """NaN for what is not there: anybody may have written a record."""
-        return Worth(*(interval_of_json(found.get(name)) for name in _NAMES))
-
-
-_NAMES = ("quality", "usd_per_1000", "calls", "utility", "gain", "saving")
+        return Worth(*(interval_of_json(found.get(member.name)) for member in fields(Worth)))
 
 
 def interval_of_json(found: Any) -> Interval:

@@ -11,6 +11,7 @@ import numpy as np
 from ... import _core
 from ..groups import Floats
 from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk, nearest_rank, utility
+from ..text import order_text
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,7 @@ class Order:
 
     def text(self, models: list[str]) -> str:
         """Such as "a (accepted from 0.9), b"."""
-        parts = [models[model] for model in self.order]
-        for position, threshold in enumerate(self.thresholds):
-            parts[position] += f" (accepted from {threshold:.4g})"
-        return ", ".join(parts)
+        return order_text([models[model] for model in self.order], self.thresholds)
 
 
 def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional[int] = None) -> Order:

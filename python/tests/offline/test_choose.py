@@ -14,6 +14,7 @@ from pandora.offline.groups import Floats, Groups
 from pandora.offline.kinds import Aim, AimKind, Candidate, price_grid, rounded
 from pandora.offline.outcomes import Outcomes
 from pandora.offline.policies.order import Order, best_in_time, readable
+from pandora.offline.record import known
 from pandora.offline.words import bound_text, tail_text
 from pandora.offline.worth import DollarTail, Worth, interval_of_json
 
@@ -34,7 +35,8 @@ def choice(aim: tuple[str, float], *made_up: tuple[Any, ...]) -> Choice:
         [quality + (spread[0] if spread else 0.0) * sign, np.full(ROWS, usd), np.ones(ROWS)]
         for _, _, quality, usd, *spread in made_up
     ]
-    return Chooser(candidates, np.array(rows), each_its_own(ROWS), Aim(AimKind(aim[0]), aim[1])).choose()
+    aims, dearer = Aim(AimKind(aim[0]), aim[1]), np.zeros(len(rows))
+    return Chooser(candidates, np.array(rows), each_its_own(ROWS), aims, dearer).choose()
 
 
 @pytest.mark.parametrize(("lead", "kind"), [(0.025, "thresholds"), (0.035, "indices")])
@@ -247,7 +249,8 @@ def test_worth_by_hand() -> None:
     assert found == pytest.approx([0.5, 20.0, 5.0 / 3.0, 0.3, 0.3 - (0.5 - 1.0), 0.8])
     assert CROSS_FITTED == 1.5
     assert fitted.usd_per_1000.high - 20.0 == pytest.approx(1.5 * (worth.usd_per_1000.high - 20.0))
-    assert Worth.of_json(worth.json()) == worth and interval_of_json(worth.json()["gain"]) == worth.gain
+    told = known(worth)
+    assert Worth.of_json(told) == worth and interval_of_json(told["gain"]) == worth.gain
 
 
 def test_rows_that_are_taken_keep_their_prompts() -> None:

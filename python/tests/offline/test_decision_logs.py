@@ -27,15 +27,14 @@ from made_up_logs import (
 from pandora.errors import DataError
 from pandora.offline.apart import Law, best_alone, fit_log_apart, means_of
 from pandora.offline.call_log import CallLog, Openings
-from pandora.offline.choose import SINGLE
 from pandora.offline.estimate import Estimate
-from pandora.offline.feedback import dependence_note
-from pandora.offline.fit import fit_source
+from pandora.offline.feedback import dependence_notes
 from pandora.offline.groups import FOLDS, Floats
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.log_fit import fit_thresholds_to_log
 from pandora.offline.outcomes import Outcomes
 from pandora.offline.paths import (
+    PRIOR_RESIDUAL,
     Estimator,
     LabelNoise,
     LoggedWalks,
@@ -46,7 +45,7 @@ from pandora.offline.paths import (
 )
 from pandora.offline.policies.order import Order
 from pandora.offline.sources.first_calls import first_call_estimates
-from pandora.offline.sources.log import LogSource, faults_of_first_calls, sums_ended_at
+from pandora.offline.sources.log import LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
 
 PRICE = 40.0
 CASCADE = Order((0, 1, 2), (0.62, 0.6))
@@ -194,7 +193,7 @@ def test_sums_by_thresholds_are_those_of_loops() -> None:
 def test_the_search_rates_every_order_as_a_walk_through_the_log_does() -> None:
     source = source_of(in_order(World.drawn(8, 500), 9, (0.6, 0.2, 0.2), 0.8))
     rows = np.arange(source.log.rows)
-    prepared = source.prepare(rows, whole=True)
+    prepared = PreparedLog(source, rows)
     search = prepared.search(PRICE)
     found = search.best()
     assert found is not None
@@ -462,7 +461,7 @@ def test_notes_of_thumbs_are_no_chance() -> None:
     for _ in range(200):
         score, p = draw.random((300, 2)), np.full((300, 2), 0.3)
         quality = np.where(draw.random((300, 2)) < p, 1.0, np.nan)
-        told += bool(dependence_note(quality, score, p, np.ones((300, 2), bool), groups))
+        told += bool(dependence_notes(quality, score, p, np.ones((300, 2), bool), groups))
     assert told <= 2
 
 
@@ -503,7 +502,7 @@ def test_what_is_rarely_known_is_unsure_also_where_none_is_known() -> None:
     assert noise(1, 3.0, 1.0, np.array([0.4])).unseen() == 0.0
     none = noise(4, 2.0, 0.25, np.full(4, np.nan))
     assert none.expected == pytest.approx(4 * 4.0 * 0.75 / 0.25)
-    assert none.unseen() == pytest.approx(none.expected * LabelNoise.PRIOR_RESIDUAL)
+    assert none.unseen() == pytest.approx(none.expected * PRIOR_RESIDUAL)
     known = np.where(np.arange(4000) % 4 == 0, 0.5, np.nan)
     many_known = noise(4000, 2.0, 0.25, known)
     assert many_known.unseen() / many_known.residual == pytest.approx(0.0, abs=1e-9)
@@ -574,18 +573,6 @@ def test_rules_that_made_a_log_are_kept_where_nothing_is_surely_better() -> None
     assert poor.running is not None and not poor.keeps_running and poor.running.gain.low > 0.0
     truth = world.worth(dear)
     assert poor.running.quality.low <= truth[0] <= poor.running.quality.high
-
-
-def test_the_driver_of_tables_drives_logs_too() -> None:
-    source = source_of(in_order(World.drawn(45, 800), 46, (0.6, 0.2, 0.2), 0.8))
-    fit = fit_source(source, aim(), ["thresholds"], as_asked=False)
-    of_log = fit_thresholds_to_log(source, aim())
-    assert fit.choice.picked.keys() == {SINGLE, "thresholds"}
-    assert fit.fits.policies[fit.choice.picked["thresholds"].number] == (
-        of_log.policy if of_log.choice.pays else source.prepare(np.arange(source.log.rows), True).search(PRICE).best()
-    )
-    assert fit.kinds["thresholds"].utility.value == pytest.approx(of_log.kinds["thresholds"].utility.value, abs=0.02)
-    assert np.array_equal(source.groups.folds, source.log.folds)
 
 
 def test_the_surest_model_alone_is_taken() -> None:

@@ -10,8 +10,8 @@ import pytest
 from learner_tables import PRICES, Array, outcomes
 
 import pandora
-from pandora.offline.learners import EstimatorPredictors, PlanPredictors
-from pandora.offline.learners.estimators import require_estimator
+from pandora.offline.learners.estimators import EstimatorPredictors, require_estimator
+from pandora.offline.learners.predictors import PlanPredictors
 
 pytest.importorskip("sklearn")
 from sklearn.ensemble import RandomForestRegressor

@@ -246,7 +246,7 @@ def test_fits_look_at_no_rows_that_are_held_out(known: float) -> None:
     assert [of.to_json() for of in one.calibration] == [of.to_json() for of in other.calibration]
     assert one.features.json == other.features.json and not np.array_equal(one.outcomes.psi, other.outcomes.psi)
     for kind in ("thresholds", "router", "routed"):
-        policies = [KINDS[kind].fit(of, Candidate(kind, 10.0)) for of in prepared]
+        policies = [KINDS[kind].fit(of, Candidate(kind, 10.0), None) for of in prepared]
         first, second = (policy.walk(one.training) for policy in policies)
         np.testing.assert_array_equal(first.numbers, second.numbers)
 
@@ -306,7 +306,8 @@ def timed(unknown: Any = slice(0)) -> pandora.Trace:
 def p95(cascade: Any, trace: pandora.Trace) -> float:
     latency = judge_cascade(cascade, "c", trace._table).found.latency
     assert latency is not None
-    return latency.p95
+    seconds: float = latency["p95"]
+    return seconds
 
 
 def test_what_is_deployed_keeps_a_bound_on_latency() -> None:
@@ -351,10 +352,10 @@ def test_seconds_of_a_test_are_of_calls_in_series_where_all_are_known() -> None:
     known = ~np.isnan(own + seconds[:, 1])
     assert found is not None and 0 < known.sum() < 200
     for told, of, share in (
-        (found.p50, own, 0.5),
-        (found.p95, own, 0.95),
-        (found.alone_p50, seconds[:, 1], 0.5),
-        (found.alone_p95, seconds[:, 1], 0.95),
+        (found["p50"], own, 0.5),
+        (found["p95"], own, 0.95),
+        (found["alone"]["p50"], seconds[:, 1], 0.5),
+        (found["alone"]["p95"], seconds[:, 1], 0.95),
     ):  # as many of the prompts as the share says, and no fewer, take at most so long
         assert np.mean(of[known] < told) < share <= np.mean(of[known] <= told)
     assert judge_cascade(cascade, "c", TraceLaw(0.3).draw(200, 31)._table, "medium").found.latency is None

@@ -50,7 +50,7 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
         *tables, prompts, steps, first, _ = given
         return fit_thresholds(*tables, 6000 if prompts == 10_000 else prompts, steps, first)
 
-    fit_thresholds = _core.fit_thresholds
+    fit_thresholds: Any = _core.fit_thresholds
     done = {
         "exact ends": (estimate.Estimate, "mean", staticmethod(without_range)),
         "ranges": (estimate.Estimate, "mean", staticmethod(without_range)),  # the exact ends are found by them

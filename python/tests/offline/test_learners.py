@@ -12,9 +12,10 @@ import pytest
 from learner_tables import CASES, PRICES, Array, outcomes, uniform
 
 import pandora
-from pandora.offline.learners import IsotonicMap, LinearPredictor, PlanPredictors, Predictor, calibrated, calibrations
+from pandora.offline.learners.isotonic import IsotonicMap, calibrated, calibrations
 from pandora.offline.learners.linear import LOGISTIC_RIDGES, RIDGES, LinearFits, _loss, shares_of
 from pandora.offline.learners.neighbours import five_digits, nearest, nearest_others
+from pandora.offline.learners.predictors import LinearPredictor, PlanPredictors, Predictor
 
 GOLDEN = json.loads((pathlib.Path(__file__).parent / "golden_learners.json").read_text())
 
@@ -254,23 +255,6 @@ def test_without_features_all_prompts_are_alike() -> None:
         assert (found == found[0]).all() and (dollars == dollars[0]).all()
         if isinstance(predictor, LinearPredictor):
             np.testing.assert_allclose(dollars[0], usd.mean(axis=0))
-
-
-def test_routers_are_read_as_they_are_written_and_refused_where_they_are_none() -> None:
-    table = outcomes(seed=13, rows=120, features=3, plans=3)
-    for predictor in PlanPredictors(*table).predictors:
-        written = json.loads(json.dumps(predictor.to_json()))
-        again = Predictor.from_json(written, 3, 3)
-        assert again.to_json() == predictor.to_json()
-        for one, other in zip(again.predict(table.features), predictor.predict(table.features)):
-            np.testing.assert_array_equal(one, other)
-        for plans, features in ((2, 3), (3, 4)):
-            with pytest.raises(pandora.DataError):
-                Predictor.from_json(written, plans, features)
-        for key in written:
-            for wrong in (None, "text", [], ["x"], [float("nan")], -1, True):
-                with pytest.raises(pandora.DataError):
-                    Predictor.from_json({**written, key: wrong}, 3, 3)
 
 
 def test_a_running_cascade_takes_the_plans_that_a_router_of_its_file_promises_most_of(tmp_path: pathlib.Path) -> None:

@@ -20,7 +20,6 @@ from pandora.offline.options import (
     OPTIONS,
     FitSettings,
     aim_of,
-    command_of,
     require_few_models,
     require_latency,
     require_log_for,
@@ -45,7 +44,7 @@ def test_help_is_one_plain_sentence_that_names_no_option() -> None:
 
 
 def test_arguments_of_fit_are_options_with_the_same_defaults() -> None:
-    options = {option.name: option for option in command_of(["cascade", "fit"]).options}  # type: ignore[union-attr]
+    options = {option.name: option for command in COMMANDS[:1] for option in command.options}
     for function in (api.fit, pandora.Cascade.fit):
         for name, parameter in inspect.signature(function).parameters.items():
             if name in ("table", "trace", "router", "progress"):

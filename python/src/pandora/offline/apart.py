@@ -7,8 +7,7 @@ Then a call tells of its model in whatever decision it was made, and logs of one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Optional
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from .call_log import Bools
 from .estimate import Estimate
 from .groups import FOLDS, Floats, Ints
 from .learners.isotonic import IsotonicMap
-from .outcomes import Outcomes
+from .outcomes import Outcomes, utility
 from .paths import LogSupport, PolicyEstimate, lacking
 from .policies.order import Effort, Order, best_order
-from .sources.log import CAUTION, LogSource, PreparedLog, faults_of_first_calls
+from .sources.log import CAUTION, LogSource, PreparedLog, Searched, faults_of_first_calls, require_first_calls
 
 #: Groups of prompts, by which estimates are jackknifed.
 LAW_GROUPS = 50
@@ -97,21 +96,18 @@ def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) ->
     """
     models = [model for model, law in enumerate(laws) if len(law.seen)]
     draw = np.random.default_rng(1)
-    columns = []
-    for model in models:
+    answers = np.empty((3, rows, len(models)))
+    for column, model in enumerate(models):
         law = laws[model]
         steps = (np.arange(rows) + 0.5) * law.total / rows
         # By the first calls whose weights reach so far.
         drawn = np.minimum(np.searchsorted(np.cumsum(law.weight), steps, "left"), len(law.seen) - 1)
-        column = np.empty((3, rows))
-        column[:, draw.permutation(rows)] = law.seen[drawn], law.quality[drawn], law.usd[drawn]
-        columns.append(column)
-    seen, quality, usd = (np.ascontiguousarray(np.stack([column[k] for column in columns], axis=1)) for k in range(3))
+        answers[:, draw.permutation(rows), column] = law.seen[drawn], law.quality[drawn], law.usd[drawn]
+    seen, quality, usd = answers
     outcomes = Outcomes(seen, quality, usd, None, judge_usd)
     found = best_order(outcomes, price, EFFORT)
     alone = np.mean(quality - price * usd, axis=0)
-    walk = found.walk(outcomes).numbers
-    if alone.max() >= float(np.mean(walk[0] - price * walk[1])):
+    if alone.max() >= float(np.mean(utility(found.walk(outcomes).numbers, price))):
         found = Order((int(np.argmax(alone)),))
     return Order(tuple(models[model] for model in found.order), found.thresholds)
 
@@ -122,50 +118,28 @@ def best_alone(laws: Sequence[Law], price: float) -> Order:
     def rated(law: Law) -> float:
         if not len(law.seen):
             return -np.inf
-        share, utility = law.weight / law.total, law.quality - price * law.usd
-        mean = float(share @ utility)
-        return mean - CAUTION * float(np.sqrt(np.sum((share * (utility - mean)) ** 2)))
+        share, worth = law.weight / law.total, law.quality - price * law.usd
+        mean = float(share @ worth)
+        return mean - CAUTION * float(np.sqrt(np.sum((share * (worth - mean)) ** 2)))
 
     return Order((int(np.argmax([rated(law) for law in laws])),))
 
 
-@dataclass
-class Jackknife:
-    """What `means_of` says, jackknifed over the groups `first`, `first` + `step`, ...: those of a fold, or all."""
-
-    value: Floats = field(default_factory=lambda: np.zeros(3))
-    influence: Floats = field(default_factory=lambda: np.zeros((3, LAW_GROUPS)))
-
-    def add(self, order: Order, laws: Sequence[Law], judge_usd: float, first: int, step: int) -> None:
-        """Those of these groups."""
-        groups = np.arange(first, LAW_GROUPS, step)
+def jackknifed(parts: Sequence[tuple[Order, Sequence[Law]]], judge_usd: float, support: LogSupport) -> PolicyEstimate:
+    """What `means_of` says of each part, all of whose groups are left out in turn: those whose number modulo the parts
+    is the part's own.
+    """
+    value, influence = np.zeros(3), np.zeros((3, LAW_GROUPS))
+    for first, (order, laws) in enumerate(parts):
+        groups = np.arange(first, LAW_GROUPS, len(parts))
         count = len(groups)
-        self.value += count / LAW_GROUPS * means_of(order, laws, judge_usd)
+        value += count / LAW_GROUPS * means_of(order, laws, judge_usd)
         others = np.empty((count, 3))
         for at, group in enumerate(groups):
             others[at] = means_of(order, [law.take(law.group != group) for law in laws], judge_usd)
-        self.influence[:, groups] = -(count - 1.0) / LAW_GROUPS * (others - others.mean(axis=0)).T
-
-    def estimate(self, support: LogSupport) -> PolicyEstimate:
-        """Of what was added."""
-        of = [Estimate(float(value), influence) for value, influence in zip(self.value, self.influence)]
-        return PolicyEstimate(of[0], of[1], of[2], support)
-
-
-@dataclass(frozen=True)
-class FitApart:
-    """Thresholds that were searched on all of the log, and what those bring that were searched without a fold of
-    prompts.
-    """
-
-    best: Order
-    alone: Order
-    calibration: list[IsotonicMap]
-    own: Floats  #: of `best` on all of the log: quality, dollars and calls
-    cascade: PolicyEstimate
-    single: PolicyEstimate  #: as each fold has it
-    named: PolicyEstimate  #: `alone` in all of them
-    left_out: list[int]  #: models that were called too seldom
+        influence[:, groups] = -(count - 1.0) / LAW_GROUPS * (others - others.mean(axis=0)).T
+    quality, usd, calls = (Estimate(float(mean), moved) for mean, moved in zip(value, influence))
+    return PolicyEstimate(quality, usd, calls, support)
 
 
 def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
@@ -185,17 +159,19 @@ def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools)
     return out
 
 
-def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
-    """None where no model was called often enough. DataError where first calls cannot speak for a model."""
+def fit_log_apart(source: LogSource, price: float) -> Searched:
+    """DataError where no model was called often enough, or first calls cannot speak for a model."""
     log, judge = source.log, source.judge_usd
-    for fault in faults_of_first_calls(log):
-        if fault:
-            raise lacking(log.name, fault)
+    require_first_calls(log)
     every, fold_of = np.arange(log.rows), np.arange(LAW_GROUPS) % FOLDS
     in_fold = [laws_of(source, (), fold_of == fold) for fold in range(FOLDS)]
     left_out = [m for m in range(len(log.models)) if not all(laws[m].enough for laws in in_fold)]
     if len(left_out) == len(log.models):
-        return None
+        raise lacking(
+            log.name,
+            "has too few decisions: no model was called often enough in every fold; log more, or explore more "
+            "(--explore)",
+        )
 
     def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
         found = laws_of(source, calibration, takes)
@@ -204,15 +180,25 @@ def fit_log_apart(source: LogSource, price: float) -> Optional[FitApart]:
     calibration = PreparedLog(source, every).calibration
     whole = laws(calibration, np.ones(LAW_GROUPS, bool))
     best, alone = fit_apart(whole, price, judge, log.rows), best_alone(whole, price)
-    own, cascade, single, named = means_of(best, whole, judge), Jackknife(), Jackknife(), Jackknife()
+    of_folds = []  # orders and laws: the cascade's, the single model's, and those of `alone`
     for fold in range(FOLDS):
         maps = PreparedLog(source, np.flatnonzero(log.groups.folds != fold)).calibration
         training, held = laws(maps, fold_of != fold), laws(maps, fold_of == fold)
-        cascade.add(fit_apart(training, price, judge, log.rows), held, judge, fold, FOLDS)
-        single.add(best_alone(training, price), held, 0.0, fold, FOLDS)
-        named.add(alone, held, 0.0, fold, FOLDS)
-    told = [of.estimate(LogSupport(mean=1.0)) for of in (cascade, single, named)]
-    return FitApart(best, alone, calibration, own, told[0], told[1], told[2], left_out)
+        orders = fit_apart(training, price, judge, log.rows), best_alone(training, price), alone
+        of_folds.append([(order, held) for order in orders])
+    cascade, single, named = (jackknifed(parts, judge, LogSupport(mean=1.0)) for parts in zip(*of_folds))
+    notes = [NOTE]
+    if log.has_second_calls:
+        notes.append(
+            "decisions made several calls, which tell how models' answers hang together: --openings in_order or "
+            "independent looks at that"
+        )
+    notes.append(
+        "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
+    )
+    if left_out:
+        notes.append(f"called too seldom, and left out: {', '.join(log.models[model] for model in left_out)}")
+    return Searched(best, alone, calibration, means_of(best, whole, judge), cascade, single, named, notes)
 
 
 def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
@@ -227,7 +213,5 @@ def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicM
             raise DataError(
                 f'{log.name}: has too few calls of model "{log.models[model]}": {len(laws[model].seen)}; log more'
             )
-    out = Jackknife()
-    out.add(order, laws, log.judge_usd, 0, 1)
     effective = min(laws[m].total ** 2 / float(np.sum(laws[m].weight ** 2)) for m in order.order)
-    return out.estimate(LogSupport(effective_prompts=effective, mean=1.0))
+    return jackknifed([(order, laws)], log.judge_usd, LogSupport(effective_prompts=effective, mean=1.0))

@@ -13,9 +13,8 @@ from .estimator_router import RoutedByEstimator
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
 from .judge import Running, judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
-from .options import OPTIONS, FitSettings, aim_of
+from .options import FitSettings, aim_of
 from .progress import Progress
-from .record import known
 from .table_fit import Fitted, fit_table
 from .tables import cascade_tables
 
@@ -58,10 +57,8 @@ def test(
     openings: str = "in_order",
 ) -> tuple[dict[str, Any], Table]:
     """What a cascade does on a table: as JSON and as a table."""
-    for name, value in (("judge_usd", judge_usd), ("estimator", estimator), ("openings", openings)):
-        OPTIONS[name].check(value)
     judged = judge_cascade(cascade, "cascade", table, against, evaluator, judge_usd, estimator, openings)
-    return known(judged_json(judged)), judged_sheet(judged).table()
+    return judged_json(judged), judged_sheet(judged).table()
 
 
 def frontier(
@@ -84,7 +81,7 @@ def frontier(
 def check(table: _core.TraceTable, evaluator: str, prices: Sequence[float]) -> tuple[dict[str, Any], list[Table]]:
     """What a table holds, and what routing between its models can pay: as JSON and as tables."""
     found = check_table(table, evaluator, prices)
-    return known(check_json(found)), [sheet.table() for sheet in check_sheets(found)]
+    return check_json(found), [sheet.table() for sheet in check_sheets(found)]
 
 
 def show(cascade: Any) -> list[Table]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from .choose import SINGLE, Chooser
-from .crossfit import Source, crossfit
+from .crossfit import crossfit
 from .kinds import Aim, Candidate, price_grid, rounded
 from .policies import KINDS
 from .progress import Progress
+from .sources.table import TableSource
 
 #: Parts of a bound on latency to which thresholds are fitted: on other prompts calls take longer by chance.
 IN_TIME = (1.0, 0.97, 0.9)
@@ -19,7 +20,7 @@ IN_TIME = (1.0, 0.97, 0.9)
 AT_ONCE = 4
 
 
-def candidates_of(source: Source, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
+def candidates_of(source: TableSource, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
     """Of each kind, and of each model alone."""
     if aim.is_bound:
         return _around_the_bound(source, aim, kinds, progress)
@@ -30,7 +31,7 @@ def candidates_of(source: Source, aim: Aim, kinds: Sequence[str], progress: Prog
     return out
 
 
-def _around_the_bound(source: Source, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
+def _around_the_bound(source: TableSource, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
     coarse = price_grid(source.usd)
     coarse = coarse[::-1] if aim.on_usd else [0.0, *coarse]  # from the one that keeps the bound most easily
     out: list[Candidate] = []
@@ -54,7 +55,7 @@ def _prices_around(kept: float, coarse: list[float], aim: Aim) -> list[float]:
     return prices
 
 
-def _last_kept(source: Source, aim: Aim, kind: str, prices: list[float], progress: Progress) -> int:
+def _last_kept(source: TableSource, aim: Aim, kind: str, prices: list[float], progress: Progress) -> int:
     """The last price at which the kind keeps the bound; the first where none does."""
     plain = replace(aim, max_latency=None)
     for first in range(0, len(prices), AT_ONCE):

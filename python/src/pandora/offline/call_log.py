@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
-from .errors import Refusal
 from .groups import Floats, Groups
+from .sources.labels import shares_known
 
 Bools = npt.NDArray[np.bool_]
 
@@ -30,14 +30,6 @@ class Openings(Enum):
     IN_ORDER = "in_order"  #: its t-th call is that of the policy, if it is the same model
     INDEPENDENT = "independent"  #: each model was called by a toss of its own: the order of calls does not matter
     APART = "apart"  #: those of its model, in whatever decision: models' answers to a prompt are independent
-
-    @staticmethod
-    def named(text: str) -> Openings:
-        """As users write it."""
-        for openings in Openings:
-            if openings.value == text:
-                return openings
-        raise Refusal("openings", text, "unknown", "use in_order, independent or apart")
 
 
 @dataclass(frozen=True)
@@ -81,22 +73,18 @@ class CallLog:
     def of_table(table: _core.TraceTable, openings: Openings, judge_usd: float = 0.0) -> CallLog:
         """Of a table that is a log."""
         arrays = _core.TableArrays(table)
-        dropped = np.array(arrays.numbers(DROPPED)) if DROPPED in table.columns else None
+        names = ("quality", "usd", "place", "propensity", "label_propensity", "by_rules")
+        cells = {name: np.array(found) for name in names if (found := getattr(arrays, name)) is not None}
         return CallLog.of_arrays(
             table.source,
             list(table.models),
             Groups.of_table(table),
-            np.array(arrays.quality),
-            np.array(arrays.usd),
-            np.array(arrays.place),
-            np.array(arrays.propensity),
-            None if arrays.label_propensity is None else np.array(arrays.label_propensity),
-            openings,
-            None if arrays.by_rules is None else np.array(arrays.by_rules),
-            judge_usd,
-            len(table.scores) > 0,
-            dropped,
-            tuple(table.notes),
+            **cells,
+            openings=openings,
+            judge_usd=judge_usd,
+            is_judged=len(table.scores) > 0,
+            dropped=np.array(arrays.numbers(DROPPED)) if DROPPED in table.columns else None,
+            notes=tuple(table.notes),
         )
 
     @staticmethod
@@ -119,23 +107,23 @@ class CallLog:
         """`usd`: as recorded. `is_judged`: whether scores of the calls are known. `dropped`: by row."""
         _require_probabilities(name, models, propensity, "propensity")
         if label_propensity is not None:
-            _require_probabilities(
-                name, models, np.where(np.isnan(place), np.nan, label_propensity), "label_propensity"
-            )
-        told, usd, more = list(notes), usd.copy(), []
+            of_calls = np.where(np.isnan(place), np.nan, label_propensity)
+            _require_probabilities(name, models, of_calls, "label_propensity")
+        told, given = list(notes), label_propensity is not None
         if by_rules is not None and is_judged and judge_usd > 0.0:
             usd, note = _without_judge(usd, judge_usd)
-            more.append(note)
+            told.append(note)
         sampling = np.ones(len(quality))
         if dropped is not None:
-            if not np.all((dropped >= 0.0) & (dropped < 1.0)):
-                row = int(np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))[0])
+            wrong = np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))
+            if len(wrong):
+                row = int(wrong[0])
                 raise DataError(
                     f"{name}: {DROPPED} of row {row + 1} is {dropped[row]:g}; it is the probability with which such a "
                     "decision was left out of the log, from 0 to below 1 (rename the column if it is something else)"
                 )
             sampling = 1.0 / (1.0 - dropped)
-            more.append(
+            told.append(
                 f"{DROPPED}: the log was thinned before it was written; its {len(quality)} decisions count 1 / (1 - "
                 f"{DROPPED}), as {sampling.sum():.0f} would"
             )
@@ -144,13 +132,12 @@ class CallLog:
             stands_for = sampling * _decisions_by_row(propensity, sampling)
             silent = 1.0 - sampling.sum() / stands_for.sum()
             if silent > 1e-9:
-                more.append(
+                told.append(
                     "decisions in which no toss called a model have no row; by the propensities they are "
                     f"{100.0 * silent:.1f}% of all, and are counted"
                 )
-        given = label_propensity is not None
         if label_propensity is None:
-            label_propensity = label_probabilities_of(quality, ~np.isnan(place))
+            label_propensity = shares_known(quality, ~np.isnan(place))
         return CallLog(
             name,
             models,
@@ -166,7 +153,7 @@ class CallLog:
             given,
             sampling,
             stands_for,
-            (*told, *more),
+            tuple(told),
         )
 
     @property
@@ -203,19 +190,11 @@ class CallLog:
         return weight
 
 
-def label_probabilities_of(quality: Floats, called: Bools) -> Floats:
-    """The share of each model's calls whose quality is known."""
-    known = (called & ~np.isnan(quality)).sum(axis=0)
-    share: Floats = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
-    return np.repeat(share[None, :], len(called), axis=0)
-
-
 def _require_probabilities(name: str, models: list[str], probability: Floats, column: str) -> None:
-    with np.errstate(invalid="ignore"):
-        bad = ~np.isnan(probability) & ~(probability >= LEAST_PROBABILITY)
-    if not bad.any():
+    bad = np.argwhere(np.nan_to_num(probability, nan=1.0) < LEAST_PROBABILITY)
+    if not len(bad):
         return
-    row, model = (int(at[0]) for at in np.nonzero(bad))
+    row, model = bad[0]
     raise DataError(
         f'{name}: row {row + 1}, model "{models[model]}": {column} is {probability[row, model]:g}, so that this call '
         f"alone would weigh {1.0 / max(float(probability[row, model]), 5e-324):.3g} decisions; what happened cannot "
@@ -226,12 +205,11 @@ def _require_probabilities(name: str, models: list[str], probability: Floats, co
 
 def _without_judge(usd: Floats, judge_usd: float) -> tuple[Floats, str]:
     """Recorded dollars without the judge's, and a note on what was taken for right."""
-    with np.errstate(invalid="ignore"):
-        if np.any(usd < judge_usd * (1.0 - 1e-9)):
-            return usd, (
-                f"calls are recorded that cost less than judging them (${judge_usd:.3g}), so the log's dollars are "
-                "taken to be without the judge's"
-            )
+    if np.nanmin(usd, initial=np.inf) < judge_usd * (1.0 - 1e-9):
+        return usd, (
+            f"calls are recorded that cost less than judging them (${judge_usd:.3g}), so the log's dollars are taken "
+            "to be without the judge's"
+        )
     return np.maximum(usd - judge_usd, 0.0), (
         f"the log's dollars are taken to hold the judge's, ${judge_usd:.3g} a call, which a model alone does not pay"
     )
@@ -240,27 +218,16 @@ def _without_judge(usd: Floats, judge_usd: float) -> tuple[Floats, str]:
 def _decisions_by_row(propensity: Floats, sampling: Floats) -> Floats:
     """For how many decisions a row stands where those that called nothing have none."""
     called = ~np.isnan(propensity)
-    rows = len(propensity)
-    if not called.any(axis=1).all():  # of fewer models than there were: others' calls kept these rows
-        known = False
-    else:
-        with np.errstate(all="ignore"):
-            spread = np.nanmax(propensity, axis=0, initial=-np.inf) - np.nanmin(propensity, axis=0, initial=np.inf)
-        known = bool(np.all(spread[called.any(axis=0)] <= 1e-9))
-    if known:
-        p = np.array([propensity[called[:, m], m][0] for m in range(called.shape[1]) if called[:, m].any()])
-        return np.full(rows, 1.0 / (1.0 - np.prod(1.0 - p)))
+    of_models = [column[~np.isnan(column)] for column in propensity.T]
+    same = all(np.ptp(p) <= 1e-9 for p in of_models if len(p))
+    if same and called.any(axis=1).all():  # else of fewer models than there were: others' calls kept these rows
+        p = np.array([p[0] for p in of_models if len(p)])
+        return np.full(len(propensity), 1.0 / (1.0 - np.prod(1.0 - p)))
     p = np.where(called, propensity, 1.0)
     tells = np.where(called, sampling[:, None] / p, 0.0)
     noise = np.where(called, sampling[:, None] ** 2 * (1.0 - p) / p**2, 0.0).sum(axis=0)
     sure = (noise <= 0.0) & called.all(axis=0)
-    if sure.any():
-        return np.ones(rows)
-    some = called.sum(axis=0) >= 10
-    weight = np.where(some, 1.0 / np.maximum(noise, 1e-12), 0.0)
-    if not weight.any():
-        return np.ones(rows)
+    weight = np.where(called.sum(axis=0) >= 10, 1.0 / np.maximum(noise, 1e-12), 0.0)
+    if sure.any() or not weight.any():
+        return np.ones(len(propensity))
     return np.asarray(tells @ (weight / weight.sum())) / sampling
-
-
-__all__ = ["CallLog", "Openings"]

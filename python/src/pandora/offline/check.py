@@ -22,11 +22,11 @@ from .learners.isotonic import calibrated
 from .options import require_few_models
 from .outcomes import Outcomes, utility
 from .policies.order import Effort, Order, best_alone, best_order
-from .record import known
+from .record import members
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, judges_of
 from .sources.table import TableSource
-from .text import interval_text, number_text
+from .text import interval_text, number_text, order_text
 from .worth import Worth
 
 #: Utility per dollar.
@@ -151,7 +151,10 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     headrooms, of_judges = [], {}
     if not log:
         require_prices(prices, "a number from 0 to 1e9, such as 5")
-        require_table(table)
+        if not table.models or not table.rows:
+            raise DataError(
+                f"{table.source}: has {table.rows} prompts and {len(table.models)} models; give at least one of each"
+            )
         if evaluator == NONE:
             remedy = "use quality (the truth), score, or score:NAME for one of several judges"
             raise Refusal("evaluator", NONE, "unknown", remedy)
@@ -341,18 +344,10 @@ def require_prices(prices: Sequence[float], wanted: str) -> None:
             raise Refusal("price", float(price), "out of range", f"give utility per dollar, {wanted}")
 
 
-def require_table(table: _core.TraceTable) -> None:
-    """DataError for a table without prompts or models."""
-    if not table.models or not table.rows:
-        raise DataError(
-            f"{table.source}: has {table.rows} prompts and {len(table.models)} models; give at least one of each"
-        )
-
-
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
     table = check.table
-    found: dict[str, Any] = known(
+    return members(
         {
             "table": table.source,
             "rows": table.rows,
@@ -368,7 +363,6 @@ def check_json(check: Check) -> dict[str, Any]:
             "verdict": "; ".join(check.verdicts),
         }
     )
-    return found
 
 
 def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]:
@@ -472,20 +466,14 @@ def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
         told_means = number_text(means[0], 4), _dollars(means[1]), number_text(means[2], 2)
         out.add(name.replace("_", " "), interval_text(worth.utility, 4), interval_text(gain, 4), *told_means)
     scale = "" if check.evaluator == TRUTH else "; stops are on the calibrated score"
+    orders = ("fixed cascade", cascade.order, cascade.thresholds), ("index policy", index.order, index.indices[1:])
     out.notes = [
         f"fitted and judged on different prompts, in {h.folds} folds; fitted on all prompts{scale}:",
         f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} in hindsight",
-        f"  fixed cascade: {_with_stops(models, cascade.order, cascade.thresholds)}",
-        f"  index policy: {_with_stops(models, index.order, index.indices[1:])}",
+        *(f"  {name}: {order_text([models[m] for m in order], stops, 'stop')}" for name, order, stops in orders),
         f"verdict: {told}",
     ]
     return out
-
-
-def _with_stops(models: Sequence[str], order: Sequence[int], stops: Sequence[float]) -> str:
-    """An order with what is asked between its models."""
-    told = [f"{models[model]} (stop from {stop:.4g})" for model, stop in zip(order, stops)]
-    return ", ".join([*told, models[order[-1]]])
 
 
 def _dollars(x: float) -> str:

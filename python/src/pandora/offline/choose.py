@@ -15,7 +15,6 @@ from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, AimKind, Candidate
 from .outcomes import QUALITY, USD
 from .policies import KINDS
-from .policies.base import is_simpler
 
 SINGLE = "best single"
 #: Bounds that differ by less are the same: as many prompts fail.
@@ -107,9 +106,9 @@ class Chooser:
         as_good = [
             kind
             for kind in tried
-            if is_simpler(KINDS[kind], KINDS[best])
+            if KINDS[kind].needs < KINDS[best].needs  # a simpler one
             and picked[kind].keeps == picked[best].keeps
-            and _is_no_lead(self._difference(picked[best], picked[kind]))
+            and (lead := self._difference(picked[best], picked[kind])).value <= lead.error
         ]
         cascade = max(as_good, key=rank) if as_good else best
         others = [kind for kind in tried if kind != cascade]
@@ -188,11 +187,11 @@ def decide(choice: Choice, aim: Aim) -> Choice:
 
 @dataclass(frozen=True)
 class NestedChoice:
-    """A choice, and by fold the numbers of the candidates that the same procedure chooses without it.
+    """A choice, and the numbers of the candidates that the same procedure chooses without each fold.
 
-    `kept`: what is deployed. That is `cascade` also where it does not pay without the fold, if it was asked for by
-    name, as the fit on all rows deploys it; and if it is read out of fold, since a single model in some folds would say
-    nothing of it.
+    `cascade`, `single`: after what is chosen by all folds. `kept`: what is deployed. That is `cascade` also where it
+    does not pay without the fold, if it was asked for by name, as the fit on all rows deploys it; and if it is read out
+    of fold, since a single model in some folds would say nothing of it.
     """
 
     choice: Choice
@@ -206,22 +205,19 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
     groups, folds, candidates = fits.groups, fits.groups.folds, fits.candidates
     honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
     dearer = fits.dearer(fits.whole, honest)
-    out = NestedChoice(Chooser(candidates, honest, groups, aim, dearer, fits.latency).choose(), [], [], [])
+    choice = Chooser(candidates, honest, groups, aim, dearer, fits.latency).choose()
+    out = NestedChoice(choice, [], [choice.picked[choice.cascade].number], [choice.single.number])
     for fold in range(FOLDS):
         rows = np.flatnonzero(folds != fold)
         some = groups.take(rows)
         narrower = math.sqrt(some.count / groups.count)  # to be chosen as of the whole table
         latency = None if fits.latency_without is None else fits.latency_without[fold]
         own, read = (of[fold][:, :, rows] for of in (fits.by_fold, fits.without))
-        dearer = fits.dearer(own, read)
-        without = Chooser(candidates, read, some, aim, dearer, latency, CROSS_FITTED * narrower).choose()
-        cascade, single = without.picked[out.choice.cascade].number, without.single.number
-        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(out.choice.cascade)
+        dearer, widening = fits.dearer(own, read), CROSS_FITTED * narrower
+        without = Chooser(candidates, read, some, aim, dearer, latency, widening).choose()
+        cascade, single = without.picked[choice.cascade].number, without.single.number
+        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
         out.kept.append(single if alone else cascade)
         out.cascade.append(cascade)
         out.single.append(single)
     return out
-
-
-def _is_no_lead(lead: Estimate) -> bool:
-    return lead.value <= lead.error

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Optional
 from ..errors import UsageError
 from .errors import as_option
 from .options import COMMANDS, SPELT, Command, Option
-from .text import nearest, nearest_text
+from .text import nearest_text
 
 
 def spelt(name: str, value: Optional[str] = None) -> str:
@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
         names = [name for action in self._actions for name in action.option_strings]
-        near = nearest_text(nearest(unknown[1], names)) if unknown else ""
+        near = nearest_text(unknown[1], names) if unknown else ""
         raise UsageError(f"{message}{near}; see `{self.prog} --help`")
 
 
@@ -93,7 +93,7 @@ def _command(words: Sequence[str]) -> Optional[Command]:
             raise UsageError(f"a command is missing; {remedy}")
         names = list(dict.fromkeys(command.words[place] for command in some))
         if word not in names:
-            near = nearest_text(nearest(word, names))
+            near = nearest_text(word, names)
             raise UsageError(f"{' '.join(words[: place + 1])}: unknown command{near}; {remedy}")
         some = [command for command in some if command.words[place] == word]
     return some[0]

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from .. import _core
@@ -135,15 +135,10 @@ def _settings(given: dict[str, Any], aim: Aim) -> FitSettings:
     return settings
 
 
-@contextlib.contextmanager
-def _bar(what: str) -> Iterator[Any]:
+def _bar(what: str) -> contextlib.AbstractContextManager[Any]:
     """A bar, where somebody looks."""
     bar = bar_of(None, what)
-    try:
-        yield bar
-    finally:
-        if bar is not None:
-            bar.close()
+    return contextlib.nullcontext() if bar is None else contextlib.closing(bar)
 
 
 def _fit(given: dict[str, Any]) -> Said:

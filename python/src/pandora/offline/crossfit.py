@@ -1,7 +1,7 @@
 """Cross-fitting: every candidate, fitted on some folds and read on the others.
 
-One driver for tables, tables with labels in part and logs: a source says how rows are prepared for a fit, and how a
-policy is read on rows that it was not fitted on.
+One driver for tables, tables with labels in part and a log's first calls: a source says how rows are prepared for a
+fit, and how a policy is read on rows that it was not fitted on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Optional, Protocol
+from typing import Optional
 
 import numpy as np
 
@@ -18,38 +18,19 @@ from .estimate import corrected, held_out
 from .groups import FOLDS, Floats, Groups, Ints
 from .kinds import Candidate
 from .outcomes import USD, nearest_rank
-from .policies import KINDS, Policy, Prepared
+from .policies import KINDS, Policy
 from .progress import Progress
+from .sources.table import TableSource
 
 #: Different prompts that a table has at least: two in each fold.
 LEAST_PROMPTS = 10
-
-
-class Source(Protocol):
-    """A table, a table with labels in part, or a log."""
-
-    name: str  #: the file, for messages
-    models: list[str]
-    groups: Groups
-    #: Whether outcomes are estimates. Their noise can be followed by any fit, and is greater than that of outcomes by
-    #: 1 / the share that is known, so what a policy is worth on them is read out of fold alone.
-    estimated: bool
-    usd: Floats  #: rows x models
-
-    def prepare(self, rows: Ints, whole: bool) -> Prepared:
-        """As a fit on these rows sees the source. `whole`: they are all rows, and nothing is held out."""
-        ...
-
-    def read(self, prepared: Any, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
-        """3 x rows: quality, dollars and calls, unbiased of rows that are not fitted on; and seconds of the calls."""
-        ...
 
 
 @dataclass(frozen=True)
 class CrossFit:
     """What each candidate does. Arrays are candidates x 3 x rows, of seconds candidates x rows."""
 
-    source: Source
+    source: TableSource
     candidates: Sequence[Candidate]
     policies: list[Policy]  #: by candidate, fitted on all rows
     fold_policies: list[list[Policy]]  #: by fold and candidate, fitted without it
@@ -67,7 +48,7 @@ class CrossFit:
     def reads_out_of_fold(self, kind: str) -> bool:
         """Whether a promise of this kind is read out of fold, and not corrected. The one place that decides it.
 
-        Out of fold for estimated outcomes (`Source.estimated`) and for kinds that fit themselves to single prompts
+        Out of fold for estimated outcomes (`TableSource.estimated`) and for kinds that fit themselves to single prompts
         (`Kind.out_of_fold`); all others are corrected, which uses every fit on every row and is less variable.
         """
         return self.source.estimated or KINDS[kind].out_of_fold
@@ -91,7 +72,7 @@ class CrossFit:
 
 
 def crossfit(
-    source: Source, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False
+    source: TableSource, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False
 ) -> CrossFit:
     """Fits every candidate on all rows, without each fold and, where `nested`, without each pair of folds."""
     groups = source.groups
@@ -104,7 +85,7 @@ def crossfit(
     latency = np.full((FOLDS + 1, len(candidates), len(every) if timed else 0), np.nan)
     policies: list[Policy] = []
 
-    def read(out_of: Sequence[int], rows: Ints) -> tuple[list[Policy], Floats, Optional[Floats]]:
+    def read(out_of: Sequence[int], rows: Ints) -> tuple[list[Policy], Floats, Floats]:
         prepared = source.prepare(np.flatnonzero(~np.isin(folds, out_of)), whole=not out_of)
         fitted = [
             KINDS[candidate.kind].fit(prepared, candidate, policies[number] if policies else None)
@@ -112,18 +93,14 @@ def crossfit(
         ]
         found = [source.read(prepared, policy, rows) for policy in fitted]
         progress.step()
-        seconds = np.stack([np.empty(0) if s is None else s for _, s in found]) if timed else None
-        return fitted, np.stack([numbers for numbers, _ in found]), seconds
+        seconds = [of_policy if timed and of_policy is not None else np.empty(0) for _, of_policy in found]
+        return fitted, np.stack([numbers for numbers, _ in found]), np.stack(seconds)
 
-    policies, whole, seconds = read((), every)
-    if seconds is not None:
-        latency[FOLDS] = seconds
+    policies, whole, latency[FOLDS] = read((), every)
     by_fold, fold_policies = np.empty((FOLDS, *whole.shape)), []
     for fold in range(FOLDS):
-        fitted, by_fold[fold], seconds = read((fold,), every)
+        fitted, by_fold[fold], latency[fold] = read((fold,), every)
         fold_policies.append(fitted)
-        if seconds is not None:
-            latency[fold] = seconds
     without = np.full(by_fold.shape if nested else (0,), np.nan)
     seconds_without = np.full((FOLDS, *latency.shape[1:]) if nested and timed else (0,), np.nan)
     for pair in combinations(range(FOLDS), 2) if nested else ():
@@ -132,7 +109,7 @@ def crossfit(
         for unseen, own in (pair, pair[::-1]):
             of_own = folds[rows] == own
             without[unseen][:, :, rows[of_own]] = numbers[:, :, of_own]
-            if seconds is not None:
+            if timed:
                 seconds_without[unseen][:, rows[of_own]] = seconds[:, of_own]
     return CrossFit(
         source,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -13,34 +12,21 @@ import numpy.typing as npt
 from .. import _core
 from .fit import Fit
 from .groups import Ints
+from .learners.estimators import EstimatorPredictor
 from .options import FitSettings
+from .outcomes import columns_called
 from .policies import Order, Policy
 from .policies.indices import LearnedIndices, calibration_rows
-from .policies.router import Plans
+from .policies.router import Plans, plans_of
 from .sources.table import PreparedTable
 
 
-@dataclass(frozen=True)
-class ModelShare:
-    """How a model is used on the table that was fitted on: shares of the prompts."""
-
-    model: str
-    called: float
-    deployed: float
-
-
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """How a fitted cascade uses its models."""
 
-    shares: list[ModelShare]
+    shares: list[dict[str, Any]]  #: of each `model`, of how many prompts it is `called` and `deployed`
     never: list[str]  #: that are never worth calling
     judged: float  #: the share of the calls whose answers are looked at
-
-
-def plans_of(policy: Policy) -> list[Order]:
-    """The orders that a policy chooses between; none of indices."""
-    return [policy] if isinstance(policy, Order) else list(policy.plans) if isinstance(policy, Plans) else []
 
 
 def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:
@@ -51,7 +37,10 @@ def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[i
 
 
 def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> dict[str, Any]:
-    """The members of a cascade's file, as _core.cascade_of takes them, without `about`."""
+    """The members of a cascade's file, as _core.cascade_of takes them, without `about`.
+
+    Of a router that is an estimator the name of its class stands in place of what no file can hold.
+    """
     source = prepared.source
     used = models_used(policy, source.models, settings.explore)
     names, plans = source.models, plans_of(policy)
@@ -65,7 +54,8 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
     elif isinstance(policy, Plans):
         alone = all(len(plan.order) == 1 for plan in plans)
         file.update(kind="router" if alone else "routed", plans=[plan_of(plan, names) for plan in plans])
-        file["router"] = policy.predictor.to_json()
+        own = own_router(policy)
+        file["router"] = policy.predictor.to_json() if own is None else {"learner": own.learner}
     else:
         file.update(kind="thresholds", **plan_of(plans[0], names))
     if prepared.calibration and file["kind"] in ("thresholds", "routed"):
@@ -83,29 +73,33 @@ def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 
-def running(file: dict[str, Any], about: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
+def own_router(policy: Policy) -> Optional[EstimatorPredictor]:
+    """The estimator of the caller's by which it chooses plans; None where there is none."""
+    found = policy.predictor if isinstance(policy, Plans) else None
+    return found if isinstance(found, EstimatorPredictor) else None
+
+
+def running(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
     """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
-    cascade: _core.Cascade = _core.cascade_of(json.dumps({**file, "about": about}))
+    cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
     if file["kind"] == "indices":
-        outcomes = prepared.outcomes
-        rows = calibration_rows(prepared.rows, outcomes.models)
-        usd = outcomes.usd + outcomes.judge_usd
-        _core.learn_rows(cascade, outcomes.psi, usd, prepared.shown, outcomes.quality, rows)
+        prepared.teach(cascade, calibration_rows(prepared.rows, prepared.outcomes.models))
     return cascade
 
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
     """On the table that was fitted on: how much of the traffic each model gets hardly depends on the fit."""
-    names, policy = fit.source.models, fit.policy
+    names, policy = fit.models, fit.policy
     called, deployed, judged = _calls(policy, file, prepared)
     made, rows = called >= 0, len(deployed)
     shares = []
     for name in file["models"]:
         model = names.index(name)
-        shares.append(ModelShare(name, float((called == model).sum()) / rows, float((deployed == model).sum()) / rows))
+        used = {"called": float((called == model).sum()) / rows, "deployed": float((deployed == model).sum()) / rows}
+        shares.append({"model": name, **used})
     never = [names[model] for model in fit.never]
     if isinstance(policy, LearnedIndices):
-        never += [share.model for share in shares if share.called == 0.0]
+        never += [share["model"] for share in shares if share["called"] == 0.0]
     elif isinstance(policy, Plans):
         never += [name for name in names if name not in file["models"]]
     return Use(shares, never, float(made[judged].sum() / made.sum()))
@@ -116,13 +110,12 @@ def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tup
     outcomes = prepared.outcomes
     # Of equal estimates the running cascade deploys that of the model that comes first in its file, not in its order.
     if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
-        used = np.array([prepared.source.models.index(name) for name in file["models"]])
+        used = [prepared.source.models.index(name) for name in file["models"]]
         usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
         cascade = _core.cascade_of(json.dumps(file))
         psi = None if file["kind"] == "thresholds" else outcomes.psi
         found = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
-        columns = np.array([*used, -1])  # -1 is the last
-        return columns[found[0].astype(np.int64)], columns[found[1].astype(np.int64)], np.asarray(found[2])
+        return columns_called(found[0], used), columns_called(found[1], used), np.asarray(found[2])
     walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
         several = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]

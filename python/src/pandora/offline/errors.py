@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from typing import Any, Callable, Optional
@@ -63,14 +62,3 @@ class Lacking(DataError):
     def told(self, spell: Callable[..., str]) -> str:
         """The sentence."""
         return self._refusal.told(spell)
-
-
-def refuse_late(most: float, least: float, as_asked: bool) -> Refusal:
-    """Of a bound on latency that nothing keeps. most, least: seconds."""
-    return Refusal(
-        "max_latency",
-        most,
-        "no cascade keeps it; the least 95th per cent of the latency of calls in series that was found is "
-        f"{math.ceil(least * 1e4) / 1e4:.4g} seconds",
-        "give at least that, another {kind} or faster models" if as_asked else "give at least that, or faster models",
-    )

@@ -38,6 +38,8 @@ CROSS_FITTED = math.sqrt(1.0 + FOLDS / (FOLDS - 1.0))
 #: Groups that differ from what is usual, below which Student's t is not to be trusted.
 RARE = 5
 
+#: A number that is not defined in a greater share of a bootstrap's draws has no interval.
+MOST_UNDEFINED = 0.05
 
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
@@ -62,23 +64,14 @@ class Estimate:
     def mean(by_row: Floats, groups: Groups, range: Optional[tuple[float, float]] = None) -> Estimate:
         """The mean over rows. `range`: between which numbers every row's value lies, where that is known."""
         value = float(np.mean(by_row))
-        influence = groups.sums(by_row - value) / len(by_row)
+        found = Estimate(value, groups.sums(by_row - value) / len(by_row))
         if range is None:
-            return Estimate(value, influence)
-        return Estimate(value, influence, _unseen(value, influence, range), range=range)
-
-    @staticmethod
-    def ratio(above: Floats, below: Floats, groups: Groups) -> Estimate:
-        """sum(above) / sum(below), to the first order. NaN where the denominator is not above 0."""
-        total = float(np.sum(below))
-        if not total > 0.0:
-            return Estimate(math.nan, np.full(groups.count, math.nan))
-        value = float(np.sum(above)) / total
-        return Estimate(value, groups.sums(above - value * below) / total)
+            return found
+        return replace(found, unseen=_unseen(value, found.influence, range), range=range)
 
     @staticmethod
     def jackknife_ratio(above: Floats, below: Floats, groups: Groups) -> Estimate:
-        """The same with influence values by leaving each group out: where single groups carry much of the sums."""
+        """sum(above) / sum(below), by leaving each group out: where single groups carry much of the sums."""
         a, b = groups.sums(above), groups.sums(below)
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = np.where(b.sum() - b > 0.0, (a.sum() - a) / (b.sum() - b), np.inf)
@@ -92,9 +85,12 @@ class Estimate:
 
     @staticmethod
     def saving(usd: Floats, of_model: Floats, groups: Groups) -> Estimate:
-        """1 - usd / of_model: the share of a model's dollars that is saved."""
-        ratio = Estimate.ratio(usd, of_model, groups)
-        return Estimate(1.0 - ratio.value, -ratio.influence)
+        """1 - usd / of_model, to the first order: the share of a model's dollars that is saved; NaN of none."""
+        total = float(np.sum(of_model))
+        if not total > 0.0:
+            return Estimate(math.nan, np.full(groups.count, math.nan))
+        ratio = float(np.sum(usd)) / total
+        return Estimate(1.0 - ratio, -(groups.sums(usd - ratio * of_model) / total))
 
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(
@@ -214,10 +210,14 @@ def held_out(by_fold: Floats, folds: Ints) -> Floats:
     return out
 
 
-def bootstrap(value: float, draws: Floats) -> Interval:
-    """The percentiles of draws in which groups were drawn with replacement; NaN ends where no draw is finite."""
+def bootstrap(by_draw: Floats) -> Interval:
+    """Of a value and what it was in draws of groups with replacement: their percentiles.
+
+    NaN ends where no draw has it, or a greater share than MOST_UNDEFINED has not.
+    """
+    value, draws = float(by_draw[0]), by_draw[1:]
     finite = draws[np.isfinite(draws)]
-    if not len(finite):
+    if not len(finite) or len(draws) - len(finite) > MOST_UNDEFINED * len(draws):
         return Interval(value, math.nan, math.nan)
     low, high = np.quantile(finite, [0.025, 0.975])
     return Interval(value, min(float(low), value), max(float(high), value))

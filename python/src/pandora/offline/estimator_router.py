@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any, NoReturn, Optional
 
 import numpy as np
@@ -11,11 +10,8 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import UsageError
-from .deploy import plan_of
 from .groups import Floats
-from .options import FitSettings
 from .policies.router import Plans
-from .sources.table import PreparedTable
 
 #: Utilities as numbers of psi: beyond it they are taken for it.
 _MOST_UTILITY = 1e30
@@ -49,30 +45,6 @@ class RoutedByEstimator:
         self._live, self._reader = (_core.cascade_of(json.dumps(one)) for one in (live, reader))
         ends = file.get("psi_range")
         self._range = None if ends is None else np.array(ends, np.float32)
-
-    @staticmethod
-    def file_of(
-        policy: Plans, price: float, settings: FitSettings, prepared: PreparedTable, used: Sequence[int]
-    ) -> dict[str, Any]:
-        """The members that a file would have, with the estimator's name in place of a router."""
-        names = prepared.source.models
-        plans = [plan_of(plan, names) for plan in policy.plans]
-        alone = all(len(plan.order) == 1 for plan in policy.plans)
-        file: dict[str, Any] = {
-            "kind": "router" if alone else "routed",
-            "models": [names[model] for model in used],
-            "price": price,
-            "evaluator": settings.evaluator,
-            "plans": plans,
-            "router": {"learner": getattr(policy.predictor, "learner", "")},
-        }
-        if prepared.calibration and not alone:
-            file["calibration"] = [prepared.calibration[model].to_json() for model in used]
-        if prepared.features is not None and prepared.features.size > 0:
-            file["features"] = json.loads(prepared.features.json)
-        if prepared.psi_range:
-            file["psi_range"] = [list(ends) for ends in prepared.psi_range]
-        return file
 
     def begin(self, psi: npt.NDArray[np.float32]) -> int:
         """A request arrives."""

@@ -18,18 +18,17 @@ from .groups import Floats, Groups
 SURE = 3.5
 
 
-def dependence_note(
+def dependence_notes(
     quality: Floats, score: Floats, probability: Floats, called: npt.NDArray[np.bool_], groups: Groups
-) -> str:
-    """What a fit or a test notes where known qualities lean towards low or high scores; "" where none is seen to.
+) -> list[str]:
+    """What a fit or a test notes where known qualities lean towards low or high scores; none where none is seen to.
 
     By model: the sum over calls of (known - p) (score - mean score), with p set to the share that is known in all of a
     model's calls, times what `probability` says of each. All are rows x models.
     """
     cells = called & ~np.isnan(score)
     known = cells & ~np.isnan(quality)
-    by_row, below = np.zeros(len(quality)), [0.0, 0.0]
-    above = [0.0, 0.0]
+    by_row, below, above = np.zeros(len(quality)), np.zeros(2), np.zeros(2)  # of halves: what is known, and expected
     for model in range(quality.shape[1]):
         own, told = cells[:, model], known[:, model]
         if told.sum() < 5 or (own & ~told).sum() < 5:
@@ -40,20 +39,16 @@ def dependence_note(
         by_row += (told - p) * away
         middle = float(np.median(score[own, model]))
         for sums, half in ((below, own & (score[:, model] < middle)), (above, own & (score[:, model] >= middle))):
-            sums[0] += float(told[half].sum())
-            sums[1] += float(p[half].sum())
+            sums += told[half].sum(), p[half].sum()
     error = math.sqrt(float(np.sum(groups.sums(by_row) ** 2)))
     if not error > 0.0 or abs(by_row.sum()) < SURE * error or not min(below[1], above[1]) > 0.0:
-        return ""
+        return []
     low, high = below[0] / below[1], above[0] / above[1]
     more, less = ("low", "high") if by_row.sum() < 0.0 else ("high", "low")
-    return (
-        f"which qualities are known depends on the score: of answers with a {more} score {_times(low, high)} as many "
-        f"as of those with a {less} one, so estimates may be too {'low' if more == 'low' else 'high'} where the score "
-        "does not tell all: give label_propensity, or ask for the quality of answers drawn at random"
-    )
-
-
-def _times(low: float, high: float) -> str:
     ratio = max(low, high) / max(min(low, high), 1e-9)
-    return f"{ratio:.1f} times" if ratio < 1000.0 else "very many times"
+    times = f"{ratio:.1f} times" if ratio < 1000.0 else "very many times"
+    return [
+        f"which qualities are known depends on the score: of answers with a {more} score {times} as many as of those "
+        f"with a {less} one, so estimates may be too {more} where the score does not tell all: give label_propensity, "
+        "or ask for the quality of answers drawn at random"
+    ]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 import numpy as np
 
 from .bounds import candidates_of
 from .choose import SINGLE, Choice, choose_nested, decide, difference
-from .crossfit import CrossFit, Source, crossfit
-from .errors import refuse_late
-from .estimate import CROSS_FITTED, Estimate
-from .groups import FOLDS, Floats
+from .crossfit import CrossFit, crossfit
+from .errors import Refusal
+from .estimate import CROSS_FITTED, Estimate, Interval
+from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, Candidate
 from .outcomes import CALLS, USD
 from .policies import KINDS, Order, Policy
 from .policies.router import only_model
 from .progress import Progress
+from .sources.table import TableSource
 from .worth import DollarTail, Worth
 
 
@@ -26,7 +28,8 @@ from .worth import DollarTail, Worth
 class Fit:
     """What is deployed, and what is promised of it on other prompts."""
 
-    source: Source
+    models: list[str]
+    groups: Groups  #: of the rows that were fitted on
     aim: Aim
     price: float  #: that was asked for, or found
     choice: Choice  #: with a gain of choices that did not see the prompts that judge them
@@ -37,14 +40,25 @@ class Fit:
     kinds: dict[str, Worth]  #: of those that were tried
     tail: DollarTail  #: of what is deployed
     calls: float  #: of what is deployed, per prompt; 0 of a single model
-    never: list[int]  #: models that no fit of a fold calls
-    latency: Optional[float]  #: seconds: the 95th per cent, under a bound on it
-    slow: dict[str, float]  #: by kind, that of those that the bound leaves out
-    fits: CrossFit
+    out_of_fold: bool  #: whether what is promised was read out of fold, and not corrected
+    never: list[int] = field(default_factory=list)  #: models that no fit of a fold calls
+    latency: Optional[float] = None  #: seconds: the 95th per cent, under a bound on it
+    slow: dict[str, float] = field(default_factory=dict)  #: by kind, that of those that the bound leaves out
+    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what is deployed gains over them
+
+    @property
+    def gain(self) -> Interval:
+        """In worth, of the best kind but the single model over that."""
+        return self.choice.gain.interval()
+
+    @property
+    def keeps_running(self) -> bool:
+        """Whether the rules that made the log are to be kept, as nothing is surely better."""
+        return self.running is not None and not self.running.gain.low > 0.0
 
 
 def fit_source(
-    source: Source,
+    source: TableSource,
     aim: Aim,
     kinds: Sequence[str],
     as_asked: bool,
@@ -78,10 +92,10 @@ def fit_source(
     def gain(of: Floats) -> Estimate:
         return difference(of, single, aim, price, groups).widened()
 
-    is_single = [choice.single.number, *nested.single]
-    is_cascade = [choice.picked[choice.cascade].number, *nested.cascade]
+    is_single = nested.single
     single = honest(is_single)
-    choice = decide(replace(choice, gain=gain(single if same(is_cascade, is_single) else honest(is_cascade))), aim)
+    cascade = single if same(nested.cascade, is_single) else honest(nested.cascade)
+    choice = decide(replace(choice, gain=gain(cascade)), aim)
     if as_asked:
         choice = replace(choice, kind=choice.cascade)
     policy = fits.policies[choice.chosen.number]
@@ -95,20 +109,18 @@ def fit_source(
         single, is_single = kept, is_kept
     elif not alone:
         choice = replace(choice, gain=gain(kept))
-    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
-    of_kinds = {
-        kind: single if same([number] * (FOLDS + 1), is_single) else fits.candidate(number)
-        for kind, number in numbers.items()
-    }
+    latency, slow = _latency(fits, choice, aim, as_asked)
 
     def worth(of: Floats, number: int, kind: str) -> Worth:
         """Of a candidate that is read as this kind is."""
         own = fits.whole[number] if fits.reads_out_of_fold(kind) else None
         return Worth.of(of, single, price, groups, CROSS_FITTED, own)
 
-    latency, slow = _latency(fits, choice, aim, as_asked)
+    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
+    of_kinds = {k: single if same([n] * (FOLDS + 1), is_single) else fits.candidate(n) for k, n in numbers.items()}
     return Fit(
-        source,
+        source.models,
+        groups,
         aim,
         price,
         choice,
@@ -119,10 +131,10 @@ def fit_source(
         {kind: worth(of, numbers[kind], kind) for kind, of in of_kinds.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
         0.0 if alone else float(kept[CALLS].mean()),
+        fits.reads_out_of_fold(choice.cascade),
         _never(fits, choice),
         latency,
         slow,
-        fits,
     )
 
 
@@ -160,6 +172,12 @@ def _latency(fits: CrossFit, choice: Choice, aim: Aim, as_asked: bool) -> tuple[
             for candidate, seconds in zip(fits.candidates, fits.latency)
             if not as_asked or candidate.kind == choice.kind
         )
-        raise refuse_late(aim.max_latency, least, as_asked)
+        raise Refusal(
+            "max_latency",
+            aim.max_latency,
+            "no cascade keeps it; the least 95th per cent of the latency of calls in series that was found is "
+            f"{math.ceil(least * 1e4) / 1e4:.4g} seconds",
+            f"give at least that{', another {kind}' if as_asked else ','} or faster models",
+        )
     slow = {kind: float(fits.latency[picked.number]) for kind, picked in choice.picked.items() if not picked.in_time}
     return float(fits.latency[choice.chosen.number]), slow

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Optional, cast
+from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,19 @@ from ..errors import DataError, OutputError
 from ..rendering.document import NUMBERS
 from .check import require_prices
 from .choose import SINGLE
-from .crossfit import Source, crossfit
+from .crossfit import crossfit
 from .estimate import Estimate, Interval
 from .groups import Floats, Groups
 from .identified import is_log
 from .kinds import Candidate, price_grid, rounded
+from .learners.isotonic import applied
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
 from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
-from .policies import KINDS, Order, Policy
-from .policies.indices import Indices, LearnedIndices, calibration_rows
+from .policies import KINDS, Order, Policy, indices
+from .policies.indices import LearnedIndices, calibration_rows
 from .progress import Progress
-from .record import known
+from .record import members
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, digits, interval_text, usd_text
@@ -185,7 +186,7 @@ def find_frontier(
         Point.of(name, math.nan, Order((model,)), outcomes, test.groups) for model, name in enumerate(source.models)
     ]
     mixtures = mixtures_of(source, singles)
-    different = [point for before, point in zip([None, *points], points) if before is None or _differ(before, point)]
+    different = [*points[:1], *(b for a, b in zip(points, points[1:]) if not np.array_equal(a.outcome, b.outcome))]
     cascades, singles = (
         [replace(point, above_mixture=above_mixture(point, mixtures)) for point in some]
         for some in (different, singles)
@@ -211,10 +212,8 @@ def frontier_of_tables(
                 "cascade fit` and `pandora cascade test` take logs"
             )
     source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
-    if source.estimated:
-        settings = replace(settings, estimated=True)
-        settings.require_sound()
-    return find_frontier(source, other, settings.kinds, prices, settings.judge_usd, progress)
+    kinds = settings.of_estimates().kinds if source.estimated else settings.kinds
+    return find_frontier(source, other, kinds, prices, settings.judge_usd, progress)
 
 
 def best_candidates(
@@ -225,7 +224,7 @@ def best_candidates(
         return [Candidate(kinds[0], price) for price in prices]
     each = [(SINGLE, model) for model in range(len(source.models))] + [(kind, 0) for kind in kinds]
     candidates = [Candidate(kind, price, model) for price in prices for kind, model in each]
-    fits = crossfit(cast(Source, source), candidates, False, progress)
+    fits = crossfit(source, candidates, False, progress)
     worth = [float(np.sum(utility(fits.candidate(k), of.price))) for k, of in enumerate(candidates)]
     best = np.argmax(np.reshape(worth, (len(prices), len(each))), axis=1)
     return [candidates[k * len(each) + int(of)] for k, of in enumerate(best)]
@@ -235,7 +234,7 @@ def on_other(prepared: PreparedTable, other: TableSource) -> Outcomes:
     """Another table as a policy meets it that was fitted on this one: by its calibration and its features."""
     seen = other.quality
     if other.shown is not None:
-        seen = np.column_stack([of(other.shown[:, model]) for model, of in enumerate(prepared.calibration)])
+        seen = applied(prepared.calibration, other.shown)
     psi = None
     if prepared.features is not None and prepared.features.size > 0:
         psi = other.psi_of(prepared.features)
@@ -289,22 +288,8 @@ def prices_between(points: Sequence[Point]) -> list[float]:
 class _OnOther:
     """Indices that are learned from one table, on the rows of another."""
 
-    def __init__(self, candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> None:
-        learned = prepared.outcomes
-        rows = calibration_rows(prepared.rows, learned.models)
-        options = {
-            "kind": "indices",
-            "models": test.models,
-            "price": candidate.price,
-            "evaluator": test.evaluator,
-            "rules": json.loads(_core.index_rules(not prepared.sees_truth, 0.0, len(rows))),
-            "index_features": 1 if learned.psi is None else learned.psi.shape[1],
-        }
-        self._cascade = _core.cascade_of(json.dumps(options))
-        usd = learned.usd + learned.judge_usd
-        _core.learn_rows(self._cascade, learned.psi, usd, prepared.shown, learned.quality, rows)
-        shown = test.quality if test.shown is None else test.shown
-        self._rows = outcomes.psi, outcomes.usd + outcomes.judge_usd, shown
+    def __init__(self, cascade: _core.Cascade, outcomes: Outcomes, shown: Floats) -> None:
+        self._cascade, self._rows = cascade, (outcomes.psi, outcomes.usd + outcomes.judge_usd, shown)
 
     def run(self, _: object) -> Any:
         """What is called and deployed, of all rows."""
@@ -312,17 +297,17 @@ class _OnOther:
 
 
 def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
-    if candidate.kind == Indices.name:
-        policy: Policy = LearnedIndices(_OnOther(candidate, prepared, outcomes, test))
+    if candidate.kind == indices.KIND.name:
+        rows = calibration_rows(prepared.rows, outcomes.models)
+        cascade = _core.cascade_of(prepared.index_options(candidate.price, rows))
+        prepared.teach(cascade, rows)
+        shown = test.quality if test.shown is None else test.shown
+        policy: Policy = LearnedIndices(_OnOther(cascade, outcomes, shown))
         name = f"indices at price {candidate.price:g}"
     else:
-        policy = KINDS[candidate.kind].fit(prepared, candidate)
+        policy = KINDS[candidate.kind].fit(prepared, candidate, None)
         name = policy.text(test.models)
     return Point.of(name, candidate.price, policy, outcomes, test.groups)
-
-
-def _differ(a: Point, b: Point) -> bool:
-    return not np.array_equal(a.numbers[: USD + 1], b.numbers[: USD + 1])
 
 
 def frontier_columns(frontier: Frontier) -> dict[str, list[Any]]:
@@ -403,9 +388,9 @@ def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
 
 def frontier_json(frontier: Frontier) -> dict[str, Any]:
     """The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics."""
-    members = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
+    of_points = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
     ends = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
-    found: dict[str, Any] = known(
+    return members(
         {
             "fitted_on": frontier.source.name,
             "tested_on": frontier.test.name,
@@ -413,12 +398,11 @@ def frontier_json(frontier: Frontier) -> dict[str, Any]:
             "evaluator": frontier.source.evaluator,
             "judge_usd": frontier.judge_usd,
             "prompts": frontier.test.groups.count,
-            "points": [{"kind": kind, **{m: getattr(p, m) for m in members}} for kind, p in frontier.points],
+            "points": [{"kind": kind, **{name: getattr(p, name) for name in of_points}} for kind, p in frontier.points],
             "steps": frontier.steps,
             "metrics": {**ends, **frontier.metrics},
         }
     )
-    return found
 
 
 def frontier_numbers(frontier: Frontier) -> dict[str, Any]:
@@ -454,18 +438,16 @@ def _rendered(folder: Path, formats: Sequence[str]) -> str:
     words = [script, "--format", ",".join(formats)]
     python = [os.environ.get("PANDORA_PYTHON", sys.executable), "-X", "utf8", "-B"]
     try:
-        ended = subprocess.run(
-            [*python, *words, "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
+        ended = subprocess.run([*python, *words, "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True)
         code, problem = ended.returncode, ended.stderr.decode(errors="replace").strip()
     except OSError as error:
         code, problem = 1, f"{python[0]}: {error.strerror}"
     if code == NOT_WRITTEN:
         raise OutputError(problem)
-    again = shlex.join(["python3", *words, str(folder.absolute())])
-    why = problem or f"the renderer ended with code {code}"
     if code == 0:
         return ""
+    again = shlex.join(["python3", *words, str(folder.absolute())])
+    why = problem or f"the renderer ended with code {code}"
     return f"{folder}: not all was rendered: {why}; its numbers are in numbers.json; then run `{again}`"
 
 

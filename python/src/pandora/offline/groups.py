@@ -38,10 +38,7 @@ class Groups:
     @cached_property
     def folds_by_appearance(self) -> Ints:
         """Another division, by where a group first appears: for what is fitted within one step, such as forecasts."""
-        _, first, inverse = np.unique(self.of_row, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), np.int64)
-        rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-        return rank[inverse] % FOLDS
+        return self.take(np.arange(len(self.of_row))).of_row % FOLDS
 
     def take(self, rows: npt.NDArray[np.integer]) -> Groups:
         """Of these rows, numbered anew by first appearance."""

@@ -7,11 +7,10 @@ table values are plain means; of one whose qualities are known in part, and of a
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Optional, Protocol
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -24,42 +23,26 @@ from .call_log import Bools, CallLog, Openings
 from .errors import Lacking, Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
-from .feedback import dependence_note
+from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
-from .learners.isotonic import IsotonicMap
-from .options import require_log_for
-from .outcomes import USD, nearest_rank
+from .learners.isotonic import IsotonicMap, applied
+from .options import OPTIONS, require_log_for
+from .outcomes import USD, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
 from .policies.order import Order, best_alone
+from .record import members
 from .sheet import Sheet
-from .sources.evaluator import NONE, TRUTH, score_of
-from .sources.labels import QualityEstimates, judge_of, label_note, label_probabilities
+from .sources.evaluator import NONE, TRUTH, shown_of
+from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
 from .tables import aim_of_record, judge_usd_of, record_of
-from .text import interval_text, nearest, nearest_text, saving_text, share_text, usd_text
-from .words import calls_one_model, evaluator_text, eyes_text, tail_text
+from .text import interval_text, nearest_text, saving_text, share_text, usd_text
+from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
 
-
-class Running(Protocol):
-    """A cascade that runs: _core.Cascade."""
-
-    def text(self) -> str:
-        """Its file."""
-        ...
-
-
-@dataclass(frozen=True)
-class SerialLatency:
-    """Seconds of a prompt's calls one after the other: the median and the 95th per cent (nearest rank) over the rows
-    whose calls' latencies are all known, of the cascade and of the model alone.
-    """
-
-    p50: float
-    p95: float
-    alone_p50: float
-    alone_p95: float
+#: A cascade that runs.
+Running = Union[_core.Cascade, RoutedByEstimator]
 
 
 @dataclass(frozen=True)
@@ -72,40 +55,22 @@ class Found:
     judged_calls: float  #: of the cascade, per prompt
     notes: list[str]
     tail: Optional[DollarTail] = None  #: of the cascade, where values are plain means
-    latency: Optional[SerialLatency] = None
-    running: Optional[Worth] = (
-        None  #: of a cascade's log: the rules that made it; its `gain` is the cascade's over them
-    )
-
-
-@dataclass(frozen=True)
-class JudgedCascade:
-    """A test of a cascade."""
-
-    cascade: str  #: the file
-    table: str  #: the file
-    rows: int
-    prompts: int
-    price: float
-    evaluator: str  #: what the cascade saw here
-    fitted_for: str  #: what it was made to see
-    judge_usd: Optional[float]  #: dollars of judging a call that were counted
-    against: str  #: the model alone
-    chosen_here: bool  #: whether it is the best one of this very table
-    same_table: bool  #: whether the cascade was fitted on this table
-    estimator: Estimator
-    promise: Optional[Worth]  #: what the fit promised
-    found: Found
-    verdict: str
+    latency: Optional[dict[str, Any]] = None  #: as `--format json` has it
+    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what the cascade gains over them
 
 
 class Meeting:
     """A cascade and a table, whose models and features are found in each other."""
 
     def __init__(
-        self, cascade: Running, table: _core.TraceTable, evaluator: Optional[str], judge_usd: Optional[float]
+        self,
+        cascade: Running,
+        table: _core.TraceTable,
+        evaluator: Optional[str],
+        judge_usd: Optional[float],
+        openings: Openings = Openings.IN_ORDER,
     ) -> None:
-        self.cascade, self.table, self.arrays = cascade, table, _core.TableArrays(table)
+        self.cascade, self.table, self.arrays, self.openings = cascade, table, _core.TableArrays(table), openings
         own = cascade if isinstance(cascade, RoutedByEstimator) else None
         self.file: dict[str, Any] = json.loads(cascade.text()) if own is None else own.file
         self.record = record_of(self.file)
@@ -119,18 +84,14 @@ class Meeting:
         self.columns = [self._column(name) for name in self.models]
         self.groups = Groups.of_table(table)
         #: rows x the table's models; None where nothing is looked at
-        self.shown: Optional[Floats] = None
-        if self.evaluator == TRUTH:
-            self.shown = np.array(self.arrays.quality)
-        elif self.evaluator != NONE:
-            self.shown = score_of(table, self.evaluator)
+        self.shown = np.array(self.arrays.quality) if self.evaluator == TRUTH else shown_of(table, self.evaluator)
 
     def _column(self, name: str) -> int:
         models = list(self.table.models)
         if name in models:
             return models.index(name)
         raise DataError(
-            f"{self.table.source}: has no model {name} of the cascade{nearest_text(nearest(name, models))}; give a "
+            f"{self.table.source}: has no model {name} of the cascade{nearest_text(name, models)}; give a "
             f"table with all of {', '.join(self.models)}"
         )
 
@@ -163,16 +124,13 @@ class Meeting:
             rules = _core.Cascade.parse(self.cascade.text(), "cascade")
             rules.set_explore(0.0)  # what is promised is what the rules do
             called, deployed, judged = _core.run_cascade(rules, self.psi, usd, shown)
-        of = np.array([*self.columns, -1])  # -1 is the last
-        return of[called.astype(np.int64)], of[deployed.astype(np.int64)], np.asarray(judged)
+        return columns_called(called, self.columns), columns_called(deployed, self.columns), np.asarray(judged)
 
     def numbers(self, quality: Floats) -> Floats:
         """3 x rows of the cascade where every answer's dollars are known. quality: rows x the table's models."""
         called, deployed, judged = self.calls
-        made = called >= 0
-        usd = np.where(made, np.take_along_axis(self.arrays.usd, np.maximum(called, 0), axis=1), 0.0)
-        calls = made.sum(axis=1)
-        spent = usd.sum(axis=1) + calls * np.where(judged, self.judge_usd, 0.0)
+        calls = (called >= 0).sum(axis=1)
+        spent = along(called, self.arrays.usd).sum(axis=1) + calls * np.where(judged, self.judge_usd, 0.0)
         return np.stack([quality[np.arange(len(quality)), deployed], spent, calls])
 
     def alone(self, model: int, quality: Floats) -> Floats:
@@ -194,6 +152,42 @@ class Meeting:
         return out
 
 
+@dataclass(frozen=True)
+class JudgedCascade:
+    """A test of a cascade."""
+
+    cascade: str  #: the file
+    meeting: Meeting
+    against: str  #: the model alone
+    chosen_here: bool  #: whether it is the best one of this very table
+    estimator: Estimator
+    found: Found
+
+    @cached_property
+    def same_table(self) -> bool:
+        """Whether the cascade was fitted on this table."""
+        return bool(self.meeting.record.get("digest") == self.meeting.table.digest())
+
+    @property
+    def promise(self) -> Optional[Worth]:
+        """What the fit promised."""
+        promise = self.meeting.record.get("promise")
+        return Worth.of_json(promise) if isinstance(promise, dict) else None
+
+    @cached_property
+    def verdict(self) -> str:
+        """One sentence."""
+        found, meeting = self.found, self.meeting
+        gain, dearer = found.worth.gain, meeting.price * found.judged_calls
+        gains = gain.value > 0.0 and dearer > 0.0
+        if meeting.file.get("plans") and found.judged_calls == 0.0:
+            eyes = "no answer is judged"
+        else:  # utility of a dollar more for each judged call
+            eyes = eyes_text(meeting.evaluator, meeting.told_judge_usd, gain.value / dearer if gains else 0.0)
+        assumed = "; if models' answers are independent" if meeting.openings is Openings.APART else ""
+        return f"{_sentence(self)}{_bound_sentence(self)}; {eyes}{assumed}"
+
+
 def judge_cascade(
     cascade: Running,
     file: str,
@@ -212,52 +206,37 @@ def judge_cascade(
     Raises DataError where the table lacks a model of the cascade, the model it is held against, or what evaluator and
     features need, and where it cannot tell; Refusal for an estimator that it does not identify.
     """
+    for name, value in (("judge_usd", judge_usd), ("estimator", estimator), ("openings", openings)):
+        OPTIONS[name].check(value)
     if table.rows == 0:
         raise DataError(f"{table.source}: has no prompt")
-    meeting = Meeting(cascade, table, evaluator, judge_usd)
-    is_log = bool(meeting.arrays.is_log)
+    meeting = Meeting(cascade, table, evaluator, judge_usd, Openings(openings))
+    is_log, models = bool(meeting.arrays.is_log), list(table.models)
     require_log_for(openings, is_log, estimator or "")
-    record, models = meeting.record, list(table.models)
-    fitted = _text_at(record, "single", "model")
-    named = against or fitted
+    single = meeting.record.get("single")
+    fitted = single.get("model") if isinstance(single, dict) else None
+    named = against or (fitted if isinstance(fitted, str) else "")
     if named and named not in models:
         raise Lacking(
-            f"{table.source}: has no model {named}{nearest_text(nearest(named, models))}; "
+            f"{table.source}: has no model {named}{nearest_text(named, models)}; "
             f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with {{against}}"
         )
-    how = chosen_estimator(table, Estimator.named(estimator or ""))
-    if not named and how is not Estimator.PLUGIN:
+    how = chosen_estimator(table, Estimator(estimator) if estimator else None)
+    if named:
+        model = models.index(named)
+    elif how is Estimator.PLUGIN:
+        (model,) = best_alone(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
+    else:
         raise Lacking(
             f"{table.source}: cannot say which single model is the best, as not all is known; name one with {{against}}"
         )
-    if named:
-        model = models.index(named)
-    else:
-        model = best_alone(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order[0]
     if how is Estimator.PLUGIN:
         found = _plain(meeting, model)
     elif is_log:
-        found = _logged(meeting, model, how, Openings.named(openings))
+        found = _logged(meeting, model, how)
     else:
         found = _labelled(meeting, model, how)
-    judged = JudgedCascade(
-        file,
-        table.source,
-        table.rows,
-        meeting.groups.count,
-        meeting.price,
-        meeting.evaluator,
-        meeting.fitted_for,
-        meeting.told_judge_usd,
-        models[model],
-        not named,
-        record.get("digest") == table.digest(),
-        how,
-        Worth.of_json(record["promise"]) if isinstance(record.get("promise"), dict) else None,
-        found,
-        "",
-    )
-    return replace(judged, verdict=_verdict(judged, meeting, openings))
+    return JudgedCascade(file, meeting, models[model], not named, how, found)
 
 
 def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Estimator:
@@ -282,10 +261,11 @@ def _plain(meeting: Meeting, model: int) -> Found:
         own = alone  # and surely no better
     latency, notes = _latency(meeting, model), []
     if latency is not None:
+        of_model = latency["alone"]
         notes.append(
-            f"seconds of the calls one after the other: {latency.p50:.3g} in the median and {latency.p95:.3g} at the "
-            f"95th per cent of prompts; {meeting.table.models[model]} alone: {latency.alone_p50:.3g} and "
-            f"{latency.alone_p95:.3g}"
+            f"seconds of the calls one after the other: {latency['p50']:.3g} in the median and {latency['p95']:.3g} at "
+            f"the 95th per cent of prompts; {meeting.table.models[model]} alone: {of_model['p50']:.3g} and "
+            f"{of_model['p95']:.3g}"
         )
     return Found(
         Worth.of(own, alone, meeting.price, groups, 1.0),
@@ -298,76 +278,71 @@ def _plain(meeting: Meeting, model: int) -> Found:
     )
 
 
-def _latency(meeting: Meeting, model: int) -> Optional[SerialLatency]:
+def _latency(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
+    """Seconds of a prompt's calls one after the other, of the cascade and of the model alone: the median and the 95th
+    per cent (nearest rank) over the rows whose calls' latencies are all known.
+    """
     if meeting.arrays.latency is None:
         return None
-    seconds, called = np.array(meeting.arrays.latency), meeting.calls[0]
-    own = np.where(called >= 0, np.take_along_axis(seconds, np.maximum(called, 0), axis=1), 0.0).sum(axis=1)
-    known = ~np.isnan(own + seconds[:, model])
+    seconds = np.array(meeting.arrays.latency)
+    own, alone = along(meeting.calls[0], seconds).sum(axis=1), seconds[:, model]
+    known = ~np.isnan(own + alone)
     if not known.any():
         return None
-    ranks = [nearest_rank(of[known], share) for of in (own, seconds[:, model]) for share in (0.5, 0.95)]
-    return SerialLatency(*ranks)
+    ranks = [{"p50": nearest_rank(of[known], 0.5), "p95": nearest_rank(of[known], 0.95)} for of in (own, alone)]
+    return {**ranks[0], "alone": ranks[1]}
 
 
 def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
-    """Of a table whose qualities are known in part: scores and dollars tell what is called and deployed in every
-    row.
-    """
+    """Of a table whose qualities are known in part: scores and dollars tell all that is called and deployed."""
     table, groups = meeting.table, meeting.groups
     known = np.array(meeting.arrays.quality)
     estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
-    estimated = estimates.without(np.zeros(len(known), bool))
-    weight = np.where(np.isnan(known), 0.0, 1.0 / label_probabilities(table))
+    estimated = estimates.without()
+    weight = np.where(np.isnan(known), 0.0, 1.0 / estimates.probability)
     rows = np.arange(len(known))
 
     def estimate(numbers: Floats, deployed: Ints) -> PolicyEstimate:
         weights = weight[rows, deployed]
-        weighted = weights * np.nan_to_num(known[rows, deployed])
-        if how is Estimator.DR:
-            quality = Estimate.jackknife_mean(estimated[rows, deployed], groups)
-        else:
+        quality = Estimate.jackknife_mean(estimated[rows, deployed], groups)
+        if how is not Estimator.DR:
             below = weights if how is Estimator.SNIPS else np.ones(len(rows))
-            quality = Estimate.jackknife_ratio(weighted, below, groups)
+            quality = Estimate.jackknife_ratio(weights * np.nan_to_num(known[rows, deployed]), below, groups)
         usd, calls = (Estimate.jackknife_mean(of, groups) for of in numbers[1:])
         return PolicyEstimate(quality, usd, calls, LogSupport.over(groups, weights, np.ones(len(rows))))
 
     own = estimate(meeting.numbers(estimated), meeting.calls[1])
     alone = estimate(meeting.alone(model, estimated), np.full(len(rows), model))
-    notes, score = [label_note(table)], judge_of(table, meeting.evaluator)
-    bias = dependence_note(known, score, label_probabilities(table), np.ones(known.shape, bool), groups)
-    notes += [bias] if bias else []
-    return _beside(meeting, model, how.value, own, alone, None, notes, False, Openings.IN_ORDER)
+    bias = dependence_notes(known, estimates.score, estimates.probability, np.ones(known.shape, bool), groups)
+    return _beside(meeting, model, how.value, own, alone, [label_note(table), *bias])
 
 
-def _logged(meeting: Meeting, model: int, how: Estimator, openings: Openings) -> Found:
+def _logged(meeting: Meeting, model: int, how: Estimator) -> Found:
     """Of a log of decisions."""
-    source = LogSource.of_table(meeting.table, meeting.evaluator, openings, meeting.judge_usd)
-    if openings is Openings.APART:
+    source = LogSource.of_table(meeting.table, meeting.evaluator, meeting.openings, meeting.judge_usd)
+    if meeting.openings is Openings.APART:
         if meeting.file["kind"] != "thresholds":
             raise Refusal("openings", "apart", "is of cascades of thresholds alone", "leave it out for this kind")
         order = tuple(meeting.columns[meeting.models.index(name)] for name in meeting.file["order"])
         calibration = meeting.calibration() if meeting.file.get("calibration") else ()
         own = worth_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
         alone = worth_apart(source, Order((model,)), ())
-        return _beside(meeting, model, "the models' laws", own, alone, None, [APART_NOTE], True, openings)
+        return _beside(meeting, model, "the models' laws", own, alone, [APART_NOTE])
     worth = source.reader.guess
     if meeting.shown is not None:
-        maps = meeting.calibration()
-        worth = np.column_stack([of(meeting.shown[:, column]) for column, of in enumerate(maps)])
+        worth = applied(meeting.calibration(), meeting.shown)
     reader = LogReader(source.log, source.reader.guess, worth, how)
     own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
-    reasons, tosses = identified(meeting.table).reasons, openings is Openings.INDEPENDENT
-    in_order = CallLog.of_table(meeting.table, Openings.IN_ORDER) if tosses else None
-    of_order = [] if in_order is None else faults_of_first_calls(in_order)  # which of tosses say nothing
-    notes = [*source.notes, *(reason for reason in reasons if reason not in of_order)]
+    reasons = identified(meeting.table).reasons
+    if meeting.openings is Openings.INDEPENDENT:  # of tosses faults of first calls say nothing
+        faults = faults_of_first_calls(CallLog.of_table(meeting.table, Openings.IN_ORDER))
+        reasons = [reason for reason in reasons if reason not in faults]
     running = None
     if reader.running is not None:
         rules = reader.running.estimate()
-        running = rules.worth(rules, meeting.price)
-        running = replace(running, gain=own.worth(rules, meeting.price).gain)
-    return _beside(meeting, model, how.value, own, alone, running, notes, True, openings)
+        running = replace(rules.worth(rules, meeting.price), gain=own.worth(rules, meeting.price).gain)
+    return _beside(meeting, model, how.value, own, alone, [*source.notes, *reasons], running)
 
 
 def _beside(
@@ -376,19 +351,17 @@ def _beside(
     how: str,
     own: PolicyEstimate,
     alone: PolicyEstimate,
-    running: Optional[Worth],
     notes: list[str],
-    is_log: bool,
-    openings: Openings,
+    running: Optional[Worth] = None,
 ) -> Found:
     """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
     not be against a model that they seldom call.
     """
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
-    fault = own.support.fault("the cascade", is_log, openings)
+    fault = own.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
     if fault:
         raise lacking(name, fault)
-    fault = alone.support.fault(against, is_log, openings)
+    fault = alone.support.fault(against, meeting.arrays.is_log, meeting.openings)
     if fault and running is None:
         raise lacking(name, f"{fault}; name another model with --against")
     require_possible(own.quality, name, "the cascade")
@@ -405,43 +378,32 @@ def _beside(
     return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, notes, running=running)
 
 
-def _verdict(judged: JudgedCascade, meeting: Meeting, openings: str) -> str:
-    found, file = judged.found, meeting.file
-    gain, dearer = found.worth.gain, judged.price * found.judged_calls
-    gains = gain.value > 0.0 and dearer > 0.0
-    if file.get("plans") and found.judged_calls == 0.0:
-        eyes = "no answer is judged"
-    else:  # utility of a dollar more for each judged call
-        eyes = eyes_text(judged.evaluator, judged.judge_usd, gain.value / dearer if gains else 0.0)
-    assumed = "; if models' answers are independent" if openings == "apart" else ""
-    return f"{_sentence(judged, meeting)}; {eyes}{assumed}"
-
-
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:
     """Whether the cascade is that model by construction, and not by its outcomes on a table alone."""
-    orders = [file.get("order") or [], *(plan["order"] for plan in file.get("plans") or [])]
-    return all(order == [model] for order in orders if order) and any(orders)
+    orders = [order for order, _ in orders_of(file)]
+    return bool(orders) and all(order == [model] for order in orders)
 
 
-def _sentence(judged: JudgedCascade, meeting: Meeting) -> str:
-    found, bound = judged.found, _bound_sentence(judged, meeting)
-    if _is_alone(meeting.file, judged.against):
+def _sentence(judged: JudgedCascade) -> str:
+    found = judged.found
+    if _is_alone(judged.meeting.file, judged.against):
         return (
             f"the cascade is {judged.against} alone: quality {interval_text(found.worth.quality, 4)} at "
-            f"${usd_text(found.worth.usd_per_1000)} per 1,000 prompts{bound}"
+            f"${usd_text(found.worth.usd_per_1000)} per 1,000 prompts"
         )
-    gain = found.worth.gain if found.running is None else found.running.gain
+    gain, rival = found.worth.gain, f"{judged.against} alone"
+    saves = f" and {saving_text(found.worth.saving)}"
+    if found.running is not None:
+        gain, rival, saves = found.running.gain, "the rules that made the log, without exploring", ""
     how = "better than" if gain.low > 0.0 else "worse than" if gain.high < 0.0 else "not told apart from"
-    rival = f"{judged.against} alone" if found.running is None else "the rules that made the log, without exploring"
-    saves = f" and {saving_text(found.worth.saving)}" if found.running is None else ""
     return (
         f"the cascade is {how} {rival}: it gains {interval_text(gain, 4)} in utility per prompt at price "
-        f"{judged.price:g}{saves}{bound}"
+        f"{judged.meeting.price:g}{saves}"
     )
 
 
-def _bound_sentence(judged: JudgedCascade, meeting: Meeting) -> str:
-    aim = aim_of_record(meeting.record)
+def _bound_sentence(judged: JudgedCascade) -> str:
+    aim = aim_of_record(judged.meeting.record)
     if not aim.is_bound:
         return ""
     usd, quality = judged.found.worth.usd_per_1000.value / 1000.0, judged.found.worth.quality.value
@@ -450,73 +412,55 @@ def _bound_sentence(judged: JudgedCascade, meeting: Meeting) -> str:
     return f"; {aim} {'holds' if holds else 'does not hold'} here: {number}"
 
 
-def _text_at(record: Mapping[str, Any], *names: str) -> str:
-    """Of a record that anybody may have written."""
-    found: Any = record
-    for name in names:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, str) else ""
-
-
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
     """As `--format json` has it: docs/commands.md lists the members."""
-    found, latency = judged.found, judged.found.latency
-    out: dict[str, Any] = {
-        **found.worth.json(),
-        "cascade": judged.cascade,
-        "table": judged.table,
-        "rows": judged.rows,
-        "prompts": judged.prompts,
-        "price": judged.price,
-        "evaluator": judged.evaluator,
-        "judge_usd": judged.judge_usd,
-        "against": judged.against,
-        "alone": found.alone.json(),
-        "same_table": judged.same_table,
-        "estimator": judged.estimator.value,
-        "effective_prompts": found.effective_prompts if math.isfinite(found.effective_prompts) else None,
-        "verdict": judged.verdict,
-    }
-    if latency is not None:
-        alone = {"p50": latency.alone_p50, "p95": latency.alone_p95}
-        out["latency"] = {"p50": latency.p50, "p95": latency.p95, "alone": alone}
-    if judged.promise is not None:
-        out["promise"] = judged.promise.json()
-    if found.running is not None:
-        out["running"] = found.running.json()
-    return out
+    found, meeting = judged.found, judged.meeting
+    sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.running}
+    return members(
+        {
+            **vars(found.worth),
+            **{name: value for name, value in sometimes.items() if value is not None},
+            "cascade": judged.cascade,
+            "table": meeting.table.source,
+            "rows": meeting.table.rows,
+            "prompts": meeting.groups.count,
+            "price": meeting.price,
+            "evaluator": meeting.evaluator,
+            "judge_usd": meeting.told_judge_usd,
+            "against": judged.against,
+            "alone": found.alone,
+            "same_table": judged.same_table,
+            "estimator": judged.estimator,
+            "effective_prompts": found.effective_prompts,
+            "verdict": judged.verdict,
+        }
+    )
 
 
 def judged_sheet(judged: JudgedCascade) -> Sheet:
     """What is printed."""
-    found = judged.found
-    title = (
-        f"{judged.cascade} on {judged.table}: {judged.prompts} prompts, price {judged.price:g}, "
-        f"{evaluator_text(judged.evaluator, judged.judge_usd)}; 95% intervals over prompts"
+    found, meeting = judged.found, judged.meeting
+    seen_by = evaluator_text(meeting.evaluator, meeting.told_judge_usd)
+    out = Sheet(
+        f"{judged.cascade} on {meeting.table.source}: {meeting.groups.count} prompts, price {meeting.price:g}, "
+        f"{seen_by}; 95% intervals over prompts",
+        ["", "utility", "quality", "$ per 1,000", "calls"],
     )
-
-    out = Sheet(title, ["", "utility", "quality", "$ per 1,000", "calls"])
-
-    def add(name: str, worth: Worth) -> None:
-        quality, usd = interval_text(worth.quality, 4), usd_text(worth.usd_per_1000)
-        out.add(name, interval_text(worth.utility, 4), quality, usd, interval_text(worth.calls, 2))
-
-    add("cascade", found.worth)
-    if judged.promise is not None:
-        add("promised", judged.promise)
-    if found.running is not None:
-        add("rules of the log", found.running)
-    add(f"{judged.against} alone", found.alone)
+    rows = {"cascade": found.worth, "promised": judged.promise, "rules of the log": found.running}
+    for name, worth in {**rows, f"{judged.against} alone": found.alone}.items():
+        if worth is not None:
+            quality, usd = interval_text(worth.quality, 4), usd_text(worth.usd_per_1000)
+            out.add(name, interval_text(worth.utility, 4), quality, usd, interval_text(worth.calls, 2))
     out.add("gain", interval_text(found.worth.gain, 4), "", "", "", rule=True)
     out.add("saving", share_text(found.worth.saving), "", "", "")
     notes = out.notes
     notes += found.notes
     if judged.same_table:
         notes.append("this is the table that the cascade was fitted on: it looks better here than elsewhere")
-    if judged.evaluator != judged.fitted_for:
+    if meeting.evaluator != meeting.fitted_for:
         notes.append(
-            f"the cascade was made to see {judged.fitted_for}, for which the promise was; here it sees "
-            f"{judged.evaluator}"
+            f"the cascade was made to see {meeting.fitted_for}, for which the promise was; here it sees "
+            f"{meeting.evaluator}"
         )
     if judged.chosen_here:
         notes.append(f"{judged.against} is the best single model of this very table; the cascade names none")

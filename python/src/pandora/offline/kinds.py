@@ -85,12 +85,6 @@ def price_grid(usd: Floats) -> list[float]:
     means = means[means > 0.0]
     if not len(means):
         return [1.0]
-    out: list[float] = []
-    price = 0.002 / float(means.max())
-    most = 1.0 / float(np.min(means))
-    while len(out) < 64:
-        out.append(rounded(price, 2))
-        if price >= most:
-            break
-        price *= 2.0
-    return out
+    prices = 0.002 / float(means.max()) * 2.0 ** np.arange(64)
+    last = int(np.searchsorted(prices, 1.0 / float(means.min())))
+    return [rounded(price, 2) for price in prices[: last + 1].tolist()]

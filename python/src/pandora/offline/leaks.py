@@ -26,7 +26,8 @@ def suspected_leaks(
         column: Any = table.column(name) if name in table.columns else np.empty((0, 0))
         if getattr(column, "ndim", 1) > 1:
             continue
-        value = values_of(column)
+        texts = column if isinstance(column, np.ndarray) else ["" if x is None else str(x) for x in column]
+        value = np.unique(texts, return_inverse=True)[1].astype(np.int64)  # what is not known is a value, too
         for at in (0.0, price):
             utility = quality - at * usd
             best = utility == utility.max(axis=1, keepdims=True)
@@ -39,12 +40,6 @@ def suspected_leaks(
                 )
                 break
     return out
-
-
-def values_of(column: Any) -> Ints:
-    """A number for each different value of a column of texts or numbers; what is not known is one of them."""
-    values = column if isinstance(column, np.ndarray) else np.array(["" if x is None else str(x) for x in column])
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def share_told(value: Ints, best: np.ndarray) -> float:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 import numpy as np
 
 from .. import _core
-from ..table import Table
-from .apart import NOTE as APART_NOTE
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
-from .deploy import file_of, use_of
+from .deploy import Use, every_row, file_of, plan_of, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval
 from .fit import Fit, fit_source
@@ -31,76 +29,26 @@ from .options import FitSettings
 from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, lacking, require_possible
 from .policies.order import Order
 from .progress import Progress
-from .record import Told, known
+from .record import Told
 from .sources.evaluator import NONE
 from .sources.first_calls import FirstCalls
-from .sources.log import LONGEST, LogSearch, LogSource, faults_of_first_calls
-from .tables import cascade_tables
-from .text import interval_text, saving_text
-from .words import eyes_text, gain_text, order_text, what_is_used
-from .worth import Worth, interval_json
-
-#: What runs, its tables and its record.
-Fitted = tuple[_core.Cascade, list[Table], dict[str, Any]]
+from .sources.log import LONGEST, LogSearch, LogSource, PreparedLog, Searched, faults_of_first_calls
+from .table_fit import Fitted, fitted
+from .worth import DollarTail, Worth
 
 
 @dataclass(frozen=True)
-class LogFit:
-    """What is deployed, and what is promised of it on other prompts."""
+class LogFit(Fit):
+    """A fit of thresholds: the choice is between the best cascade and the best single model."""
 
-    source: LogSource
-    aim: Aim
-    price: float
-    choice: Choice  #: of the best single model and thresholds
-    gain: Interval  #: in utility, of the cascade over the single model
-    policy: Order  #: what is deployed
-    calibration: list[IsotonicMap]  #: of the log's models; empty where the truth is seen
-    promise: Worth
-    single: Worth
-    single_model: int
-    kinds: dict[str, Worth]
-    running: Optional[Worth]  #: the rules that made the log; its `gain` is that of what is deployed over them
-    #: Dollars of judging an answer, more than were counted, at which the gain is gone; 0: not known.
-    break_even_judge: float
-    notes: list[str]
+    policy: Order
+    calibration: list[IsotonicMap] = field(default_factory=list)  #: of the log's models; empty where the truth is seen
+    notes: list[str] = field(default_factory=list)
 
     @property
-    def keeps_running(self) -> bool:
-        """Whether the rules that made the log are to be kept."""
-        return self.running is not None and not self.running.gain.low > 0.0
-
-
-@dataclass(frozen=True)
-class RouterFit:
-    """A router of first calls. `running`: as `LogFit` has it."""
-
-    source: FirstCalls
-    fit: Fit
-    running: Optional[Worth]
-    notes: list[str]
-
-    @property
-    def keeps_running(self) -> bool:
-        """Whether the rules that made the log are to be kept."""
-        return self.running is not None and not self.running.gain.low > 0.0
-
-
-@dataclass(frozen=True)
-class Searched:
-    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such
-    searches bring on prompts that they did not see, and what that single model brings.
-    """
-
-    best: Order
-    alone: Order
-    calibration: list[IsotonicMap]
-    own: Floats  #: quality, dollars and calls of `best` on the very log that it was searched on
-    cascade: PolicyEstimate
-    single: PolicyEstimate  #: as each fold's search has it
-    named: PolicyEstimate  #: the same in all of them
-    notes: list[str]
-    tells_cascade: bool = True  #: whether the log can say what they bring
-    tells_alone: bool = True
+    def gain(self) -> Interval:
+        """In utility, of the cascade over the single model."""
+        return self.kinds["thresholds"].gain
 
 
 def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
@@ -114,11 +62,10 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
             "give {price}, and {kind} thresholds, router (with {context}) or auto",
         )
     if settings.tries("thresholds"):
-        source = LogSource.of_table(table, settings.evaluator, Openings.named(settings.openings), settings.judge)
+        source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
         found = fit_thresholds_to_log(source, aim, settings.context, progress)
-        return _told(found, settings, table)
-    router = fit_router_to_log(table, settings.evaluator, aim, settings.context, settings.judge, progress)
-    return _router_told(router, settings, table)
+        return _thresholds_told(found, settings, table)
+    return _router(table, settings, progress)
 
 
 def fit_thresholds_to_log(
@@ -128,31 +75,10 @@ def fit_thresholds_to_log(
     progress = progress or Progress()
     progress.expect(1 + FOLDS)
     if source.log.openings is Openings.APART:
-        found = _searched_apart(source, aim.value)
+        found = fit_log_apart(source, aim.value)
     else:
         found = _searched(source, aim.value, progress)
     return _fit_of(source, aim, context, found)
-
-
-def fit_router_to_log(
-    table: _core.TraceTable,
-    evaluator: str,
-    aim: Aim,
-    context: Sequence[str],
-    judge_usd: float = 0.0,
-    progress: Optional[Progress] = None,
-) -> RouterFit:
-    """A router judged by nobody, or the surest single model."""
-    source = FirstCalls.of_table(table, evaluator, context, aim.value, judge_usd)
-    candidates = [Candidate(SINGLE, aim.value, source.single), Candidate("router", aim.value)]
-    fit = fit_source(source, aim, ["router"], False, progress, candidates)
-    running = None
-    log = LogSource.of_table(table, evaluator, Openings.IN_ORDER, judge_usd)
-    if log.reader.running is not None:
-        rules = log.reader.running.estimate()
-        running = rules.worth(rules, aim.value)
-        running = replace(running, gain=_unpaired(fit.promise.utility, running.utility))
-    return RouterFit(source, fit, running, source.notes)
 
 
 def _tells(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str]) -> bool:
@@ -175,9 +101,9 @@ def _held_out(
     cascade, single = LoggedWalks.unknown(log, LONGEST), LoggedWalks.unknown(log, 1)
     orders: list[Optional[Order]] = []
     for fold in range(FOLDS):
-        prepared = source.prepare(np.flatnonzero(log.folds != fold), whole=False)
+        prepared = PreparedLog(source, np.flatnonzero(log.folds != fold))
         search = prepared.search(price)
-        best, alone = search.best(), search.best_single()
+        best, alone = search.best(), search.best(longest=1)
         progress.step()
         orders.append(best)
         if best is None or alone is None:
@@ -192,9 +118,9 @@ def _held_out(
 
 def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     log, reader = source.log, source.reader
-    prepared = source.prepare(np.arange(log.rows), whole=True)
+    prepared = PreparedLog(source, np.arange(log.rows))
     search = prepared.search(price)
-    best, alone = search.best(), search.best_single()
+    best, alone = search.best(), search.best(longest=1)
     progress.step()
     if best is None or alone is None:
         search.refuse_few()
@@ -236,89 +162,65 @@ def _notes_of_search(source: LogSource, search: LogSearch, alone: str) -> list[s
     return notes
 
 
-def _searched_apart(source: LogSource, price: float) -> Searched:
-    found = fit_log_apart(source, price)
-    if found is None:
-        raise lacking(
-            source.name,
-            "has too few decisions: no model was called often enough in every fold; log more, or explore more "
-            "(--explore)",
-        )
-    notes = [APART_NOTE]
-    if source.log.has_second_calls:
-        notes.append(
-            "decisions made several calls, which tell how models' answers hang together: --openings in_order or "
-            "independent looks at that"
-        )
-    notes.append(
-        "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
-    )
-    if found.left_out:
-        notes.append(f"called too seldom, and left out: {', '.join(source.models[model] for model in found.left_out)}")
-    return Searched(
-        found.best, found.alone, found.calibration, found.own, found.cascade, found.single, found.named, notes
-    )
-
-
 def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched) -> LogFit:
-    price, reader = aim.value, source.reader
-    single = Worth.unknown()
+    price, log, reader = aim.value, source.log, source.reader
+
+    def worth(of: PolicyEstimate, beside: PolicyEstimate, own: Optional[Floats] = None) -> Worth:
+        return of.worth(beside, price, CROSS_FITTED, own)
+
+    single = cascade = Worth.unknown()
     if found.tells_alone:
         # What this model brings, but no more than is sure of the models that searches without a fold chose.
-        single = found.named.worth(found.named, price, CROSS_FITTED)
-        of_folds = found.single.worth(found.single, price, CROSS_FITTED)
-        single = replace(
-            single,
-            utility=single.utility._replace(low=min(single.utility.low, of_folds.utility.low)),
-            quality=single.quality._replace(low=min(single.quality.low, of_folds.quality.low)),
-        )
-    cascade, gain = Worth.unknown(), Estimate(math.nan, np.full(source.groups.count, math.nan))
+        single, of_folds = worth(found.named, found.named), worth(found.single, found.single)
+        utility = single.utility._replace(low=min(single.utility.low, of_folds.utility.low))
+        quality = single.quality._replace(low=min(single.quality.low, of_folds.quality.low))
+        single = replace(single, utility=utility, quality=quality)
+    gain = Estimate(math.nan, np.full(log.groups.count, math.nan))
     if found.tells_cascade:
-        cascade = found.cascade.worth(found.named, price, CROSS_FITTED, found.own)
-        if found.tells_alone:
+        cascade = worth(found.cascade, found.named, found.own)
+        if not found.tells_alone:
+            cascade = replace(cascade, gain=UNKNOWN, saving=UNKNOWN)
+        else:
             gain = (found.cascade.utility(price) - found.named.utility(price)).widened()
             if found.cascade is found.named:
                 gain = replace(gain, variance=0.0)
-        else:
-            cascade = replace(cascade, gain=UNKNOWN, saving=UNKNOWN)
     running, over = None, [UNKNOWN, UNKNOWN]  # the gain over the rules that made the log: of a model, of the cascade
     if reader.running is not None:
         rules = reader.running.estimate()
         running = rules.worth(rules, price)
         if found.tells_alone:
-            alone = [of.worth(rules, price, CROSS_FITTED).gain for of in (found.named, found.single)]
-            over[0] = min(alone, key=lambda gain: gain.low)
+            over[0] = min((worth(of, rules).gain for of in (found.named, found.single)), key=lambda gain: gain.low)
         if found.tells_cascade:
-            over[1] = found.cascade.worth(rules, price, CROSS_FITTED).gain
+            over[1] = worth(found.cascade, rules).gain
     pays = _pays(found, cascade.gain, over)
     if running is not None:
         running = replace(running, gain=over[pays])
-    promised, name = (found.cascade, "the cascades that were searched") if pays else (found.named, "")
-    if pays or found.tells_alone:
-        require_possible(
-            promised.quality, source.name, name or f"{source.models[found.alone.order[0]]} alone", CROSS_FITTED
-        )
-    keeps = running is not None and not running.gain.low > 0.0
-    dearer = price * cascade.calls.value
+    if pays:
+        require_possible(found.cascade.quality, source.name, "the cascades that were searched", CROSS_FITTED)
+    elif found.tells_alone:
+        alone = f"{source.models[found.alone.order[0]]} alone"
+        require_possible(found.named.quality, source.name, alone, CROSS_FITTED)
     notes = source.notes + found.notes
     if context:
         notes.append("context: not used; thresholds of a log are the same for every prompt (--kind router uses it)")
     kind = "thresholds" if pays else SINGLE
     return LogFit(
-        source,
+        source.models,
+        log.groups,
         aim,
         price,
         Choice({SINGLE: Picked(0), "thresholds": Picked(1)}, "thresholds", gain, pays=pays, kind=kind),
-        cascade.gain,
         found.best if pays else found.alone,
-        found.calibration,
         cascade if pays else single,
         single,
         found.alone.order[0],
         {"thresholds": cascade},
-        running,
-        cascade.gain.value / dearer if pays and dearer > 0.0 and not keeps else 0.0,
-        notes,
+        DollarTail(0.0, log.groups.count, 0, 0.0, 0.0),
+        cascade.calls.value if pays else 0.0,
+        out_of_fold=True,
+        running=running,
+        calibration=found.calibration,
+        notes=notes,
     )
 
 
@@ -339,116 +241,36 @@ def _unpaired(a: Interval, b: Interval) -> Interval:
     )
 
 
-def _told(fit: LogFit, settings: FitSettings, table: _core.TraceTable) -> Fitted:
-    models, choice = fit.source.models, fit.choice
-    names = [models[model] for model in fit.policy.order]
-    others = [name for name in models if name not in names] if settings.explore > 0.0 else []
-    file: dict[str, Any] = {
-        "kind": "thresholds",
-        "models": [*names, *others],
-        "price": fit.price,
-        "evaluator": settings.evaluator,
-        "order": names,
-        "thresholds": list(fit.policy.thresholds),
-    }
+def _thresholds_told(fit: LogFit, settings: FitSettings, table: _core.TraceTable) -> Fitted:
+    plan = plan_of(fit.policy, fit.models)
+    others = [name for name in fit.models if name not in plan["order"]] if settings.explore > 0.0 else []
+    names = [*plan["order"], *others]
+    file = {"kind": "thresholds", "models": names, "price": fit.price, "evaluator": settings.evaluator, **plan}
     if fit.calibration:
-        file["calibration"] = [fit.calibration[models.index(name)].to_json() for name in file["models"]]
-    eyes = eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge)
-    assumed = "; if models' answers are independent" if settings.openings == "apart" else ""
-    record: dict[str, Any] = {
-        "table": table.source,
-        "digest": table.digest(),
-        "rows": fit.source.log.rows,
-        "prompts": fit.source.log.groups.count,
-        "models": models,
-        "aim": {"kind": fit.aim.kind.value, "value": fit.aim.value},
-        "price": fit.price,
-        "evaluator": settings.evaluator,
-        "context": list(settings.context),
-        "judge_usd": settings.judge_usd,
-        "folds": FOLDS,
-        "out_of_fold": True,
-        "choice": choice.kind,
-        "cascade": choice.cascade,
-        "gain": interval_json(fit.gain),
-        "pays": choice.pays and not fit.keeps_running,
-        "promise": fit.promise.json(),
-        "single": {**fit.single.json(), "model": models[fit.single_model]},
-        "kinds": {kind: worth.json() for kind, worth in fit.kinds.items()},
-        "never": [],
-        "shares": [],
-        "notes": fit.notes,
-        "runner_up": SINGLE if choice.pays else "thresholds",
-        "dollar_tail": {"heavy": False, "skewness": 0.0, "dearest": 0, "share": 0.0, "least_prompts": 0},
-        "verdict": f"{_verdict(fit, settings.evaluator, file)}; {eyes}{assumed}",
-    }
-    if fit.running is not None:
-        record["running"] = running_json(fit.running, fit.keeps_running)
-    if fit.break_even_judge > 0.0:
-        record["break_even_judge_usd"] = fit.break_even_judge
-    return _deployed(file, known(record))
+        file["calibration"] = [fit.calibration[fit.models.index(name)].to_json() for name in names]
+    return fitted(Told(fit, settings, Use([], [], 1.0), fit.notes, table), file, _running)
 
 
-def _router_told(found: RouterFit, settings: FitSettings, table: _core.TraceTable) -> Fitted:
-    fit, source = found.fit, found.source
-    blind = replace(settings, evaluator=NONE, judge_usd=None)
-    prepared = source.prepare(np.arange(len(source.quality)), whole=True)
-    file = file_of(fit.policy, fit.price, blind, prepared)
-    notes = list(found.notes)
+def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
+    """A router judged by nobody, or the surest single model."""
+    aim = settings.aim
+    source = FirstCalls(table, settings.evaluator, settings.context, aim.value, settings.judge)
+    candidates = [Candidate(SINGLE, aim.value, source.single), Candidate("router", aim.value)]
+    fit = fit_source(source, aim, ["router"], False, progress, candidates)
+    log = LogSource.of_table(table, settings.evaluator, Openings.IN_ORDER, settings.judge)
+    if log.reader.running is not None:
+        rules = log.reader.running.estimate()
+        running = rules.worth(rules, aim.value)
+        fit = replace(fit, running=replace(running, gain=_unpaired(fit.promise.utility, running.utility)))
+    notes = list(source.notes)
     if fit.choice.kind == SINGLE and settings.context:
         notes.append("context: not used; one model alone is the same for every prompt")
-    told = Told(fit, blind, use_of(fit, file, prepared), notes, table.source, table.digest())
-    record = told.record(file)
-    if found.running is not None:
-        keeps = found.keeps_running
-        record["running"], record["pays"] = running_json(found.running, keeps), record["pays"] and not keeps
-        record["verdict"] = f"{running_verdict(found.running, keeps, what_is_used(file))}; no answer is judged"
-    return _deployed(file, known(record))
+    blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
+    prepared = source.prepare(every_row(source), whole=True)
+    file = file_of(fit.policy, fit.price, blind, prepared)
+    return fitted(Told(fit, blind, use_of(fit, file, prepared), notes, table), file, _running)
 
 
-def _deployed(file: dict[str, Any], record: dict[str, Any]) -> Fitted:
-    cascade = _core.cascade_of(json.dumps({**file, "about": record}))
-    sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
-    return cascade, [sheet.table() for sheet in sheets], record
-
-
-def _verdict(fit: LogFit, evaluator: str, file: Mapping[str, Any]) -> str:
-    what, single = order_text(file), fit.source.models[fit.single_model]
-    if fit.running is not None:
-        return running_verdict(fit.running, fit.keeps_running, what)
-    gains = gain_text(fit.aim, fit.gain)
-    if fit.choice.pays:
-        saves = saving_text(fit.promise.saving)
-        return f"use {what}: it gains {gains} over the best single model, {single}, and {saves}"
-    if len(fit.source.models) == 1:
-        return f"use {single} alone, the only model"
-    return (
-        f"use {single} alone: no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: "
-        f"thresholds gain {gains}"
-    )
-
-
-def running_verdict(running: Worth, keeps: bool, what: str) -> str:
-    """Of a fit to the log of a cascade: it is held against the rules that made the log."""
-    unknown = math.isnan(running.gain.value)
-    gain = "the log cannot tell of them" if unknown else f"the gain is {interval_text(running.gain, 4)}"
-    if keeps:
-        return (
-            f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in "
-            f"utility per prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
-        )
-    return (
-        f"use {what}: it gains {interval_text(running.gain, 4)} in utility per prompt over the rules that made the "
-        "log, without exploring"
-    )
-
-
-def running_json(running: Worth, keeps: bool) -> dict[str, Any]:
-    """As records have it: gain and saving stand elsewhere for those over the best single model."""
-    out = running.json()
-    out.update(fit_gains=out.pop("gain"), keep=keeps)
-    del out["saving"]
-    return out
-
-
-__all__ = ["LogFit", "RouterFit", "fit_log", "fit_router_to_log", "fit_thresholds_to_log"]
+def _running(file: dict[str, Any]) -> _core.Cascade:
+    cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
+    return cascade

@@ -19,8 +19,6 @@ from .groups import Floats, Groups
 
 #: Of a bootstrap over prompts.
 DRAWS = 400
-#: A metric that is not defined in a greater share of the draws has no interval.
-MOST_UNDEFINED = 0.05
 #: Dollars per 1,000 prompts between which RouterArena's score is defined.
 ARENA_DEAREST, ARENA_CHEAPEST = 200.0, 0.0044
 #: Of a calibration error.
@@ -257,51 +255,33 @@ class Forecasts:
         return count, loss, right
 
 
-@dataclass(frozen=True)
-class Means:
-    """Means over prompts, as one draw of them has them. `weak`, `strong`: which of the models."""
+def field_metrics(
+    cascades: Points, models: Points, shares: Shares, best_answers: float, weak: int, strong: int
+) -> dict[str, float]:
+    """By the names of MEANINGS. `shares`: of the cascades, and of the weak and the strong model alone.
 
-    cascades: Points
-    models: Points
-    shares: Shares  #: of the cascades, and of the weak and the strong model alone
-    best_answers: float  #: quality of each prompt's best answer
-    weak: int
-    strong: int
-
-    def metrics(self) -> dict[str, float]:
-        """By the names of MEANINGS."""
-        cascades, models, shares = self.cascades, self.models, self.shares
-        dearest_model, best = float(models.usd.max()), float(cascades.quality.max())
-        dearest = max(dearest_model, float(cascades.usd.max()))  # RouterBench integrates to it
-        ends = float(models.quality[self.weak]), float(models.quality[self.strong])
-        at_strong = least_cost_at(cascades, ends[1])
-        return {
-            "aiq": average_improvement(cascades, dearest),
-            "aiq_code": average_improvement(cascades, dearest, as_code=True),
-            "aiq_models": average_improvement(models, dearest),
-            "auc": strong_share_area(shares),
-            "apgr": performance_gap_recovered(shares, *ends),
-            **{f"cpt_{part}": share_that_recovers(shares, *ends, part / 100) for part in (50, 80)},
-            **{f"usd_at_{part}": cost_of_quality(cascades, part / 100 * ends[1]) for part in (80, 90, 95, 100)},
-            "deferral_area": deferral_area(cascades, dearest_model, 1.0),
-            "deferral_area_50": deferral_area(cascades, dearest_model, 0.5),
-            "quality_neutral_cost": _over(at_strong, dearest_model),
-            "arena_score": arena_score(cascades),
-            "perf_gain": _over(best, ends[1]) - 1.0,
-            "cost_save": 1.0 - _over(at_strong, float(models.usd[self.strong])),
-            "pareto_dist": pareto_distance(cascades, cascades.and_(models)),
-            "oracle_gap": 1.0 - _over(best, self.best_answers),
-        }
-
-
-def judge_metrics(raw: Forecasts, calibrated: Forecasts, weights: Floats) -> dict[str, float]:
-    """Of what a judge forecasts, raw and calibrated, by weights of rows; by the names of MEANINGS."""
+    `best_answers`: mean quality of each prompt's best answer. `weak`, `strong`: which of the models.
+    """
+    dearest_model, best = float(models.usd.max()), float(cascades.quality.max())
+    dearest = max(dearest_model, float(cascades.usd.max()))  # RouterBench integrates to it
+    ends = float(models.quality[weak]), float(models.quality[strong])
+    at_strong = least_cost_at(cascades, ends[1])
     return {
-        "judge_ece": raw.calibration_error(weights),
-        "judge_ece_calibrated": calibrated.calibration_error(weights),
-        "judge_auroc": raw.area_under_roc(weights),
-        "judge_aurc": raw.area_under_risk(weights),
-        "judge_risk_50": raw.risk_at(0.5, weights),
+        "aiq": average_improvement(cascades, dearest),
+        "aiq_code": average_improvement(cascades, dearest, as_code=True),
+        "aiq_models": average_improvement(models, dearest),
+        "auc": strong_share_area(shares),
+        "apgr": performance_gap_recovered(shares, *ends),
+        **{f"cpt_{part}": share_that_recovers(shares, *ends, part / 100) for part in (50, 80)},
+        **{f"usd_at_{part}": cost_of_quality(cascades, part / 100 * ends[1]) for part in (80, 90, 95, 100)},
+        "deferral_area": deferral_area(cascades, dearest_model, 1.0),
+        "deferral_area_50": deferral_area(cascades, dearest_model, 0.5),
+        "quality_neutral_cost": _over(at_strong, dearest_model),
+        "arena_score": arena_score(cascades),
+        "perf_gain": _over(best, ends[1]) - 1.0,
+        "cost_save": 1.0 - _over(at_strong, float(models.usd[strong])),
+        "pareto_dist": pareto_distance(cascades, cascades.and_(models)),
+        "oracle_gap": 1.0 - _over(best, best_answers),
     }
 
 
@@ -352,10 +332,16 @@ class Compared:
         """
         sums, by_draw = self._sums(), []
         for weights in prompt_draws(self.groups.count, DRAWS):
-            of_judge = {} if judge is None else judge_metrics(*judge, weights[self.groups.of_row])
-            found = {**self._means(sums, weights).metrics(), **of_judge}
+            found = self._of_draw(sums, weights)
+            if judge is not None:
+                (raw, calibrated), of_row = judge, weights[self.groups.of_row]
+                found["judge_ece"] = raw.calibration_error(of_row)
+                found["judge_ece_calibrated"] = calibrated.calibration_error(of_row)
+                found["judge_auroc"] = raw.area_under_roc(of_row)
+                found["judge_aurc"] = raw.area_under_risk(of_row)
+                found["judge_risk_50"] = raw.risk_at(0.5, of_row)
             by_draw.append(list(found.values()))
-        return {name: _interval(draws) for name, draws in zip(found, np.array(by_draw).T)}
+        return {name: bootstrap(draws) for name, draws in zip(found, np.array(by_draw).T)}
 
     def _sums(self) -> Floats:
         """By prompt, a row of each number, so that equal policies have equal means to the last bit."""
@@ -365,7 +351,7 @@ class Compared:
         by_row += [called.astype(float) for called in self.calls_strong]
         return np.stack([self.groups.sums(of) for of in by_row])
 
-    def _means(self, sums: Floats, weights: Floats) -> Means:
+    def _of_draw(self, sums: Floats, weights: Floats) -> dict[str, float]:
         total = [float(np.dot(row, weights)) for row in sums]
         mean = np.array(total[1:]) / total[0]
         cascades, models = len(self.cascades), len(self.models)
@@ -373,7 +359,7 @@ class Compared:
         of_cascades, of_models = (Points(*some.T) for some in (points[:cascades], points[cascades:]))
         quality = np.r_[of_cascades.quality, of_models.quality[[self.weak, self.strong]]]
         shares = Shares(np.r_[mean[1 + 2 * (cascades + models) :], 0.0, 1.0], quality)
-        return Means(of_cascades, of_models, shares, float(mean[0]), self.weak, self.strong)
+        return field_metrics(of_cascades, of_models, shares, float(mean[0]), self.weak, self.strong)
 
 
 def prompt_draws(prompts: int, draws: int) -> Iterator[Floats]:
@@ -389,14 +375,6 @@ def prompt_draws(prompts: int, draws: int) -> Iterator[Floats]:
             x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
         drawn = (x ^ (x >> np.uint64(31))) % np.uint64(prompts)
         yield np.bincount(drawn.astype(np.int64), minlength=prompts).astype(float)
-
-
-def _interval(by_draw: Floats) -> Interval:
-    """by_draw[0] is the value."""
-    draws = by_draw[1:]
-    known = np.isfinite(draws)
-    enough = np.count_nonzero(~known) <= MOST_UNDEFINED * len(draws)
-    return bootstrap(float(by_draw[0]), draws[known] if enough else draws[:0])
 
 
 def _over(a: float, b: float) -> float:

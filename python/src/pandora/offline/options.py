@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
@@ -15,7 +15,7 @@ from .groups import Floats
 from .kinds import Aim, AimKind
 from .policies import KINDS
 from .sources.evaluator import NONE
-from .text import nearest, nearest_text
+from .text import nearest_text
 
 #: Models that are fitted or checked together.
 MOST_MODELS = 16
@@ -107,8 +107,7 @@ format text =text text|json|markdown|csv
 class Option:
     """An option of a command, or an argument of a function, by the name that Python gives it.
 
-    A number lies between `least` and `most`, above `least` where `open_below`; `wanted` says so to people. `words`:
-    those that are allowed.
+    A number lies between `least` and `most`; `wanted` says so to people. `words`: those that are allowed.
     """
 
     name: str
@@ -118,7 +117,6 @@ class Option:
     default: Any = None
     least: float = -math.inf
     most: float = math.inf
-    open_below: bool = False
     words: tuple[str, ...] = ()
     place: bool = False
     needed: bool = False
@@ -133,7 +131,7 @@ class Option:
                 out = replace(out, default=float(part[1:]) if type == "number" else part[1:])
             elif part[0] in "[(":
                 least, most = map(float, part[1:-1].split(","))
-                out = replace(out, least=least, most=most, open_below=part[0] == "(")
+                out = replace(out, least=math.nextafter(least, most) if part[0] == "(" else least, most=most)
             elif "|" in part:
                 out = replace(out, words=tuple(part.split("|")))
         return out
@@ -143,12 +141,10 @@ class Option:
         for one in value if self.type in ("numbers", "texts") else () if value is None else (value,):
             if self.words and one not in self.words:
                 *words, last = (word for word in self.words if word)
-                near = nearest_text(nearest(str(one), self.words))
+                near = nearest_text(str(one), self.words)
                 raise Refusal(self.name, one, f"unknown{near}", f"use {', '.join(words)} or {last}")
-            if self.type in ("number", "numbers"):
-                above = one > self.least if self.open_below else one >= self.least
-                if not (above and one <= self.most):
-                    raise Refusal(self.name, float(one), "out of range", f"give {self.wanted}")
+            if self.type in ("number", "numbers") and not self.least <= one <= self.most:
+                raise Refusal(self.name, float(one), "out of range", f"give {self.wanted}")
 
 
 _FORM = re.compile(r"^(\w+) (\w+) ?(.*)\n((?: +[^> ].*\n)+)(?: +> (.*)\n)?", re.MULTILINE)
@@ -285,6 +281,12 @@ class FitSettings:
             raise Refusal("kind", kind, "some qualities are not known", remedy)
         raise Refusal("", None, "a router goes by the prompt's features", "give {context}, such as text:16,length")
 
+    def of_estimates(self) -> FitSettings:
+        """Of a table whose qualities are estimates, from which indices learn nothing. Raises Refusal."""
+        out = replace(self, estimated=True)
+        out.require_sound()
+        return out
+
     def require_binding(self, usd: Floats) -> None:
         """Raises Refusal for a bound on dollars above what calling all models costs: it was meant for more prompts.
 
@@ -354,9 +356,3 @@ def require_few_models(
         f"{source}: has {len(models)} models; at most {MOST_MODELS} are {done} together; name those ({{models}}): "
         + ",".join(models[model] for model in chosen)
     )
-
-
-def command_of(words: Iterable[str]) -> Optional[Command]:
-    """By its words."""
-    found = tuple(words)
-    return next((command for command in COMMANDS if command.words == found), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -34,6 +35,11 @@ class Outcomes:
     def models(self) -> int:
         """How many there are."""
         return int(self.quality.shape[1])
+
+    @property
+    def features(self) -> np.ndarray:
+        """Rows x d: of the prompts; of none where d is 0."""
+        return np.empty((len(self.quality), 0), np.float32) if self.psi is None else self.psi[:, 1:]
 
     def take(self, rows: Union[Ints, slice]) -> Outcomes:
         """These rows, in this order."""
@@ -84,6 +90,16 @@ class Walk:
         self.numbers[:, rows] = of.numbers
         if self.seconds is not None and of.seconds is not None:
             self.seconds[rows] = of.seconds
+
+
+def along(called: Ints, values: Floats) -> Floats:
+    """Rows x positions: what `values` (rows x models) has of the model that was called, 0 where none was."""
+    return np.where(called >= 0, np.take_along_axis(values, np.maximum(called, 0), axis=1), 0.0)
+
+
+def columns_called(models: np.ndarray, columns: Sequence[int]) -> Ints:
+    """Models of a running cascade, by their columns in a table; -1, for none, stays."""
+    return np.array([*columns, -1])[models.astype(np.int64)]
 
 
 def utility(numbers: Floats, price: float) -> Floats:

@@ -16,27 +16,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
 from .call_log import DROPPED, Bools, CallLog, Openings
-from .errors import Lacking, Refusal
-from .estimate import UNKNOWN, Estimate, Interval
+from .errors import Lacking
+from .estimate import Estimate, Interval
 from .groups import Floats, Groups, Ints
 from .outcomes import CALLS, USD
-from .sources.labels import cross_fitted_quality
+from .sources.labels import augmented, cross_fitted_quality
 from .worth import Worth, stretched
 
 #: Prompts whose weights carry an estimate, at least.
 LEAST_EFFECTIVE = 30.0
 #: Decisions in which a policy wants a call that the log never makes there, which is no chance then.
 SEVERAL = 5
+#: Of the noise of labels: known answers more, and the mean of their (q - g)^2.
+PRIOR, PRIOR_RESIDUAL = 5.0, 0.25
 
 
 class Estimator(Enum):
@@ -47,19 +48,8 @@ class Estimator(Enum):
     SNIPS = "snips"
     DR = "dr"
 
-    @staticmethod
-    def named(text: str) -> Optional[Estimator]:
-        """As users write it; None of ""."""
-        if not text:
-            return None
-        for how in Estimator:
-            if how.value == text:
-                return how
-        raise Refusal("estimator", text, "unknown", "use plugin, ips, snips or dr")
 
-
-@dataclass(frozen=True)
-class LabelNoise:
+class LabelNoise(NamedTuple):
     """How sure rarely known qualities make a sum over decisions. Numbers, or arrays of them.
 
     A decision of weight w whose answer's quality q becomes known with probability p adds w (q - g) / p to it if it
@@ -74,9 +64,6 @@ class LabelNoise:
     residual: Floats
     fourth: Floats
 
-    PRIOR = 5.0
-    PRIOR_RESIDUAL = 0.25
-
     @staticmethod
     def of(weight: Floats, p: Floats, q_less_g: Floats) -> LabelNoise:
         """By decision. `q_less_g`: NaN where the quality is not known."""
@@ -85,31 +72,37 @@ class LabelNoise:
         here = np.where(known, second / p, 0.0)
         return LabelNoise(second, here, here * np.nan_to_num(q_less_g) ** 2, second**2 / p)
 
-    @property
-    def kinds(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """To be summed."""
-        return self.expected, self.known, self.residual, self.fourth
-
     def total(self) -> LabelNoise:
         """Over decisions."""
-        return LabelNoise(*(np.asarray(np.sum(kind)) for kind in self.kinds))
+        return LabelNoise(*(np.asarray(np.sum(kind)) for kind in self))
 
     def unseen(self) -> Floats:
         """By how much that exceeds what the known ones show; 0 where every p is 1."""
         there = self.expected > 0.0
         expected = np.where(there, self.expected, 1.0)
-        prior = self.PRIOR * self.fourth / expected
+        prior = PRIOR * self.fourth / expected
         with np.errstate(divide="ignore", invalid="ignore"):
-            all_told = expected * (self.residual + prior * self.PRIOR_RESIDUAL) / (self.known + prior)
+            all_told = expected * (self.residual + prior * PRIOR_RESIDUAL) / (self.known + prior)
         return np.where(there, np.maximum(np.nan_to_num(all_told - self.residual), 0.0), 0.0)
 
 
-@dataclass(frozen=True)
-class Paths:
+class Paths(NamedTuple):
     """ratio: rows x T, 1 once the policy has stopped. forecast: rows x (T + 1), finite also where nothing was seen."""
 
     ratio: Floats
     forecast: Floats
+
+    @staticmethod
+    def of(ratio: Floats, so_far: Floats, outcome: Floats, log: CallLog) -> Paths:
+        """Forecasts are what was seen so far (rows x (T + 1)) and the mean, on other folds, of what is yet to come."""
+        weights, to_come = log.sampling * np.prod(ratio, axis=1), outcome[:, None] - so_far[:, :-1]
+        rest = np.zeros(to_come.shape)
+        for fold in range(int(log.folds.max()) + 1):
+            own, others = log.folds == fold, log.folds != fold
+            total = float(weights[others].sum())
+            if total > 0.0:
+                rest[own] = weights[others] @ to_come[others] / total
+        return Paths(ratio, np.column_stack([so_far[:, :-1] + rest, outcome]))
 
     @property
     def weights(self) -> Floats:
@@ -117,39 +110,12 @@ class Paths:
         weights: Floats = np.prod(self.ratio, axis=1)
         return weights
 
-    def with_rest(self, outcome: Floats, rest: Floats) -> Paths:
-        """To what was seen after each step is added what is yet to come; the last column becomes the outcome."""
-        return Paths(self.ratio, np.column_stack([self.forecast[:, :-1] + rest, outcome]))
-
-    def rest_on(self, outcome: Floats, weights: Floats, rows: Ints) -> Floats:
-        """By step, the mean of what is yet to come on these rows; 0 where all weights are."""
-        some = weights[rows]
-        total = float(some.sum())
-        to_come = outcome[rows, None] - self.forecast[rows, :-1]
-        return some @ to_come / total if total > 0.0 else np.zeros(to_come.shape[1])
-
-    def rest_on_others(self, outcome: Floats, log: CallLog) -> Floats:
-        """Rows x T, found on the other folds."""
-        weights = log.sampling * self.weights
-        count = int(log.folds.max()) + 1
-        return np.stack([self.rest_on(outcome, weights, np.flatnonzero(log.folds != fold)) for fold in range(count)])[
-            log.folds
-        ]
-
-    def then(self, ratio: Floats, outcome: Floats) -> Paths:
-        """One step more."""
-        return Paths(np.column_stack([self.ratio, ratio]), np.column_stack([self.forecast, outcome]))
-
-    def corrections(self) -> Floats:
-        """By row, sum_t w_t (v_t - v_{t-1})."""
-        found: Floats = np.sum(np.cumprod(self.ratio, axis=1) * np.diff(self.forecast, axis=1), axis=1)
-        return found
-
     def estimate(self, how: Estimator, log: CallLog) -> Estimate:
         """Of the mean outcome."""
         weights = log.sampling * self.weights
         if how is Estimator.DR:
-            above = log.stands_for * self.forecast[:, 0] + log.sampling * self.corrections()
+            corrections = np.sum(np.cumprod(self.ratio, axis=1) * np.diff(self.forecast, axis=1), axis=1)
+            above = log.stands_for * self.forecast[:, 0] + log.sampling * corrections
             return Estimate.jackknife_ratio(above, log.stands_for, log.groups)
         below = weights if how is Estimator.SNIPS else log.stands_for
         return Estimate.jackknife_ratio(weights * self.forecast[:, -1], below, log.groups)
@@ -171,15 +137,10 @@ class LoggedWalks:
         """`called`: rows x positions, the models that a policy calls where it sees what the log saw, then -1. `judged`:
         by row, whether it looks at answers.
         """
-        calls = called >= 0
-        made = np.zeros(called.shape, bool)
-        so_far = np.ones(log.rows, bool)
-        for position in range(called.shape[1]):
-            model = np.maximum(called[:, position], 0)
-            place = log.place[np.arange(log.rows), model]
-            here = ~np.isnan(place) if log.openings is not Openings.IN_ORDER else place == position + 1
-            so_far = so_far & calls[:, position] & here
-            made[:, position] = so_far
+        calls, place = called >= 0, np.take_along_axis(log.place, np.maximum(called, 0), axis=1)
+        in_place = place == np.arange(1, called.shape[1] + 1)
+        here = in_place if log.openings is Openings.IN_ORDER else ~np.isnan(place)
+        made = np.logical_and.accumulate(calls & here, axis=1)
         left: Bools = np.any(calls & ~made, axis=1)
         judge = np.where(judged, log.judge_usd, 0.0)
         return LoggedWalks(np.where(made, called, -1).astype(np.int64), left, deployed.astype(np.int64), judge)
@@ -198,13 +159,9 @@ class LoggedWalks:
 
     def put(self, rows: Ints, of: LoggedWalks) -> None:
         """Those of these rows."""
-        self.cells[rows] = -1
         self.cells[rows, : of.cells.shape[1]] = of.cells[rows]
-        self.left[rows], self.deployed[rows], self.judge_usd[rows] = (
-            of.left[rows],
-            of.deployed[rows],
-            of.judge_usd[rows],
-        )
+        self.left[rows], self.deployed[rows] = of.left[rows], of.deployed[rows]
+        self.judge_usd[rows] = of.judge_usd[rows]
 
     @property
     def made(self) -> Ints:
@@ -242,11 +199,9 @@ class LogSupport:
         mean = total / decisions
         moved = (totals - mean * sizes) * count / decisions
         error = math.sqrt(float(np.mean(moved**2)) / (count - 1.0)) if count > 1 else math.nan
-        # Where by chance few great weights were drawn, their mean and its error are small together; the mean is to be
-        # 1.
-        return LogSupport(
-            total**2 / second if second > 0.0 else 0.0, mean, error / math.sqrt(min(max(mean, 1e-3), 1.0))
-        )
+        # Where by chance few great weights were drawn, their mean, which is to be 1, and its error are small together.
+        error /= math.sqrt(min(max(mean, 1e-3), 1.0))
+        return LogSupport(total**2 / second if second > 0.0 else 0.0, mean, error)
 
     @staticmethod
     def of_labels(before: Floats, p: Floats, weights: Floats, log: CallLog) -> LogSupport:
@@ -331,24 +286,19 @@ class PolicyEstimate:
             return replace(estimate, range=(least, most)).widened(widening).robust_interval()
 
         own = self.values if own is None else own
-        utility, dearer = self.utility(price), float(own[USD]) - self.usd.value
+        utility, share = self.utility(price), self.usd / alone.usd
+        saving = 1.0 - share.value
         return Worth(
             interval(self.quality, 0.0, 1.0),
             stretched(interval(1000.0 * self.usd), 1000.0 * float(own[USD])),
             stretched(interval(self.calls), float(own[CALLS])),
             interval(utility, -math.inf, 1.0),
             Interval(0.0, 0.0, 0.0) if alone is self else interval(utility - alone.utility(price)),
-            saving(self.usd, alone.usd, widening, dearer),
+            stretched(interval(replace(-1.0 * share, value=saving)), 1.0 - float(own[USD]) / alone.usd.value),
         )
 
 
-def saving(usd: Estimate, of_model: Estimate, widening: float = 1.0, dearer: float = 0.0) -> Interval:
-    """1 - usd / of_model, to the first order; NaN where the model costs nothing. `dearer`: what is deployed spends."""
-    if not of_model.value > 0.0:
-        return UNKNOWN
-    ratio = usd / of_model
-    saved = replace(-1.0 * ratio, value=1.0 - ratio.value, range=(-math.inf, math.inf)).widened(widening)
-    return stretched(saved.robust_interval(), saved.value - dearer / of_model.value)
+_OPTION = re.compile(r"--([a-z]+)(?: (independent|apart|router))?")
 
 
 def lacking(name: str, fault: str) -> DataError:
@@ -356,11 +306,7 @@ def lacking(name: str, fault: str) -> DataError:
     told = f"{name}: {fault}"
     if "; " not in told:
         return DataError(told)
-    return Lacking(re.sub(r"--([a-z]+)(?: (independent|apart|router))?", lambda o: _place(o[1], o[2]), told))
-
-
-def _place(option: str, value: Optional[str]) -> str:
-    return "{" + option + (f":{value}" if value else "") + "}"
+    return Lacking(_OPTION.sub(lambda option: "{" + ":".join(filter(None, option.groups())) + "}", told))
 
 
 def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:
@@ -374,19 +320,6 @@ def require_possible(quality: Estimate, name: str, policy: str, widening: float 
         )
 
 
-@dataclass(frozen=True)
-class PolicyPaths:
-    """The paths of a policy's outcomes. `before`: weights of rows without the step of the label, which has the
-    probability `p`.
-    """
-
-    quality: Paths
-    usd: Paths
-    calls: Paths
-    before: Floats
-    p: Floats
-
-
 class LogReader:
     """What a log says of policies.
 
@@ -396,10 +329,8 @@ class LogReader:
 
     def __init__(self, log: CallLog, guess: Floats, worth: Floats, how: Estimator = Estimator.DR) -> None:
         self.log, self.guess, self.worth, self.how = log, guess, worth, how
-        with np.errstate(invalid="ignore"):
-            corrected = guess + (log.quality - guess) / log.label_probability
-        #: g + L (q - g) / p of a call: the judge's word, corrected where its quality is known.
-        self.estimated: Floats = np.where(np.isnan(log.quality), guess, corrected)
+        #: Of each call the judge's word, corrected where its quality is known.
+        self.estimated = augmented(guess, log.quality, log.label_probability)
         self.running = Running.of(self)
 
     @staticmethod
@@ -409,68 +340,44 @@ class LogReader:
             raise DataError(f"{log.name}: knows no call's quality; give that of some calls")
         return cross_fitted_quality(log.quality, score, 1.0 / log.label_weight, log.folds)
 
-    def label_noise(self, model: Ints, weight: Floats, rows: Optional[Ints] = None) -> LabelNoise:
+    def label_noise(self, model: Ints, weight: Floats, rows: Ints) -> LabelNoise:
         """By row, of that model's answer."""
-        rows = np.arange(self.log.rows) if rows is None else rows
         p = self.log.label_probability[rows, model]
         return LabelNoise.of(weight, p, self.log.quality[rows, model] - self.guess[rows, model])
 
     def estimate(self, walks: LoggedWalks, chosen: bool) -> PolicyEstimate:
         """`chosen`: of policies that were chosen for what a log says of them, so that what it does not show counts."""
-        log = self.log
-
-        def forecast(paths: Paths, outcome: Floats) -> Paths:
-            return paths.with_rest(outcome, paths.rest_on_others(outcome, log))
-
-        paths = self._paths(walks, forecast)
-        quality = paths.quality.estimate(self.how, log)
-        if chosen:
-            some = np.flatnonzero(paths.before > 0.0)
-            noise = self.label_noise(walks.deployed[some], (log.sampling * paths.before)[some], some)
-            quality = replace(quality, variance=float(noise.total().unseen()) / float(log.stands_for.sum()) ** 2)
-        support = LogSupport.of_labels(paths.before, paths.p, paths.quality.weights, log)
-        never = [t + 1 for t in range(walks.steps) if self._is_never_made(walks, t)]
-        support = replace(support, calls=walks.steps, never=never[0] if never else 0)
-        return PolicyEstimate(quality, paths.usd.estimate(self.how, log), paths.calls.estimate(self.how, log), support)
-
-    def numbers(self, walks: LoggedWalks, fitted: Ints, rows: Ints) -> Floats:
-        """3 x rows: doubly robust quality, dollars and calls of these rows, with forecasts found on the rows
-        `fitted`.
-        """
-        log = self.log
-
-        def forecast(paths: Paths, outcome: Floats) -> Paths:
-            return paths.with_rest(outcome, paths.rest_on(outcome, log.sampling * paths.weights, fitted))
-
-        found, mean = self._paths(walks, forecast), float(log.stands_for.mean())
-        by_row = [
-            (log.stands_for * paths.forecast[:, 0] + log.sampling * paths.corrections()) / mean
-            for paths in (found.quality, found.usd, found.calls)
-        ]
-        return np.stack(by_row)[:, rows]
-
-    def _paths(self, walks: LoggedWalks, forecast: Callable[[Paths, Floats], Paths]) -> PolicyPaths:
         log, steps, rows = self.log, walks.steps, np.arange(self.log.rows)
-        cells = np.full((log.rows, steps), -1)
-        width = min(steps, walks.cells.shape[1])
-        cells[:, :width] = walks.cells[:, :width]
+        cells = walks.cells[:, :steps]
         made, at = cells >= 0, (rows[:, None], np.maximum(cells, 0))
         refused = walks.left[:, None] & (np.arange(steps) == walks.made[:, None])
         ratio = np.where(made, 1.0 / np.where(made, log.propensity[at], 1.0), np.where(refused, 0.0, 1.0))
-        usd = Paths(ratio, _running(np.cumsum(np.where(made, log.usd[at] + walks.judge_usd[:, None], 0.0), axis=1)))
-        calls = Paths(ratio, _running(np.cumsum(made.astype(float), axis=1)))
+        before = np.prod(ratio, axis=1)
+
+        def of_calls(numbers: Floats) -> Estimate:
+            """Of the sum of what the calls have."""
+            so_far = _from_zero(np.cumsum(np.where(made, numbers, 0.0), axis=1))
+            return Paths.of(ratio, so_far, so_far[:, -1], log).estimate(self.how, log)
+
         # That the deployed answer's quality became known is one step more; before it the judge's word stands for it.
-        guess = np.where(walks.left, 0.0, self.guess[rows, walks.deployed])
-        quality = log.quality[rows, walks.deployed]
-        known = ~walks.left & ~np.isnan(quality)
-        p = np.where(walks.left, 1.0, log.label_probability[rows, walks.deployed])
-        best = _running(np.maximum.accumulate(np.where(made, self.worth[at], 0.0), axis=1))
-        told = forecast(Paths(ratio, best), guess).then(
-            np.where(walks.left, 1.0, np.where(known, 1.0 / p, 0.0)), np.where(known, quality, guess)
-        )
-        return PolicyPaths(
-            told, forecast(usd, usd.forecast[:, -1]), forecast(calls, calls.forecast[:, -1]), calls.weights, p
-        )
+        deployed = rows, walks.deployed
+        p = np.where(walks.left, 1.0, log.label_probability[deployed])
+        known = ~walks.left & ~np.isnan(log.quality[deployed])
+        label = np.where(walks.left, 1.0, np.where(known, 1.0 / p, 0.0))
+        guess = np.where(walks.left, 0.0, self.guess[deployed])
+        best = _from_zero(np.maximum.accumulate(np.where(made, self.worth[at], 0.0), axis=1))
+        seen = Paths.of(ratio, best, guess, log)
+        outcome = np.where(known, log.quality[deployed], guess)
+        paths = Paths(np.column_stack([ratio, label]), np.column_stack([seen.forecast, outcome]))
+        quality = paths.estimate(self.how, log)
+        if chosen:
+            some = np.flatnonzero(before > 0.0)
+            noise = self.label_noise(walks.deployed[some], (log.sampling * before)[some], some)
+            quality = replace(quality, variance=float(noise.total().unseen()) / float(log.stands_for.sum()) ** 2)
+        never = next((t + 1 for t in range(steps) if self._is_never_made(walks, t)), 0)
+        support = replace(LogSupport.of_labels(before, p, paths.weights, log), calls=steps, never=never)
+        usd, calls = of_calls(log.usd[at] + walks.judge_usd[:, None]), of_calls(np.ones(made.shape))
+        return PolicyEstimate(quality, usd, calls, support)
 
     def _is_never_made(self, walks: LoggedWalks, t: int) -> bool:
         """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many
@@ -524,21 +431,6 @@ class Running:
         return PolicyEstimate(of[0], of[1], of[2], LogSupport.of(weight / self.log.sampling, self.log))
 
 
-def _running(numbers: Floats) -> Floats:
+def _from_zero(numbers: Floats) -> Floats:
     """With 0 before the first step."""
     return np.column_stack([np.zeros(len(numbers)), numbers])
-
-
-__all__ = [
-    "LEAST_EFFECTIVE",
-    "Estimator",
-    "LabelNoise",
-    "LogReader",
-    "LogSupport",
-    "LoggedWalks",
-    "Paths",
-    "PolicyEstimate",
-    "Running",
-    "lacking",
-    "require_possible",
-]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from .. import _core
 from .choose import SINGLE
 from .deploy import Use
 from .estimate import Interval
@@ -15,7 +16,7 @@ from .fit import Fit, runner_up
 from .groups import FOLDS
 from .options import FitSettings
 from .policies import KINDS
-from .words import eyes_text, fit_verdict, is_sure, latency_text
+from .words import eyes_text, fit_verdict, is_sure
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,7 @@ class Told:
     settings: FitSettings
     use: Use
     notes: list[str]
-    table: str  #: the file
-    digest: str
+    table: _core.TraceTable
 
     @property
     def judged_calls(self) -> float:
@@ -42,7 +42,7 @@ class Told:
         saving by the dollars themselves, what is left under a bound on dollars likewise.
         """
         choice, aim = self.fit.choice, self.fit.aim
-        if not choice.pays or not choice.chosen.met or not self.judged_calls > 0.0:
+        if self.fit.keeps_running or not (choice.pays and choice.chosen.met and self.judged_calls > 0.0):
             return 0.0
         if aim.on_usd:
             return (aim.value - choice.chosen.bound) / self.judged_calls
@@ -58,28 +58,30 @@ class Told:
         else:
             claim = "room under the bound" if fit.aim.on_usd else "gain"
             eyes = eyes_text(settings.evaluator, settings.judge_usd, self.break_even_judge, claim)
-        return f"{fit_verdict(fit, settings.evaluator, file)}{latency_text(fit.latency)}; {eyes}"
+        assumed = "; if models' answers are independent" if settings.openings == "apart" else ""
+        said = fit_verdict(fit, settings.evaluator, file)
+        if fit.latency is not None:
+            said += f"; calls in series take at most {fit.latency:.4g} seconds for 95% of the prompts"
+        return f"{said}; {eyes}{assumed}"
 
     def record(self, file: dict[str, Any]) -> dict[str, Any]:
         """As JSON; null for what is not known."""
         fit, settings, choice, aim, tail = self.fit, self.settings, self.fit.choice, self.fit.aim, self.fit.tail
-        models = fit.source.models
         out: dict[str, Any] = {
-            **{name: getattr(self, name) for name in ("table", "digest", "notes")},
             **{name: getattr(settings, name) for name in ("evaluator", "context", "judge_usd")},
-            **{name: getattr(fit, name) for name in ("price", "promise", "kinds")},
+            **{name: getattr(fit, name) for name in ("models", "price", "promise", "kinds", "gain", "out_of_fold")},
             **{name: getattr(self.use, name) for name in ("never", "shares")},
-            "rows": len(fit.source.groups.of_row),
-            "prompts": fit.source.groups.count,
-            "models": models,
+            "table": self.table.source,
+            "digest": self.table.digest(),
+            "rows": len(fit.groups.of_row),
+            "prompts": fit.groups.count,
             "aim": {"kind": aim.kind, "value": aim.value},
             "folds": FOLDS,
-            "out_of_fold": fit.fits.reads_out_of_fold(choice.cascade),
             "choice": choice.kind,
             "cascade": choice.cascade,
-            "gain": choice.gain.interval(),
-            "pays": choice.pays,
-            "single": {**known(fit.single), "model": models[fit.single_model]},
+            "pays": choice.pays and not fit.keeps_running,
+            "single": {**known(fit.single), "model": fit.models[fit.single_model]},
+            "notes": self.notes,
             "verdict": self.verdict(file),
             "runner_up": runner_up(fit),
             "dollar_tail": {
@@ -96,10 +98,13 @@ class Told:
             met, bound, sure = choice.chosen.met, choice.chosen.bound, is_sure(aim, tail)
             reached, missed = (bound, 0.0 if met else abs(bound - aim.value)) if sure else (None, None)
             out["bound"] = {"met": sure and met, "reached": reached, "missed_by": missed}
+        if fit.running is not None:  # the gain and the saving over the best single model stand elsewhere
+            rules = known(fit.running)
+            del rules["saving"]
+            out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_running, **rules}
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
-        told: dict[str, Any] = known(out)
-        return told
+        return members(out)
 
 
 def known(value: Any) -> Any:
@@ -109,12 +114,17 @@ def known(value: Any) -> Any:
     elif is_dataclass(value):
         value = {member.name: getattr(value, member.name) for member in fields(value)}
     if isinstance(value, dict):
-        return {name: known(value[name]) for name in sorted(value)}
+        return members(value)
     if isinstance(value, (list, tuple)):
         return [known(one) for one in value]
     if isinstance(value, Enum):
         return value.value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def members(found: dict[str, Any]) -> dict[str, Any]:
+    """Of a JSON object."""
+    return {name: known(found[name]) for name in sorted(found)}
 
 
 def json_text(value: Any) -> str:

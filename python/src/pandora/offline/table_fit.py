@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 import numpy as np
 
 from .. import _core
 from ..table import Table
 from .choose import SINGLE
-from .deploy import every_row, file_of, models_used, running, use_of
+from .deploy import every_row, file_of, own_router, running, use_of
 from .estimator_router import RoutedByEstimator
-from .feedback import dependence_note
+from .feedback import dependence_notes
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
-from .learners.estimators import EstimatorPredictor, require_estimator
+from .learners.estimators import require_estimator
 from .options import FitSettings, require_few_models, require_latency, require_log_for
 from .outcomes import QUALITY
 from .policies.router import Plans
 from .progress import Progress
 from .record import Told
-from .sources.labels import judge_of, label_note, label_probabilities
+from .sources.labels import label_note
 from .sources.table import PreparedTable, TableSource
 from .tables import cascade_tables
 from .words import rare_note
 
-Fitted = tuple[Union[_core.Cascade, RoutedByEstimator], list[Table], dict[str, Any]]
+Deployed = Union[_core.Cascade, RoutedByEstimator]
+Fitted = tuple[Deployed, list[Table], dict[str, Any]]
 
 
 def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
@@ -40,10 +40,9 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     if arrays.is_log:
         from .log_fit import fit_log  # a log is read otherwise
 
-        fitted: Fitted = fit_log(table, settings, progress)
-        return fitted
+        return fit_log(table, settings, progress)
     if np.isnan(arrays.quality).any():
-        settings = _of_estimates(settings)
+        settings = settings.of_estimates()
     at = 0.0 if settings.aim.is_bound else settings.aim.value
     require_few_models(table.source, table.models, np.nan_to_num(arrays.quality), arrays.usd, at, "fitted")
     source = TableSource(
@@ -59,28 +58,24 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     return _told(found, source, settings)
 
 
-def _of_estimates(settings: FitSettings) -> FitSettings:
-    """Indices learn from every answer's quality, and single estimates are none."""
-    estimated = replace(settings, estimated=True)
-    estimated.require_sound()
-    return estimated
-
-
 def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:
     prepared = source.prepare(every_row(source), whole=True)
     policy = found.policy
-    own = policy if isinstance(policy, Plans) and isinstance(policy.predictor, EstimatorPredictor) else None
-    if own is None:
-        file = file_of(policy, found.price, settings, prepared)
-    else:
-        used = models_used(own, source.models, settings.explore)
-        file = RoutedByEstimator.file_of(own, found.price, settings, prepared, used)
-    use = use_of(found, file, prepared)
-    table = source.table
-    told = Told(found, settings, use, notes_of(found, source, settings, prepared), table.source, table.digest())
+    file = file_of(policy, found.price, settings, prepared)
+    told = Told(
+        found, settings, use_of(found, file, prepared), notes_of(found, source, settings, prepared), source.table
+    )
+    if isinstance(policy, Plans) and own_router(policy) is not None:
+        return fitted(told, file, lambda whole: RoutedByEstimator(whole, policy))
+    return fitted(told, file, lambda whole: running(whole, prepared))
+
+
+def fitted(told: Told, file: dict[str, Any], made: Callable[[dict[str, Any]], Deployed]) -> Fitted:
+    """What runs, its tables and its record. `made`: of the members of a file."""
     record = told.record(file)
-    cascade = running(file, record, prepared) if own is None else RoutedByEstimator({**file, "about": record}, own)
-    sheets = cascade_tables({**file, "about": record}, cascade.counts(), "cascade")
+    whole = {**file, "about": record}
+    cascade = made(whole)
+    sheets = cascade_tables(whole, cascade.counts(), "cascade")
     return cascade, [sheet.table() for sheet in sheets], record
 
 
@@ -88,11 +83,9 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
     """What was left out, what is assumed, and what is not sure."""
     table, choice, out = source.table, found.choice, []
     if source.estimates is not None:
+        of, every = source.estimates, np.ones(source.quality.shape, bool)
         out += [*table.notes, label_note(table)]
-        arrays = _core.TableArrays(table)
-        score, known = judge_of(table, settings.evaluator), np.array(arrays.quality)
-        bias = dependence_note(known, score, label_probabilities(table), np.ones(known.shape, bool), source.groups)
-        out += [bias] if bias else []
+        out += dependence_notes(of.quality, of.score, of.probability, every, source.groups)
     elif table.dropped > 0:
         out.append(table.notes[-1])
     for kind, seconds in found.slow.items():

@@ -10,7 +10,7 @@ from .choose import SINGLE
 from .kinds import Aim, AimKind
 from .policies import KINDS
 from .sheet import Sheet
-from .text import UNKNOWN, finite, interval_text, number_text, share_text, usd_text
+from .text import UNKNOWN, interval_text, number_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, plans_text, tail_text
 from .worth import DollarTail, Worth, interval_of_json
 
@@ -148,7 +148,8 @@ def record_of(file: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def judge_usd_of(record: Mapping[str, Any]) -> Optional[float]:
     """Dollars of judging an answer, as the fit counted them; None where nobody said."""
-    return finite(_number(record.get("judge_usd")))
+    found = _number(record.get("judge_usd"))
+    return found if math.isfinite(found) else None
 
 
 def _choice_note(record: Mapping[str, Any]) -> str:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Callable, Optional
 
 from .. import _core
 from .estimate import Interval
 
 UNKNOWN = "---"
-
-
-def finite(x: float) -> Optional[float]:
-    """As JSON has it: None for what is not known."""
-    return x if math.isfinite(x) else None
 
 
 def digits(x: Optional[float]) -> str:
@@ -60,14 +56,20 @@ def saving_text(x: Interval) -> str:
     return f"costs {share_text(Interval(-x.value, -x.high, -x.low))} more"
 
 
+def order_text(models: Sequence[str], stops: Sequence[float], what: str = "accepted") -> str:
+    """Models in order with the number from which each ends it: "a (accepted from 0.9), b"."""
+    told = [f" ({what} from {stop:.4g})" for stop in stops]
+    return ", ".join(model + stop for model, stop in zip_longest(models, told, fillvalue=""))
+
+
 def nearest(word: str, names: Iterable[str]) -> list[str]:
     """Names that a word was probably meant to be, the nearest first."""
     return list(_core.nearest(word, list(names)))
 
 
-def nearest_text(found: Sequence[str]) -> str:
+def nearest_text(word: str, names: Iterable[str]) -> str:
     """For messages: "; the nearest is a"; empty where none is near."""
-    return str(_core.nearest_text(list(found)))
+    return str(_core.nearest_text(nearest(word, names)))
 
 
 def printable_lines(text: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Mapping
 from typing import Any, Optional
 
 import numpy as np
@@ -16,7 +15,7 @@ from .fit import Fit
 from .groups import Floats, Groups
 from .kinds import Aim, AimKind
 from .sources.evaluator import NONE
-from .text import interval_text, saving_text, share_text, usd_text
+from .text import interval_text, order_text, saving_text, share_text, usd_text
 from .worth import DollarTail, Worth
 
 
@@ -101,25 +100,20 @@ def too_few_text(aim: Aim, prompts: int) -> str:
     return f" ({prompts} prompts cannot show that, even without a failure; about {about:.0f} could)"
 
 
-def order_text(file: Mapping[str, Any]) -> str:
-    """The models of a cascade in order, or a router's plans with "|" between, of a file's members.
-
-    "a (accepted from 0.9), b".
-    """
-
-    def text(order: Sequence[str], thresholds: Sequence[float]) -> str:
-        stops = [f" (accepted from {threshold:.4g})" for threshold in thresholds]
-        return ", ".join(model + stop for model, stop in zip_longest(order, stops, fillvalue=""))
-
-    plans = [plan for plan in file.get("plans") or [] if plan["order"]]
-    told = " | ".join(text(plan["order"], plan["thresholds"]) for plan in plans)
-    return told or text(file.get("order") or [], file.get("thresholds") or [])
+def orders_of(file: Mapping[str, Any]) -> list[tuple[list[str], list[float]]]:
+    """The models in order and their thresholds, or those of a router's plans, of a file's members; none of indices."""
+    plans = [file, *(file.get("plans") or [])]
+    return [(plan["order"], plan.get("thresholds") or []) for plan in plans if plan.get("order")]
 
 
 def calls_one_model(file: Mapping[str, Any]) -> bool:
     """Whether the cascade calls one model for every prompt, so that no answer is looked at."""
-    orders = [file.get("order") or [], *(plan["order"] for plan in file.get("plans") or [])]
-    return file["kind"] != "indices" and all(len(order) <= 1 for order in orders)
+    return file["kind"] != "indices" and all(len(order) == 1 for order, _ in orders_of(file))
+
+
+def orders_text(file: Mapping[str, Any]) -> str:
+    """With "|" between a router's plans."""
+    return " | ".join(order_text(*order) for order in orders_of(file))
 
 
 def plans_text(file: Mapping[str, Any]) -> str:
@@ -131,23 +125,25 @@ def plans_text(file: Mapping[str, Any]) -> str:
         "best answer so far is deployed"
     )
     return (
-        f"For each prompt the plan is taken that promises most by its context ({by}): {order_text(file)}. A model "
+        f"For each prompt the plan is taken that promises most by its context ({by}): {orders_text(file)}. A model "
         f"alone needs no judge{'' if calls_one_model(file) else stops}."
     )
 
 
 def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     """What to use, and why. `file`: the cascade's members."""
+    if fit.running is not None:
+        return running_verdict(fit.running, fit.keeps_running, what_is_used(file))
     aim, choice = fit.aim, fit.choice
-    single, cascade, chosen = fit.source.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
+    single, cascade, chosen = fit.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
     bound = bound_text(aim, chosen.met, chosen.bound, fit.tail) + "; " if aim.is_bound else ""
-    gains, saves = gain_text(aim, choice.gain.interval()), aim.kind is AimKind.MIN_QUALITY
+    gains, saves = gain_text(aim, fit.gain), aim.kind is AimKind.MIN_QUALITY
     if choice.kind == SINGLE:
         why = (
             f": no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: {choice.cascade} "
             f"{'save' if saves else 'gain'} {gains}"
         )
-        if len(fit.source.models) == 1:
+        if len(fit.models) == 1:
             why = ", the only model"
         elif aim.is_bound and not cascade.met:
             why = ""
@@ -170,20 +166,25 @@ def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     return f"{use}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
 
 
+def running_verdict(running: Worth, keeps: bool, what: str) -> str:
+    """Of a fit to the log of a cascade, which is held against the rules that made the log."""
+    gains = interval_text(running.gain, 4)
+    if not keeps:
+        return f"use {what}: it gains {gains} in utility per prompt over the rules that made the log, without exploring"
+    gain = "the log cannot tell of them" if math.isnan(running.gain.value) else f"the gain is {gains}"
+    return (
+        f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in "
+        f"utility per prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
+    )
+
+
 def what_is_used(file: Mapping[str, Any]) -> str:
     """Of a verdict."""
     if file["kind"] == "indices":
         return "indices of each prompt"
     if file.get("plans"):
-        return f"for each prompt, by its context, one of {order_text(file)}"
-    return order_text(file)
-
-
-def latency_text(latency: Optional[float]) -> str:
-    """What a verdict adds under a bound on latency."""
-    if latency is None:
-        return ""
-    return f"; calls in series take at most {latency:.4g} seconds for 95% of the prompts"
+        return f"for each prompt, by its context, one of {orders_text(file)}"
+    return orders_text(file)
 
 
 def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Optional
 
 import numpy as np
@@ -59,28 +59,16 @@ class Worth:
         """Where nothing can be said."""
         return Worth(*(UNKNOWN for _ in range(6)))
 
-    def json(self) -> dict[str, Any]:
-        """By name {value, low, high}; null for what is not known."""
-        return {name: interval_json(getattr(self, name)) for name in _NAMES}
-
     @staticmethod
     def of_json(found: dict[str, Any]) -> Worth:
         """NaN for what is not there: anybody may have written a record."""
-        return Worth(*(interval_of_json(found.get(name)) for name in _NAMES))
+        return Worth(*(interval_of_json(found.get(member.name)) for member in fields(Worth)))
 
 
 def stretched(interval: Interval, to: float) -> Interval:
     """So that it reaches as far beyond another value as beyond its own."""
     further = to - interval.value
     return interval._replace(low=interval.low + min(further, 0.0), high=interval.high + max(further, 0.0))
-
-
-_NAMES = ("quality", "usd_per_1000", "calls", "utility", "gain", "saving")
-
-
-def interval_json(interval: Interval) -> dict[str, Any]:
-    """As records have it."""
-    return {end: x if math.isfinite(x) else None for end, x in zip(("value", "low", "high"), interval)}
 
 
 def interval_of_json(found: Any) -> Interval:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -16,8 +16,6 @@ from ...errors import UsageError
 from .linear import LinearFits
 from .predictors import MOST_ASKED, Predictor, features_of, spread
 
-__all__ = ["EstimatorPredictor", "EstimatorPredictors", "require_estimator"]
-
 Array = npt.NDArray[np.float64]
 
 
@@ -26,9 +24,11 @@ def require_estimator(what: str, estimator: Any) -> None:
     wanted = "an object with fit(features, targets) and predict(features), such as a regressor of scikit-learn"
     if isinstance(estimator, type):
         raise refused(what, estimator, f"one of it, {estimator.__name__}(...)")
-    if not callable(getattr(estimator, "fit", None)) or not callable(getattr(estimator, "predict", None)):
+    if not all(callable(getattr(estimator, name, None)) for name in ("fit", "predict")):
         raise refused(what, estimator, wanted)
-    if _is_classifier(estimator) and not _tells_chances(estimator):
+    tags = _tags_of(estimator)
+    kind = getattr(estimator, "_estimator_type", None) if tags is None else tags.estimator_type
+    if kind == "classifier" and not _tells_chances(estimator):
         raise UsageError(f"{what} {_name_of(estimator)}: a classifier without predict_proba; give one that has it")
 
 
@@ -46,34 +46,27 @@ class _Column:
 class EstimatorPredictor(Predictor):
     """Predicts by fitted estimators; it cannot be saved. `learner` is the name of their class."""
 
+    quality: npt.NDArray[np.object_]
+    usd: npt.NDArray[np.object_]
     learner: str
-    quality: Sequence[_Column]
-    usd: Sequence[_Column]
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans). Raises UsageError where an estimator does not say a number for each."""
-        numbers, said = features_of(features), {}
-        columns = []
-        for column in [*self.quality, *self.usd]:
-            if column.estimator is None or not len(numbers):
-                columns.append(np.full(len(numbers), column.shift))
-                continue
-            key = id(column.estimator)
-            if key not in said:
-                said[key] = _said(column.estimator, numbers)
-            columns.append(column.shift + column.scale * said[key][:, column.output])
-        all_columns = np.column_stack(columns)
-        return all_columns[:, : len(self.quality)], all_columns[:, len(self.quality) :]
-
-    def of_plans(self, plans: Sequence[int]) -> EstimatorPredictor:
-        """Of these plans alone, in this order."""
-        return EstimatorPredictor(self.learner, [self.quality[p] for p in plans], [self.usd[p] for p in plans])
+        numbers, columns = features_of(features), [*self.quality, *self.usd]
+        asked = {id(column.estimator): column.estimator for column in columns if len(numbers)}
+        said = {key: _said(estimator, numbers) for key, estimator in asked.items() if estimator is not None}
+        out = np.tile([column.shift for column in columns], (len(numbers), 1))
+        for place, column in enumerate(columns):
+            if id(column.estimator) in said:
+                out[:, place] += column.scale * said[id(column.estimator)][:, column.output]
+        return out[:, : len(self.quality)], out[:, len(self.quality) :]
 
     def to_json(self) -> dict[str, Any]:
         """Raises UsageError: running cascades do not know such estimators."""
+        article = "an" if self.learner[:1] in "AEIOU" else "a"
         raise UsageError(
-            f"a cascade whose router is {_a(self.learner)} can be fitted, tested and reported, but not saved until "
-            "such routers can be served; leave router out for one that can be saved"
+            f"a cascade whose router is {article} {self.learner} can be fitted, tested and reported, but not saved "
+            "until such routers can be served; leave router out for one that can be saved"
         )
 
 
@@ -91,24 +84,43 @@ class EstimatorPredictors:
     `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans).
     """
 
-    def __init__(self, estimator: Any, features: npt.NDArray[np.floating], quality: Array, usd: Array) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        features: npt.NDArray[np.floating],
+        quality: Array,
+        usd: Array,
+        some: Optional[EstimatorPredictor] = None,
+    ) -> None:
+        """`some`: of the first of these plans, which is taken over."""
         require_estimator("router", estimator)
         self._estimator, self._features = estimator, features_of(features)
+        first = 0 if some is None else len(some.quality)
+        new, new_usd, name = quality[:, first:], usd[:, first:], _name_of(estimator)
+        if _tells_chances(estimator):
+            if not np.isin(new, (0.0, 1.0)).all():
+                raise UsageError(
+                    f"router {name}: a classifier, which takes qualities of 0 and 1 alone, and there are others; give "
+                    "a regressor"
+                )
+            columns = _fitted(self._features, new.astype(np.int64), lambda: _copy_of(estimator), False)
+            usd_columns = _fitted(self._features, new_usd, _Ridge, True)
+        else:
+            together = _takes_several(estimator)
+            columns = _fitted(self._features, new, lambda: _copy_of(estimator), together)
+            usd_columns = _fitted(self._features, new_usd, lambda: _copy_of(estimator), together, scaled=True)
+        if some is not None:
+            columns, usd_columns = [*some.quality, *columns], [*some.usd, *usd_columns]
+        self.predictors = [EstimatorPredictor(np.array(columns, object), np.array(usd_columns, object), name)]
         #: the prompts by which best() tells which plans are chosen
         self.asked = spread(len(self._features), MOST_ASKED)
-        self._fit(quality, usd, [], [])
+        self._of_asked = self.predictors[0].predict(self._features[self.asked])
 
     def more(self, quality: Array, usd: Array) -> EstimatorPredictors:
         """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
-        out = copy.copy(self)
-        out._fit(quality, usd, self.predictors[0].quality, self.predictors[0].usd)
-        return out
+        return EstimatorPredictors(self._estimator, self._features, quality, usd, self.predictors[0])
 
-    def learner(self, price: float) -> int:
-        """0: there is one learner, whatever the price."""
-        return 0
-
-    def best(self, price: float) -> tuple[EstimatorPredictor, list[int]]:
+    def best(self, price: float) -> tuple[Predictor, list[int]]:
         """The predictor, of those plans alone that it chooses for some of the prompts `asked`, which it was fitted to;
         and which plans these are, ascending.
         """
@@ -116,36 +128,17 @@ class EstimatorPredictors:
         plans = np.unique(np.argmax(quality - price * usd, axis=1)).tolist()
         return self.predictors[0].of_plans(plans), plans
 
-    def _fit(self, quality: Array, usd: Array, first: Sequence[_Column], first_usd: Sequence[_Column]) -> None:
-        new, new_usd = quality[:, len(first) :], usd[:, len(first) :]
-        if _tells_chances(self._estimator):
-            if not np.isin(new, (0.0, 1.0)).all():
-                raise UsageError(
-                    f"router {_name_of(self._estimator)}: a classifier, which takes qualities of 0 and 1 alone, and "
-                    "there are others; give a regressor"
-                )
-            columns = _fitted(self._features, new.astype(np.int64), lambda: _copy_of(self._estimator), False)
-            usd_columns = _fitted(self._features, new_usd, _Ridge, True)
-        else:
-            together = _takes_several(self._estimator)
-            columns = _fitted(self._features, new, lambda: _copy_of(self._estimator), together)
-            usd_columns = _fitted(self._features, new_usd, lambda: _copy_of(self._estimator), together, scaled=True)
-        name = _name_of(self._estimator)
-        self.predictors = [EstimatorPredictor(name, [*first, *columns], [*first_usd, *usd_columns])]
-        self._of_asked = self.predictors[0].predict(self._features[self.asked])
-
 
 def _fitted(
     features: Array, targets: npt.NDArray[Any], make: Callable[[], Any], together: bool, scaled: bool = False
 ) -> list[_Column]:
     """A column for each of `targets` (n, t). `scaled`: fitted less their mean, by their standard deviation."""
-    count = targets.shape[1]
-    fixed = [t for t in range(count) if features.shape[1] == 0 or np.all(targets[:, t] == targets[0, t])]
-    columns = {t: _Column(float(targets[:, t].mean())) for t in fixed}
+    count, varies = targets.shape[1], (np.ptp(targets, axis=0) != 0) & (features.shape[1] > 0)
+    columns = {t: _Column(float(targets[:, t].mean())) for t in range(count) if not varies[t]}
     shifts, scales = np.zeros(count), np.ones(count)
     if scaled:
         shifts, scales = targets.mean(axis=0), targets.std(axis=0)
-    open_targets = [t for t in range(count) if t not in columns]
+    open_targets = np.flatnonzero(varies).tolist()
     for group in [open_targets] if together and len(open_targets) > 1 else [[t] for t in open_targets]:
         wanted = (targets[:, group] - shifts[group]) / scales[group] if scaled else targets[:, group]
         estimator = make()
@@ -200,12 +193,6 @@ def _tags_of(estimator: Any) -> Any:
     return estimator.__sklearn_tags__() if hasattr(estimator, "__sklearn_tags__") else None
 
 
-def _is_classifier(estimator: Any) -> bool:
-    tags = _tags_of(estimator)
-    kind = getattr(estimator, "_estimator_type", None) if tags is None else tags.estimator_type
-    return bool(kind == "classifier")
-
-
 def _takes_several(estimator: Any) -> bool:
     tags = _tags_of(estimator)
     if tags is not None:
@@ -215,7 +202,3 @@ def _takes_several(estimator: Any) -> bool:
 
 def _name_of(estimator: Any) -> str:
     return type(estimator).__name__
-
-
-def _a(name: str) -> str:
-    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
-
-__all__ = ["IsotonicMap", "calibrated", "calibrations"]
 
 Array = npt.NDArray[np.float64]
 
@@ -102,5 +101,9 @@ def calibrations(
 
 def calibrated(score: Array, quality: Array, rows: npt.NDArray[np.integer], weights: Optional[Array] = None) -> Array:
     """(n, models): every score as the quality that it tells of, by calibrations() fitted on `rows`."""
-    maps = calibrations(score, quality, rows, weights)
+    return applied(calibrations(score, quality, rows, weights), score)
+
+
+def applied(maps: Sequence[IsotonicMap], score: Array) -> Array:
+    """(n, models): each model's scores by its map."""
     return np.column_stack([of(score[:, model]) for model, of in enumerate(maps)])

@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LOGISTIC_RIDGES", "RIDGES", "LinearFit", "LinearFits", "shares_of"]
-
 Array = npt.NDArray[np.float64]
 
 #: of ridge regressions, in units of a feature's mean sum of squares about its mean; half a decade apart

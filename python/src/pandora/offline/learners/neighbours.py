@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-__all__ = ["five_digits", "means_of_first", "nearest", "nearest_others"]
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -60,18 +58,45 @@ def nearest(prompts: Array, asked: Array, count: int) -> Rows:
     Of equally near ones the first. `count` is at least 1 and at most R. The distance is the sum of the squared
     differences, feature after feature, in double precision.
     """
-    if count == len(prompts) or prompts.shape[1] == 0:  # without features all are as near
+    if not len(asked) or count == len(prompts) or prompts.shape[1] == 0:  # without features all are as near
         return np.broadcast_to(np.arange(count), (len(asked), count))
-    out = np.empty((len(asked), count), np.intp)
-    fast, exact = _Search(prompts, count, np.float32), _Search(prompts, count, np.float64)
+    # Products of matrices, whose errors are bounded, tell which prompts are surely among the nearest and which are
+    # surely not; the few between them are compared one by one.
+    asked, which = np.unique(asked, axis=0, return_inverse=True)  # few where features have few values
+    centre = prompts.mean(axis=0)  # distances are the same without it, and errors less
+    centred, own = prompts - centre, asked - centre
+    squares = np.einsum("ij,ij->i", centred, centred)
+    most = float(squares.max()) + np.einsum("ij,ij->i", own, own)
+    dtype: Any = np.float32 if most.max() <= 1e30 else np.float64  # more than floats hold
+    factors = np.vstack([-2.0 * centred.T, squares]).astype(dtype)
+    own = np.column_stack([own, np.ones(len(own))]).astype(dtype)
+    # Of d + 1 products, whose sizes add up to at most twice the squares, and the roundings of their factors.
+    error = 4.0 * (prompts.shape[1] + 9) * float(np.finfo(dtype).eps) * most + 1e8 * float(np.finfo(dtype).tiny)
+    out, room = np.empty((len(asked), count), np.intp), np.empty((2, _BLOCK, len(prompts)), dtype)
     for start in range(0, len(asked), _BLOCK):
         block = slice(start, start + _BLOCK)
-        found = fast.find(asked[block], most_unsure=16)
-        if found is None:  # features with few values, or of which floats say little
-            different, which = np.unique(asked[block], axis=0, return_inverse=True)
-            found = exact.find(different)[which.reshape(-1)]
-        out[block] = found
-    return out
+        away, ascending = room[:, : len(own[block])]
+        np.matmul(own[block], factors, out=away)
+        np.copyto(ascending, away)
+        ascending.partition(count - 1, axis=1)
+        last = ascending[:, count - 1]
+        taken = away < (last - error[block]).astype(dtype)[:, None]
+        unsure = taken != (away <= (last + error[block]).astype(dtype)[:, None])
+        _take(taken, np.flatnonzero(unsure), prompts, asked[block], count)
+        out[block] = np.flatnonzero(taken).reshape(-1, count) - len(prompts) * np.arange(len(taken))[:, None]
+    return out[which.reshape(-1)]
+
+
+def _take(taken: npt.NDArray[np.bool_], unsure: Rows, prompts: Array, asked: Array, count: int) -> None:
+    """Completes `taken` (asked, prompts) by the nearest of the unsure cells, the first of equally near ones."""
+    row, prompt = np.divmod(unsure, len(prompts))
+    away = np.zeros(len(unsure))
+    for own, feature in zip(asked.T, prompts.T):
+        away += (feature[prompt] - own[row]) ** 2
+    order = np.lexsort((prompt, away, row))
+    rank = np.arange(len(row)) - np.searchsorted(row, row)  # among those of the same asked prompt
+    wanted = rank < (count - np.count_nonzero(taken, axis=1))[row]
+    taken.reshape(-1)[unsure[order[wanted]]] = True
 
 
 def nearest_others(prompts: Array, asked: Rows, count: int) -> Rows:
@@ -87,57 +112,3 @@ def nearest_others(prompts: Array, asked: Rows, count: int) -> Rows:
     itself = near == asked[:, None]
     place = np.where(itself.any(axis=1), np.argmax(itself, axis=1), count)  # count: too many are as near
     return np.where(np.arange(count) < place[:, None], near[:, :-1], near[:, 1:])
-
-
-class _Search:
-    """Products of matrices, whose errors are bounded, tell which prompts are surely among the nearest and which are
-    surely not; the few between them are compared one by one.
-    """
-
-    def __init__(self, prompts: Array, count: int, dtype: Any) -> None:
-        self._prompts, self._count = prompts, count
-        self._centre = prompts.mean(axis=0)  # distances are the same without it, and errors less
-        centred = prompts - self._centre
-        squares = np.einsum("ij,ij->i", centred, centred)
-        self._most = float(squares.max())
-        if self._most > 1e30:  # more than floats hold
-            dtype = np.float64
-        self._factors = np.vstack([-2.0 * centred.T, squares]).astype(dtype)
-        # d + 1 products, whose sizes add up to at most twice the squares, and the roundings of their factors
-        self._error = (prompts.shape[1] + 9) * 2.0 * float(np.finfo(dtype).eps)
-        self._least = 1e8 * float(np.finfo(dtype).tiny)
-        self._room = np.empty((2, _BLOCK, len(prompts)), dtype)
-
-    @overload
-    def find(self, asked: Array) -> Rows: ...
-    @overload
-    def find(self, asked: Array, most_unsure: int) -> Optional[Rows]: ...
-    def find(self, asked: Array, most_unsure: Optional[int] = None) -> Optional[Rows]:
-        """As nearest(), of at most _BLOCK asked prompts; None where more than so many are to be compared for each."""
-        own, dtype = asked - self._centre, self._factors.dtype
-        squares = np.einsum("ij,ij->i", own, own)
-        if dtype == np.float32 and squares.max() > 1e30:
-            return None
-        away, sorted_away = self._room[:, : len(asked)]
-        np.matmul(np.column_stack([own, np.ones(len(own))]).astype(dtype), self._factors, out=away)
-        np.copyto(sorted_away, away)
-        sorted_away.partition(self._count - 1, axis=1)
-        last, error = sorted_away[:, self._count - 1], 2.0 * self._error * (self._most + squares) + self._least
-        taken = away < (last - error).astype(dtype)[:, None]
-        unsure = np.flatnonzero(taken != (away <= (last + error).astype(dtype)[:, None]))
-        if most_unsure is not None and len(unsure) > most_unsure * len(asked):
-            return None
-        self._take(taken, unsure, asked)
-        found: Rows = np.flatnonzero(taken).reshape(-1, self._count)
-        return found - len(self._prompts) * np.arange(len(asked))[:, None]
-
-    def _take(self, taken: npt.NDArray[np.bool_], unsure: Rows, asked: Array) -> None:
-        """Completes `taken` (asked, prompts) by the nearest of the unsure cells, the first of equally near ones."""
-        row, prompt = np.divmod(unsure, len(self._prompts))
-        away = np.zeros(len(unsure))
-        for own, feature in zip(asked.T, self._prompts.T):
-            away += (feature[prompt] - own[row]) ** 2
-        order = np.lexsort((prompt, away, row))
-        rank = np.arange(len(row)) - np.searchsorted(row, row)  # among those of the same asked prompt
-        wanted = rank < (self._count - np.count_nonzero(taken, axis=1))[row]
-        taken.reshape(-1)[unsure[order[wanted]]] = True

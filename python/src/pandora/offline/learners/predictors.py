@@ -7,28 +7,15 @@ quality - price x dollars.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DataError
 from .linear import LinearFit, LinearFits, shares_of
 from .neighbours import five_digits, means_of_first, nearest, nearest_others
-
-__all__ = [
-    "MOST_ASKED",
-    "MOST_LOGISTIC",
-    "MOST_REMEMBERED",
-    "NEAREST",
-    "LinearPredictor",
-    "NeighboursPredictor",
-    "PlanPredictors",
-    "Predictor",
-    "spread",
-]
 
 Array = npt.NDArray[np.float64]
 
@@ -53,48 +40,24 @@ def features_of(features: npt.ArrayLike) -> Array:
     return np.asarray(features, np.float32).astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
 class Predictor(abc.ABC):
-    """Predicts what each of some plans brings."""
+    """Predicts what each of some plans brings. `quality` and `usd`: arrays whose last axis is the plans."""
+
+    quality: Any
+    usd: Any
 
     @abc.abstractmethod
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans), of prompts with `features` (n, d)."""
 
-    @abc.abstractmethod
     def of_plans(self, plans: Sequence[int]) -> Predictor:
         """Of these plans alone, in this order."""
+        return replace(self, quality=self.quality[..., plans], usd=self.usd[..., plans])
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
         """As a saved cascade has it under "router". Raises UsageError where it has no such form."""
-
-    @staticmethod
-    def from_json(json: Mapping[str, Any], plans: int, features: int) -> Predictor:
-        """Of what to_json() gave for so many plans and features. Raises DataError where it is no such router."""
-        learner = json.get("learner")
-        if learner not in ("ridge", "logistic", "neighbours"):
-            raise DataError(f"a router that learns in an unknown way: {learner!r}")
-        prompts, count = np.empty((1 + features, 0)), 0
-        if learner == "neighbours":
-            prompts, count = _numbers_in(json, "prompts", 1 + features), json.get("nearest", 0)
-            if not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= len(prompts):
-                raise DataError(f"a router with {len(prompts)} prompts that is to ask {count!r}")
-        quality, usd = _numbers_in(json, "quality", plans), _numbers_in(json, "dollars", plans)
-        if not len(quality) == len(usd) == len(prompts):
-            raise DataError(f"a router with {len(quality)} and {len(usd)} rows of numbers, not {len(prompts)}")
-        if learner == "neighbours":
-            return NeighboursPredictor(prompts[:, 1:], quality, usd, count)
-        return LinearPredictor(learner, quality, usd)
-
-
-def _numbers_in(json: Mapping[str, Any], name: str, width: int) -> Array:
-    """(rows, width)."""
-    found = json.get(name)
-    if not isinstance(found, list) or len(found) % width != 0:
-        raise DataError(f"a router whose {name} are no list of rows of {width} numbers")
-    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and np.isfinite(x) for x in found):
-        raise DataError(f"a router with something among its {name} that is no number")
-    return np.array(found, np.float64).reshape(-1, width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,19 +67,15 @@ class LinearPredictor(Predictor):
     The learner "logistic" predicts quality as 1 / (1 + exp(-its linear function)), "ridge" as that function itself.
     """
 
-    learner: str
     quality: Array
     usd: Array
+    learner: str
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans)."""
         numbers = features_of(features)
         quality, usd = _linear(self.quality, numbers), _linear(self.usd, numbers)
         return (shares_of(quality) if self.learner == "logistic" else quality), usd
-
-    def of_plans(self, plans: Sequence[int]) -> LinearPredictor:
-        """Of these plans alone, in this order."""
-        return LinearPredictor(self.learner, self.quality[:, plans], self.usd[:, plans])
 
     def to_json(self) -> dict[str, Any]:
         """As a saved cascade has it under "router"."""
@@ -140,9 +99,9 @@ class NeighboursPredictor(Predictor):
     `prompts`: (remembered, d), their features; `quality` and `usd`: (remembered, plans), what the plans brought there.
     """
 
-    prompts: Array
     quality: Array
     usd: Array
+    prompts: Array
     nearest: int
 
     learner = "neighbours"
@@ -152,10 +111,6 @@ class NeighboursPredictor(Predictor):
         near = nearest(self.prompts, features_of(features), self.nearest)
         (mean,) = means_of_first(np.hstack([self.quality, self.usd]), near, [self.nearest])
         return mean[:, : self.quality.shape[1]], mean[:, self.quality.shape[1] :]
-
-    def of_plans(self, plans: Sequence[int]) -> NeighboursPredictor:
-        """Of these plans alone, in this order."""
-        return NeighboursPredictor(self.prompts, self.quality[:, plans], self.usd[:, plans], self.nearest)
 
     def to_json(self) -> dict[str, Any]:
         """As a saved cascade has it under "router"."""
@@ -204,14 +159,36 @@ class PlanPredictors:
     that is asked; `left_out` what each says of the prompts `asked`, at most 1,000, where each is left out.
     """
 
-    def __init__(self, features: npt.NDArray[np.floating], quality: Array, usd: Array) -> None:
-        self._fit(_Prompts(features), quality, usd, None)
+    def __init__(
+        self, features: npt.NDArray[np.floating], quality: Array, usd: Array, some: Optional[PlanPredictors] = None
+    ) -> None:
+        """`some`: of the first of these plans, whose fits are taken over."""
+        self._features = features
+        self._prompts: _Prompts = _Prompts(features) if some is None else some._prompts
+        self.asked = self._prompts.asked
+        self._quality, self._usd = quality[self.asked], usd[self.asked]
+        first = 0 if some is None else some._ridge[0].weights.shape[1]
+        new, linear = quality[:, first:], self._prompts.linear
+        before = [None, None] if some is None else some._ridge
+        self._ridge: list[LinearFit] = [
+            self._joined(linear.ridge(y), of) for y, of in zip((new, usd[:, first:]), before)
+        ]
+        self._logistic: Optional[LinearFit] = None
+        shares = new.size == 0 or (new.min() >= 0.0 and new.max() <= 1.0)
+        if self._prompts.features + 1 <= MOST_LOGISTIC and shares and (some is None or some._logistic is not None):
+            self._logistic = self._joined(linear.logistic(new), None if some is None else some._logistic)
+        self.predictors: list[Predictor] = []
+        self.left_out: list[LeftOut] = []
+        dollars = self._ridge[1]
+        for learner, fit in (("ridge", self._ridge[0]), ("logistic", self._logistic)):
+            if fit is not None:
+                self.predictors.append(LinearPredictor(fit.weights, dollars.weights, learner))
+                self.left_out.append(LeftOut(fit.left_out, dollars.left_out))
+        self._add_neighbours(quality, usd)
 
     def more(self, quality: Array, usd: Array) -> PlanPredictors:
         """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
-        out = PlanPredictors.__new__(PlanPredictors)
-        out._fit(self._prompts, quality, usd, self)
-        return out
+        return PlanPredictors(self._features, quality, usd, self)
 
     def learner(self, price: float) -> int:
         """Which of `predictors` chooses best at the price, by the asked prompts where each is left out; the first of
@@ -239,35 +216,10 @@ class PlanPredictors:
         choices: npt.NDArray[np.intp] = np.argmax(left_out.quality - price * left_out.usd, axis=1)
         return choices
 
-    def _fit(self, prompts: _Prompts, quality: Array, usd: Array, some: Optional[PlanPredictors]) -> None:
-        self._prompts: _Prompts = prompts
-        self.asked = prompts.asked
-        self._quality, self._usd = quality[self.asked], usd[self.asked]
-        self.predictors: list[Predictor] = []
-        self.left_out: list[LeftOut] = []
-        first = 0 if some is None else some._ridge[0].weights.shape[1]
-        new, linear = quality[:, first:], prompts.linear
-        shares = new.size == 0 or (new.min() >= 0.0 and new.max() <= 1.0)
-        self._ridge: list[LinearFit] = [self._of_asked(linear.ridge(y)) for y in (new, usd[:, first:])]
-        self._logistic: Optional[LinearFit] = None
-        if prompts.features + 1 <= MOST_LOGISTIC and shares and (some is None or some._logistic is not None):
-            self._logistic = self._of_asked(linear.logistic(new))
-        if some is not None:
-            self._ridge = [_beside(*fits) for fits in zip(some._ridge, self._ridge)]
-            if self._logistic is not None and some._logistic is not None:
-                self._logistic = _beside(some._logistic, self._logistic)
-        self._add_linear("ridge", self._ridge[0])
-        if self._logistic is not None:
-            self._add_linear("logistic", self._logistic)
-        self._add_neighbours(quality, usd)
-
-    def _of_asked(self, fit: LinearFit) -> LinearFit:
-        return LinearFit(fit.weights, fit.left_out[self.asked])
-
-    def _add_linear(self, learner: str, quality: LinearFit) -> None:
-        usd = self._ridge[1]
-        self.predictors.append(LinearPredictor(learner, quality.weights, usd.weights))
-        self.left_out.append(LeftOut(quality.left_out, usd.left_out))
+    def _joined(self, new: LinearFit, some: Optional[LinearFit]) -> LinearFit:
+        """Left out are the asked prompts alone; beside the plans that were fitted before."""
+        new = new._replace(left_out=new.left_out[self.asked])
+        return new if some is None else LinearFit(*(np.hstack(both) for both in zip(some, new)))
 
     def _add_neighbours(self, quality: Array, usd: Array) -> None:
         prompts, plans = self._prompts, quality.shape[1]
@@ -276,9 +228,5 @@ class PlanPredictors:
         known = five_digits(np.hstack([quality[prompts.remembered], usd[prompts.remembered]]))
         means = means_of_first(known, prompts.near, prompts.counts)
         for count, mean in zip(prompts.counts, means):
-            self.predictors.append(NeighboursPredictor(prompts.known, known[:, :plans], known[:, plans:], count))
+            self.predictors.append(NeighboursPredictor(known[:, :plans], known[:, plans:], prompts.known, count))
             self.left_out.append(LeftOut(mean[:, :plans], mean[:, plans:]))
-
-
-def _beside(some: LinearFit, others: LinearFit) -> LinearFit:
-    return LinearFit(np.hstack([some.weights, others.weights]), np.hstack([some.left_out, others.left_out]))

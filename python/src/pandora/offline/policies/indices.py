@@ -9,8 +9,9 @@ import numpy as np
 
 from ..groups import Ints
 from ..kinds import Candidate
-from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk
-from .base import Policy, Prepared
+from ..outcomes import Outcomes, Walk, along
+from ..sources.table import PreparedTable
+from .base import Kind, Policy
 
 #: Answers that indices are learned from, of prompts spread over the rows.
 MOST_ANSWERS = 40_000
@@ -25,15 +26,10 @@ class LearnedIndices:
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row, by the engine, which has the rows of the source."""
         called, deployed, _ = self.estimator.run(outcomes.rows)
-        rows, made = np.arange(len(deployed)), called >= 0
-        at = np.maximum(called, 0)
-        usd = np.where(made, np.take_along_axis(outcomes.usd, at, axis=1) + outcomes.judge_usd, 0.0)
-        numbers = np.empty((3, len(rows)))
-        numbers[QUALITY] = outcomes.quality[rows, deployed]
-        numbers[USD], numbers[CALLS] = usd.sum(axis=1), made.sum(axis=1)
-        seconds = None
-        if outcomes.latency is not None:
-            seconds = np.where(made, np.take_along_axis(outcomes.latency, at, axis=1), 0.0).sum(axis=1)
+        usd = along(called, outcomes.usd + outcomes.judge_usd).sum(axis=1)
+        quality = outcomes.quality[np.arange(len(deployed)), deployed]
+        numbers = np.stack([quality, usd, (called >= 0).sum(axis=1)])
+        seconds = None if outcomes.latency is None else along(called, outcomes.latency).sum(axis=1)
         return Walk(called.astype(np.int64), deployed.astype(np.int64), numbers, True, seconds)
 
     def text(self, models: list[str]) -> str:
@@ -47,16 +43,11 @@ def calibration_rows(rows: Ints, models: int) -> Ints:
     return rows[np.arange(periods) * len(rows) // periods]
 
 
-class Indices:
-    """The kind `indices`."""
+def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+    """From all models' answers to the calibration rows. `near`: indices from where the estimates set out."""
+    rows = calibration_rows(prepared.rows, prepared.outcomes.models)
+    learned_near = near.estimator if isinstance(near, LearnedIndices) else None
+    return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))
 
-    name = "indices"
-    needs = frozenset({"context", "judge"})
-    out_of_fold = False
-    priced_by = "thresholds"
 
-    def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
-        """From all models' answers to the calibration rows. `near`: indices from where the estimates set out."""
-        rows = calibration_rows(prepared.rows, prepared.outcomes.models)
-        learned_near = near.estimator if isinstance(near, LearnedIndices) else None
-        return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))
+KIND = Kind("indices", fit, frozenset({"context", "judge"}))

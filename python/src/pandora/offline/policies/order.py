@@ -11,6 +11,7 @@ import numpy as np
 from ... import _core
 from ..groups import Floats
 from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk, nearest_rank, utility
+from ..text import order_text
 
 
 @dataclass(frozen=True)
@@ -59,23 +60,14 @@ class Order:
 
     def text(self, models: list[str]) -> str:
         """Such as "a (accepted from 0.9), b"."""
-        parts = [models[model] for model in self.order]
-        for position, threshold in enumerate(self.thresholds):
-            parts[position] += f" (accepted from {threshold:.4g})"
-        return ", ".join(parts)
+        return order_text([models[model] for model in self.order], self.thresholds)
 
 
 def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional[int] = None) -> Order:
     """The order with the greatest mean utility. `first`: of those of two models and more that begin with this one."""
+    of, usd = outcomes, outcomes.usd + outcomes.judge_usd
     order, thresholds = _core.fit_thresholds(
-        outcomes.seen,
-        outcomes.quality,
-        outcomes.usd + outcomes.judge_usd,
-        price,
-        effort.prompts,
-        effort.steps,
-        first,
-        effort.both,
+        of.seen, of.quality, usd, price, effort.prompts, effort.steps, first, effort.both
     )
     return Order(tuple(order.tolist()), tuple(thresholds.tolist()))
 

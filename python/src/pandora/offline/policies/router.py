@@ -12,7 +12,8 @@ from ..groups import Ints
 from ..kinds import Candidate
 from ..learners.predictors import Predictor
 from ..outcomes import Outcomes, Walk
-from .base import Policy, Prepared, features_of
+from ..sources.table import PreparedTable
+from .base import Kind, Policy
 from .order import Order
 
 
@@ -26,7 +27,7 @@ class Plans:
 
     def choose(self, outcomes: Outcomes) -> Ints:
         """By row the number of a plan."""
-        quality, usd = self.predictor.predict(features_of(outcomes))
+        quality, usd = self.predictor.predict(outcomes.features)
         chosen: Ints = np.argmax(quality - self.price * usd, axis=1)
         return chosen
 
@@ -48,26 +49,25 @@ class Plans:
 
 def only_model(policy: Policy) -> Optional[int]:
     """The one that it calls for every prompt, whatever it sees; None of others."""
-    plans = policy.plans if isinstance(policy, Plans) else (policy,)
-    orders = {plan.order if isinstance(plan, Order) else () for plan in plans}
-    return next(iter(orders))[0] if len(orders) == 1 and len(next(iter(orders))) == 1 else None
+    orders = {plan.order for plan in plans_of(policy)}
+    order = orders.pop() if len(orders) == 1 else ()
+    return order[0] if len(order) == 1 else None
 
 
-def chosen_of(prepared: Prepared, plans: Sequence[Order], price: float) -> Plans:
+def plans_of(policy: Policy) -> list[Order]:
+    """The orders that a policy chooses between; none of indices."""
+    return [policy] if isinstance(policy, Order) else list(policy.plans) if isinstance(policy, Plans) else []
+
+
+def chosen_of(prepared: PreparedTable, plans: Sequence[Order], price: float) -> Plans:
     """With the learner whose choices are worth most where each prompt is left out, and the plans that it chooses."""
     predictor, numbers = prepared.predictors(plans).best(price)
     return Plans(tuple(plans[number] for number in numbers), predictor, price)
 
 
-class Router:
-    """The kind `router`."""
+def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+    """Of the models alone."""
+    return chosen_of(prepared, [Order((model,)) for model in range(prepared.outcomes.models)], candidate.price)
 
-    name = "router"
-    needs = frozenset({"context"})
-    out_of_fold = True
-    priced_by = "router"
 
-    def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
-        """Of the models alone."""
-        alone = [Order((model,)) for model in range(prepared.outcomes.models)]
-        return chosen_of(prepared, alone, candidate.price)
+KIND = Kind("router", fit, frozenset({"context"}), out_of_fold=True, priced_by="router")

@@ -1,22 +1,18 @@
-"""One model for every prompt."""
+"""One model for every prompt: what every other kind is held against."""
 
 from __future__ import annotations
 
 from typing import Optional
 
 from ..kinds import Candidate
-from .base import Policy, Prepared
+from ..sources.table import PreparedTable
+from .base import Kind, Policy
 from .order import Order
 
 
-class Single:
-    """The kind `best single`: what every other kind is held against."""
+def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+    """Nothing is fitted where a model is named."""
+    return Order((candidate.model,))
 
-    name = "best single"
-    needs: frozenset[str] = frozenset()
-    out_of_fold = False
-    priced_by = "thresholds"
 
-    def fit(self, prepared: Prepared, candidate: Candidate, near: Optional[Policy] = None) -> Policy:
-        """Nothing is fitted where a model is named."""
-        return Order((candidate.model,))
+KIND = Kind("best single", fit)

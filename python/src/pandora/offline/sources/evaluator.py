@@ -47,3 +47,18 @@ def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
         raise Refusal("evaluator", evaluator, "unknown", "use quality (the truth), score, or score:NAME for a judge")
     found: Floats = table.score(name)
     return found
+
+
+def shown_of(table: _core.TraceTable, evaluator: str) -> Optional[Floats]:
+    """The scores that are seen; None where the truth is, or nothing."""
+    return None if evaluator in (NONE, TRUTH) else score_of(table, evaluator)
+
+
+def truth_refused(unknown: int, answers: int) -> Refusal:
+    """Of answers of which so many qualities are not known."""
+    return Refusal(
+        "evaluator",
+        TRUTH,
+        f"{unknown} of {answers} qualities are not known, and nobody can look at them",
+        "use a judge's score, or leave such prompts out ({missing:drop})",
+    )

@@ -11,21 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Optional
 
 import numpy as np
 
 from ... import _core
 from ..call_log import CallLog, Openings
 from ..estimate import Estimate
-from ..feedback import dependence_note
-from ..groups import Floats, Groups, Ints
+from ..feedback import dependence_notes
+from ..groups import Floats, Groups
 from ..outcomes import Outcomes
 from ..paths import lacking
 from .evaluator import NONE
-from .labels import LEAST_LABELS, cross_fitted_quality, judge_of
-from .log import CAUTION, faults_of_first_calls
-from .table import PreparedTable, TableSource
+from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
+from .log import CAUTION, require_first_calls
+from .table import PreparedTable, TableSource, counted_texts
 
 
 def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, str]:
@@ -39,23 +38,18 @@ def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, s
                 f"calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} of each "
                 "model, better hundreds (leave the model out with --models)",
             )
-    for fault in faults_of_first_calls(log):
-        if fault:
-            raise lacking(log.name, fault)
+    require_first_calls(log)
     sampling = log.sampling[:, None]
     guess = cross_fitted_quality(log.quality, score, log.label_probability / sampling, log.folds)
-    known = ~np.isnan(log.quality)
-    corrected = guess + (log.quality - guess) / log.label_probability
-    quality = np.where(known, np.where(np.isnan(guess), log.quality, corrected), guess)
+    quality = np.where(np.isnan(guess), log.quality, augmented(guess, log.quality, log.label_probability))
     weight = np.where(first, sampling / np.where(first, log.propensity, 1.0), 0.0)
-    found = [_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd)]
+    quality, usd = (_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd))
     least = int(np.argmin(calls))
-    return (
-        found[0],
-        found[1],
+    note = (
         f"a log: what each model alone would have brought is estimated from the first calls of {log.rows} decisions by "
-        f"augmented inverse propensity weighting; least called is {log.models[least]}, {calls[least]} times",
+        f"augmented inverse propensity weighting; least called is {log.models[least]}, {calls[least]} times"
     )
+    return quality, usd, note
 
 
 def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:
@@ -69,49 +63,6 @@ def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:
     return out
 
 
-class FirstCalls(TableSource):
-    """Where models were seldom called they would be chosen for their noise: a router takes each model's quality for
-    less by CAUTION standard errors of its mean, and so does `single`, the surest model alone.
-    """
-
-    def __init__(
-        self, table: _core.TraceTable, log: CallLog, score: Floats, context: Sequence[str], price: float
-    ) -> None:
-        # The table's own numbers have holes, which those of a table do not.
-        self.table, self.evaluator, self.context = table, NONE, list(context)
-        self.name, self.models, self.judge_usd = log.name, log.models, 0.0
-        self.groups, self.latency, self.shown, self.estimates = log.groups, None, None, None
-        self.estimated = True
-        self.quality, self.usd, note = first_call_estimates(log, score)
-        bias = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
-        self.notes = [*log.notes, *([bias] if bias else []), note]
-        self.single = cautious_single(self.quality, self.usd, log.groups, price)
-        self.router = None
-        self._texts = _core.CountedTexts(table) if any(spec.startswith("text:") for spec in self.context) else None
-        self._whole: Optional[PreparedTable] = None
-
-    @staticmethod
-    def of_table(
-        table: _core.TraceTable, evaluator: str, context: Sequence[str], price: float, judge_usd: float = 0.0
-    ) -> FirstCalls:
-        """`evaluator`: whose score says what unlabelled answers are worth."""
-        log = CallLog.of_table(table, Openings.IN_ORDER, judge_usd)
-        return FirstCalls(table, log, judge_of(table, evaluator), context, price)
-
-    def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
-        """Features fitted on these rows."""
-        if whole and self._whole is not None:
-            return self._whole
-        features = None
-        if self.context:
-            near = None if self._whole is None or self._texts is None else self._whole.features
-            features = _core.features_fit(self.table, self.context, rows, self._texts, near)
-        prepared = PreparedFirstCalls(self, rows, self.quality, features)
-        if whole:
-            self._whole = prepared
-        return prepared
-
-
 class PreparedFirstCalls(PreparedTable):
     """With caution."""
 
@@ -120,6 +71,31 @@ class PreparedFirstCalls(PreparedTable):
         """Of `rows`; a router predicts each model's quality from these."""
         some = self.outcomes.take(self.rows)
         return replace(some, quality=some.quality - CAUTION * np.sqrt(np.var(some.quality, axis=0) / len(self.rows)))
+
+
+class FirstCalls(TableSource):
+    """Where models were seldom called they would be chosen for their noise: a router takes each model's quality for
+    less by CAUTION standard errors of its mean, and so does `single`, the surest model alone.
+
+    `evaluator`: whose score says what unlabelled answers are worth.
+    """
+
+    prepared_as = PreparedFirstCalls
+
+    def __init__(
+        self, table: _core.TraceTable, evaluator: str, context: Sequence[str], price: float, judge_usd: float = 0.0
+    ) -> None:
+        # The table's own numbers have holes, which those of a table do not.
+        log, score = CallLog.of_table(table, Openings.IN_ORDER, judge_usd), judge_of(table, evaluator)
+        self.table, self.evaluator, self.context, self.router = table, NONE, list(context), None
+        self.name, self.models, self.judge_usd = log.name, log.models, 0.0
+        self.groups, self.latency, self.shown, self.estimates = log.groups, None, None, None
+        self.estimated = True
+        self.quality, self.usd, note = first_call_estimates(log, score)
+        bias = dependence_notes(log.quality, score, log.label_probability, log.called, log.groups)
+        self.notes = [*log.notes, *bias, note]
+        self.single = cautious_single(self.quality, self.usd, log.groups, price)
+        self._texts = counted_texts(table, context)
 
 
 def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:

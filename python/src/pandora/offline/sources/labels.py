@@ -12,15 +12,15 @@ bears on it beyond the model and what p says, or if g is right. Single numbers a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Union
 
 import numpy as np
 
 from ... import _core
 from ...errors import DataError
-from ..errors import Refusal
 from ..groups import FOLDS, Floats, Groups, Ints
 from ..learners.isotonic import IsotonicMap
-from .evaluator import TRUTH, judge_named
+from .evaluator import TRUTH, judge_named, truth_refused
 
 #: Known qualities that a map of scores to qualities is fitted on; a model with fewer has that of all models.
 LEAST_LABELS = 10
@@ -41,12 +41,7 @@ class QualityEstimates:
         quality: Floats = table.quality()
         known = int(np.count_nonzero(~np.isnan(quality)))
         if evaluator == TRUTH:
-            raise Refusal(
-                "evaluator",
-                TRUTH,
-                f"{quality.size - known} of {quality.size} qualities are not known, and nobody can look at them",
-                "use a judge's score, or leave such prompts out ({missing:drop})",
-            )
+            raise truth_refused(quality.size - known, quality.size)
         if known < LEAST_LABELS:
             raise DataError(
                 f"{table.source}: knows the quality of {known} answers; give at least {LEAST_LABELS}, better hundreds"
@@ -55,11 +50,11 @@ class QualityEstimates:
             quality, judge_of(table, evaluator), label_probabilities(table), groups.folds_by_appearance
         )
 
-    def without(self, held_out: np.ndarray) -> Floats:
+    def without(self, held_out: Union[bool, np.ndarray] = False) -> Floats:
         """Rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
         folds = np.where(held_out, FOLDS, self.folds)
         guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)
-        return guess + np.nan_to_num((self.quality - guess) / self.probability)
+        return augmented(guess, self.quality, self.probability)
 
 
 def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
@@ -74,12 +69,20 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
 def label_probabilities(table: _core.TraceTable) -> Floats:
     """Rows x models: what the table says, else the share of its model's answers whose quality is known."""
     told = _core.TableArrays(table).label_propensity
-    if told is not None:
-        return np.asarray(told)
-    called = ~np.isnan(table.cost())
-    known = (called & ~np.isnan(table.quality())).sum(axis=0)
+    return shares_known(table.quality(), ~np.isnan(table.cost())) if told is None else np.asarray(told)
+
+
+def shares_known(quality: Floats, called: np.ndarray) -> Floats:
+    """Rows x models: the share of each model's calls whose quality is known."""
+    known = (called & ~np.isnan(quality)).sum(axis=0)
     share = np.where(known > 0, known / np.maximum(called.sum(axis=0), 1), 1.0)
     return np.broadcast_to(share, called.shape).copy()
+
+
+def augmented(guess: Floats, quality: Floats, probability: Floats) -> Floats:
+    """By cell, g + L (q - g) / p."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isnan(quality), guess, guess + (quality - guess) / probability)
 
 
 def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, folds: Ints) -> Floats:
@@ -99,7 +102,7 @@ def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, fo
             of_model[:, model] = training[:, model]
             enough = np.count_nonzero(of_model) >= LEAST_LABELS
             fitted = _fitted(quality, score, probability, of_model) if enough else pooled
-            out[own, model] = np.where(np.isnan(score[own, model]), np.nan, fitted(np.nan_to_num(score[own, model])))
+            out[own, model] = fitted(score[own, model])
     return out
 
 

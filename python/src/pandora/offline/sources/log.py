@@ -1,33 +1,30 @@
-"""Logs of decisions as a source of fits: thresholds by importance weights, read doubly robust on other decisions.
+"""Logs of decisions: orders with thresholds are searched by importance weights.
 
-`fit_source` can drive a `LogSource` as it does a table: `prepare` sees some rows, `read` gives doubly robust numbers of
-others. The fit of a log that is deployed (`log_fit.py`) has a loop over folds of its own all the same, because what it
-promises is not a mean of such numbers by row: forecasts are found on the other folds' walks, whoever made these; how
-many effective decisions carry a promise, and what labels do not show, is told of the walks of all folds together; a
-fold of which the log can say nothing is left out where the rules that made it can be kept; and the single model by
-which all is measured is named by the fit on all rows, before the folds are read.
+The fit of a log (`log_fit.py`) has a loop over folds of its own, because what it promises is no mean of numbers by row:
+forecasts are found on the other folds' walks, whoever made these; how many effective decisions carry a promise, and
+what labels do not show, is told of the walks of all folds together; and a fold of which the log can say nothing is left
+out where the rules that made it can be kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, NoReturn, Optional
+from dataclasses import dataclass
+from itertools import permutations
+from typing import NoReturn, Optional
 
 import numpy as np
 
 from ... import _core
 from ...errors import DataError
 from ..call_log import CallLog, Openings
-from ..errors import Refusal
-from ..feedback import dependence_note
+from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
-from ..learners.isotonic import IsotonicMap
+from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import Outcomes
-from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, lacking
-from ..policies.base import Policy
-from ..policies.order import Effort, Order
-from .evaluator import NONE, TRUTH, score_of
+from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking
+from ..policies.order import Order
+from .evaluator import TRUTH, shown_of, truth_refused
 from .labels import LEAST_LABELS, judge_of
 
 #: Standard errors less than its mean, for which what a log says is taken where the best of many is looked for.
@@ -44,52 +41,26 @@ TIED = 1e-9
 class LogSource:
     """A log of decisions. `shown`: decisions x models, what the evaluator shows; None where nothing is looked at."""
 
-    estimated = True
-
     def __init__(self, log: CallLog, evaluator: str, shown: Optional[Floats], score: Floats) -> None:
         """`score`: of the judge that says what unlabelled answers are worth; of the evaluator "quality" not used."""
         self.log, self.evaluator, self.shown = log, evaluator, shown
-        self.name, self.models, self.judge_usd = log.name, log.models, log.judge_usd
-        # As folds of forecasts are, by where a prompt first appears.
-        self.groups = log.groups.take(np.arange(log.rows))
-        self.usd: Floats = np.nan_to_num(log.usd)
+        self.name, self.models, self.groups, self.judge_usd = log.name, log.models, log.groups, log.judge_usd
         self.sees_truth = evaluator == TRUTH
         guess = log.quality if self.sees_truth else LogReader.guess_of(log, score)
         self.reader = LogReader(log, guess, guess if shown is None else shown)
         self.notes = list(log.notes)
         if not self.sees_truth:
-            note = dependence_note(log.quality, score, log.label_probability, log.called, log.groups)
-            self.notes += [note] if note else []
+            self.notes += dependence_notes(log.quality, score, log.label_probability, log.called, log.groups)
 
     @staticmethod
     def of_table(table: _core.TraceTable, evaluator: str, openings: Openings, judge_usd: float = 0.0) -> LogSource:
         """Refuses an evaluator that the log does not have, or cannot look at."""
         log = CallLog.of_table(table, openings, judge_usd)
-        shown = None
-        if evaluator == TRUTH:
-            unknown = int(np.count_nonzero(np.isnan(log.quality[log.called])))
-            if unknown:
-                raise Refusal(
-                    "evaluator",
-                    TRUTH,
-                    f"{unknown} of {log.quality.size} qualities are not known, and nobody can look at them",
-                    "use a judge's score, or leave such prompts out ({missing:drop})",
-                )
-            shown = log.quality
-        elif evaluator != NONE:
-            shown = score_of(table, evaluator)
+        unknown = int(np.count_nonzero(np.isnan(log.quality[log.called])))
+        if evaluator == TRUTH and unknown:
+            raise truth_refused(unknown, log.quality.size)
+        shown = log.quality if evaluator == TRUTH else shown_of(table, evaluator)
         return LogSource(log, evaluator, shown, judge_of(table, evaluator))
-
-    def prepare(self, rows: Ints, whole: bool) -> PreparedLog:
-        """Scores calibrated on these rows."""
-        return PreparedLog(self, rows)
-
-    def read(self, prepared: PreparedLog, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
-        """Doubly robust; forecasts are found on the rows that were fitted on."""
-        walk = policy.walk(prepared.outcomes)
-        judged = np.full(self.log.rows, walk.judged)
-        walks = LoggedWalks.of(self.log, walk.called, walk.deployed, judged)
-        return self.reader.numbers(walks, prepared.rows, rows), None
 
 
 class PreparedLog:
@@ -102,46 +73,16 @@ class PreparedLog:
         self.calibration: list[IsotonicMap] = []
         self.seen: Floats = shown
         if not source.sees_truth:
-            self.calibration = [self._calibrated(shown[:, model], model) for model in range(len(source.models))]
-            self.seen = np.column_stack([of(shown[:, model]) for model, of in enumerate(self.calibration)])
-
-    def _calibrated(self, shown: Floats, model: int) -> IsotonicMap:
-        log = self.log
-        some = self.rows[~np.isnan(shown[self.rows] + log.quality[self.rows, model])]
-        return IsotonicMap.fit(shown[some], log.quality[some, model], log.label_weight[some, model])
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of all rows. NaN of what the log did not call: what a policy does there is not read."""
-        return Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd)
-
-    @cached_property
-    def training(self) -> Outcomes:
-        """Of `rows`."""
-        return self.outcomes.take(self.rows)
-
-    def predictors(self, plans: Sequence[Order]) -> NoReturn:
-        """Routers are fitted to first calls: `sources.first_calls`."""
-        raise DataError(f"{self.source.name}: is a log of decisions; a router is fitted to its first calls")
-
-    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> NoReturn:
-        """Indices learn from all models' answers."""
-        raise DataError(f"{self.source.name}: is a log of decisions, from which no indices are learned")
+            self.calibration = calibrations(shown, self.log.quality, rows, self.log.label_weight)
+            self.seen = applied(self.calibration, shown)
 
     def search(self, price: float) -> LogSearch:
-        """By importance weights."""
+        """On `rows`."""
         return LogSearch(self, price)
 
-    def best_order(self, price: float, effort: Effort, first: Optional[int] = None) -> Order:
-        """The order with the greatest mean utility less CAUTION standard errors. `effort` is not heeded: all orders of
-        up to LONGEST models are tried. DataError where too few decisions tell of any.
-        """
-        search = self.search(price)
-        return search.best(first) or search.refuse_few()
-
-    def walks(self, policy: Policy) -> LoggedWalks:
-        """Of every row."""
-        walk = policy.walk(self.outcomes)
+    def walks(self, order: Order) -> LoggedWalks:
+        """Of every row. NaN of what the log did not call: what an order does there is not read."""
+        walk = order.walk(Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd))
         return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.judged))
 
 
@@ -191,15 +132,13 @@ class LogSearch:
             self.running = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
         self.spread = float(np.sum(self.running**2))
 
-    def best(self, first: Optional[int] = None, longest: int = LONGEST) -> Optional[Order]:
-        """None where too few decisions tell of any. `first`: of those of two models and more that begin with it."""
-        rated: list[tuple[float, Order]] = []
-        self._extend((), first, longest, rated)
+    def best(self, longest: int = LONGEST) -> Optional[Order]:
+        """Of orders of up to so many models; None where too few decisions tell of any."""
+        models = range(len(self.thresholds))
+        orders = sorted(order for length in range(1, longest + 1) for order in permutations(models, length))
+        accepting = (order for order in orders if all(len(self.thresholds[model]) for model in order[:-1]))
+        rated = [found for order in accepting if (found := self._rate(order)) is not None]
         return max(rated, key=lambda found: found[0])[1] if rated else None
-
-    def best_single(self) -> Optional[Order]:
-        """Of the models alone."""
-        return self.best(longest=1)
 
     def effective_alone(self, model: int) -> float:
         """Effective decisions that call and deploy a model alone."""
@@ -232,19 +171,6 @@ class LogSearch:
         weight = 1.0 / propensity
         return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
 
-    def _extend(
-        self, order: tuple[int, ...], first: Optional[int], longest: int, rated: list[tuple[float, Order]]
-    ) -> None:
-        if order and (first is None or len(order) > 1):
-            found = self._rate(order)
-            if found is not None:
-                rated.append(found)
-        if len(order) == longest or (order and not len(self.thresholds[order[-1]])):
-            return
-        for model in range(self.seen.shape[1]):
-            if model not in order and (order or first is None or model == first):
-                self._extend((*order, model), first, longest, rated)
-
     def _rate(self, order: tuple[int, ...]) -> Optional[tuple[float, Order]]:
         """All thresholds of an order at once."""
         rows = len(self.rows)
@@ -266,7 +192,7 @@ class LogSearch:
             y = self.estimated[here, deployed[here]] - self.price * usd[here]
             noise = self.reader.label_noise(deployed[here], w, self.rows[here])
             ww = w * w
-            kinds = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise.kinds]
+            kinds = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise]
             ends = [self.reached[m][here] for m in order[: position + 1]]
             part = sums_ended_at(position, ends, counts, kinds)
             sums = part if sums is None else sums + part
@@ -302,6 +228,24 @@ class LogSearch:
         return rating
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such
+    searches bring on prompts that they did not see, and what that single model brings.
+    """
+
+    best: Order
+    alone: Order
+    calibration: list[IsotonicMap]
+    own: Floats  #: quality, dollars and calls of `best` on the very log that it was searched on
+    cascade: PolicyEstimate
+    single: PolicyEstimate  #: as each fold's search has it
+    named: PolicyEstimate  #: the same in all of them
+    notes: list[str]
+    tells_cascade: bool = True  #: whether the log can say what they bring
+    tells_alone: bool = True
+
+
 def _grid(seen: Floats) -> Floats:
     """Readable thresholds that accept some answers and not all, about equally many between two of them."""
     seen = np.sort(seen[~np.isnan(seen)])
@@ -312,30 +256,32 @@ def _grid(seen: Floats) -> Floats:
     return np.asarray(values[values > seen[0]])
 
 
+def require_first_calls(log: CallLog) -> None:
+    """DataError where those of some model cannot speak for it."""
+    for fault in filter(None, faults_of_first_calls(log)):
+        raise lacking(log.name, fault)
+
+
 def faults_of_first_calls(log: CallLog) -> list[str]:
     """By model, empty or why its first calls cannot speak for it: their weights 1 / propensity do not have the mean 1
     over decisions, or too few are effective, of at least LEAST_LABELS first calls.
     """
     out = []
     for model, name in enumerate(log.models):
-        first = log.place[:, model] == 1.0
-        weights = np.where(first, 1.0 / np.where(first, log.propensity[:, model], 1.0), 0.0)
-        support, enough = LogSupport.of(weights, log), np.count_nonzero(first) >= LEAST_LABELS
-        if enough and support.is_off:
-            out.append(
-                f"weights of the first calls of {name} (1 / propensity) have the mean {support.mean:.3f} and not 1: "
-                "propensities are wrong, some decisions could not call it first, or each model was called by a toss of "
-                "its own (--openings independent); cascade fit --models leaves it out"
+        first, fault = log.place[:, model] == 1.0, ""
+        support = LogSupport.of(np.where(first, 1.0 / np.where(first, log.propensity[:, model], 1.0), 0.0), log)
+        if np.count_nonzero(first) < LEAST_LABELS:
+            pass
+        elif support.is_off:
+            fault = (
+                f"have the mean {support.mean:.3f} and not 1: propensities are wrong, some decisions could not call it "
+                "first, or each model was called by a toss of its own (--openings independent)"
             )
-        elif enough and support.effective_prompts < LEAST_EFFECTIVE:
-            out.append(
-                f"weights of the first calls of {name} (1 / propensity) are those of {support.effective_prompts:.1f} "
-                f"effective prompts, and {LEAST_EFFECTIVE:.0f} are needed: log more decisions, or explore more; "
-                "cascade fit --models leaves it out"
+        elif support.effective_prompts < LEAST_EFFECTIVE:
+            fault = (
+                f"are those of {support.effective_prompts:.1f} effective prompts, and {LEAST_EFFECTIVE:.0f} are "
+                "needed: log more decisions, or explore more"
             )
-        else:
-            out.append("")
+        weights = f"weights of the first calls of {name} (1 / propensity)"
+        out.append(fault and f"{weights} {fault}; cascade fit --models leaves it out")
     return out
-
-
-__all__ = ["LogSearch", "LogSource", "PreparedLog", "faults_of_first_calls", "sums_ended_at"]

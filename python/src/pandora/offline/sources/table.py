@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
 from ... import _core
 from ..groups import Floats, Groups, Ints
 from ..learners.estimators import EstimatorPredictors
-from ..learners.isotonic import IsotonicMap
+from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..learners.predictors import PlanPredictors
 from ..outcomes import QUALITY, USD, Outcomes
-from ..policies.base import Policy, Predictors, features_of
-from ..policies.order import Effort, Order, best_order
-from .evaluator import NONE, TRUTH, score_of
+from .evaluator import shown_of
 from .labels import QualityEstimates
+
+if TYPE_CHECKING:
+    from ..policies import Order, Policy
+
+Predictors = Union[PlanPredictors, EstimatorPredictors]
 
 
 class PreparedTable:
@@ -30,16 +33,14 @@ class PreparedTable:
         self.calibration: list[IsotonicMap] = []  #: of each model; empty for the truth
         seen = source.quality
         if shown is not None:
-            self.calibration = [
-                IsotonicMap.fit(shown[rows, model], quality[rows, model]) for model in range(quality.shape[1])
-            ]
-            seen = np.column_stack([of(shown[:, model]) for model, of in enumerate(self.calibration)])
+            self.calibration = calibrations(shown, quality, rows)
+            seen = applied(self.calibration, shown)
         self.features = features  #: _core.FeatureMap; None where no context is used
         self.psi_range: list[tuple[float, float]] = []
         psi = None
         if features is not None and features.size > 0:
             psi, self.psi_range = _psi(features, source, rows)
-        self._outcomes = Outcomes(seen, quality, source.usd, psi, source.judge_usd, source.latency)
+        self.outcomes = Outcomes(seen, quality, source.usd, psi, source.judge_usd, source.latency)  #: of all rows
         self._of_models: Optional[Predictors] = None
 
     @property
@@ -47,45 +48,31 @@ class PreparedTable:
         """Whether what is seen of an answer is its quality."""
         return self.source.shown is None
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """Of all rows."""
-        return self._outcomes
-
     @cached_property
     def training(self) -> Outcomes:
         """Of `rows`."""
-        return self._outcomes if len(self.rows) == len(self._outcomes.quality) else self._outcomes.take(self.rows)
-
-    def best_order(self, price: float, effort: Effort, first: Optional[int] = None) -> Order:
-        """By the search over orders and thresholds (C++)."""
-        return best_order(self.training, price, effort, first)
+        return self.outcomes if len(self.rows) == len(self.outcomes.quality) else self.outcomes.take(self.rows)
 
     def predictors(self, plans: Sequence[Order]) -> Predictors:
-        """Of plans that begin with the models alone."""
-        models = self.training.models
+        """What can be predicted of plans that begin with the models alone, which are fitted once."""
+        of = self.training
         if self._of_models is None:
-            self._of_models = self._fitted([Order((model,)) for model in range(models)], None)
-        return self._of_models if len(plans) == models else self._fitted(plans, self._of_models)
-
-    def _fitted(self, plans: Sequence[Order], some: Optional[Predictors]) -> Predictors:
-        numbers = [plan.walk(self.training).numbers for plan in plans]
-        quality, usd = (np.column_stack([of_plan[k] for of_plan in numbers]) for k in (QUALITY, USD))
-        if some is not None:
-            return some.more(quality, usd)
-        features = features_of(self.training)
-        if self.source.router is not None:
-            return EstimatorPredictors(self.source.router, features, quality, usd)
-        return PlanPredictors(features, quality, usd)
+            router = self.source.router
+            given = of.features, of.quality, of.usd
+            self._of_models = PlanPredictors(*given) if router is None else EstimatorPredictors(router, *given)
+        if len(plans) == of.models:
+            return self._of_models
+        numbers = [plan.walk(of).numbers for plan in plans]
+        return self._of_models.more(*(np.column_stack([of_plan[k] for of_plan in numbers]) for k in (QUALITY, USD)))
 
     @property
     def shown(self) -> Floats:
         """Rows x models: what the evaluator shows, as it stands in the table."""
         return self.source.quality if self.source.shown is None else self.source.shown
 
-    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
-        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
-        outcomes, psi = self._outcomes, self._outcomes.psi
+    def index_options(self, price: float, rows: Ints) -> str:
+        """JSON, as _core.cascade_of takes it, of indices that are learned from all models' answers to these rows."""
+        psi = self.outcomes.psi
         options = {
             "kind": "indices",
             "models": self.source.models,
@@ -95,8 +82,18 @@ class PreparedTable:
             "index_features": 1 if psi is None else psi.shape[1],
             **({"psi_range": self.psi_range} if self.psi_range else {}),
         }
-        usd = outcomes.usd + outcomes.judge_usd
-        return _core.Indices(json.dumps(options), psi, usd, self.shown, outcomes.quality, rows, near)
+        return json.dumps(options)
+
+    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
+        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
+        of = self.outcomes
+        usd, options = of.usd + of.judge_usd, self.index_options(price, rows)
+        return _core.Indices(options, of.psi, usd, self.shown, of.quality, rows, near)
+
+    def teach(self, cascade: _core.Cascade, rows: Ints) -> None:
+        """A new cascade of indices learns from all models' answers to these rows."""
+        of = self.outcomes
+        _core.learn_rows(cascade, of.psi, of.usd + of.judge_usd, self.shown, of.quality, rows)
 
 
 class TableSource:
@@ -110,6 +107,9 @@ class TableSource:
     to labels that chose the policy.
     """
 
+    prepared_as: type[PreparedTable] = PreparedTable
+    _whole: Optional[PreparedTable] = None  # from whose features those of folds set out
+
     def __init__(
         self,
         table: _core.TraceTable,
@@ -119,19 +119,17 @@ class TableSource:
         timed: bool = False,
         router: Optional[Any] = None,
     ) -> None:
-        self.table, self.evaluator, self.context = table, evaluator, list(context)
+        self.table, self.evaluator, self.context, self.router = table, evaluator, list(context), router
         self.name, self.models, self.judge_usd = table.source, list(table.models), judge_usd
-        self.router = router
         self.groups = Groups.of_table(table)
         self.usd: Floats = table.cost()
         self.latency: Optional[Floats] = table.latency() if timed else None
         known: Floats = table.quality()
-        self.shown = None if evaluator in (NONE, TRUTH) else score_of(table, evaluator)
+        self.shown = shown_of(table, evaluator)
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
-        self.quality = known if self.estimates is None else self.estimates.without(np.zeros(len(known), bool))
-        self._texts = _core.CountedTexts(table) if any(spec.startswith("text:") for spec in self.context) else None
-        self._whole: Optional[PreparedTable] = None  # from whose features those of folds set out
+        self.quality = known if self.estimates is None else self.estimates.without()
+        self._texts = counted_texts(table, context)
 
     def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
         """Scores calibrated, features fitted on these rows."""
@@ -139,14 +137,12 @@ class TableSource:
             return self._whole
         quality = self.quality
         if self.estimates is not None and not whole:
-            held_out = np.ones(len(quality), bool)
-            held_out[rows] = False
-            quality = self.estimates.without(held_out)
+            quality = self.estimates.without(~np.isin(np.arange(len(quality)), rows))
         features = None
         if self.context:
             near = None if self._whole is None or self._texts is None else self._whole.features
             features = _core.features_fit(self.table, self.context, rows, self._texts, near)
-        prepared = PreparedTable(self, rows, quality, features)
+        prepared = self.prepared_as(self, rows, quality, features)
         if whole:
             self._whole = prepared
         return prepared
@@ -161,6 +157,11 @@ class TableSource:
         every = len(rows) == len(prepared.outcomes.quality)
         walk = policy.walk(prepared.outcomes if every else prepared.outcomes.take(rows))
         return walk.numbers, walk.seconds
+
+
+def counted_texts(table: _core.TraceTable, context: Sequence[str]) -> Optional[_core.CountedTexts]:
+    """Where features are made of them. DataError where the table has none."""
+    return _core.CountedTexts(table) if any(spec.startswith("text:") for spec in context) else None
 
 
 def _psi(features: Any, source: TableSource, rows: Ints) -> tuple[np.ndarray, list[tuple[float, float]]]:

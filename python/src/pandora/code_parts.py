@@ -49,7 +49,7 @@ _NO_MEANING = {
 }  # fmt: skip
 #: of policies and environments: what tables show, and what lanes are named by
 _SHOWN = {"hyperparameters", "title", "summary", "sigma_is_meant", "not_in_digest"}
-_DESCRIPTORS = (
+_DESCRIPTORS: tuple[Any, ...] = (
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
 )  # fmt: skip

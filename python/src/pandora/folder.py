@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -15,55 +16,25 @@ from . import _core
 from .errors import DataError, PandoraWarning, UsageError
 from .table import Table
 
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+R = TypeVar("R")
+
 Numbers = npt.NDArray[np.float64]
 
 _EVERY = "all"  # hyperparameters, not the best alone
 
 
-class Summary:
-    """`summary(...)` of results; and, until the next version, the table `summary` of before."""
+def taking(of: Callable[Concatenate[Any, P], Any]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """A method that takes the arguments of `of`, a method too, to which it hands them on."""
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
+    def with_signature(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        method.__signature__ = inspect.signature(of)  # type: ignore[attr-defined]
+        return method
 
-    def __call__(
-        self,
-        policy: Union[str, Sequence[str], None] = None,
-        reward: Optional[str] = None,
-        environment: Union[str, Sequence[str], None] = None,
-        regime: Optional[str] = None,
-        T0: Union[int, Sequence[int], None] = None,
-        hyperparameter: Optional[str] = None,
-        setting: Optional[str] = None,
-    ) -> Table:
-        """Folder.summary."""
-        return self._folder._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-
-    def _before(self) -> Table:
-        warnings.warn(
-            'Results.summary is a method: summary(hyperparameter="all") is the table that it was, summary(policy, ...) '
-            "its rows of some lanes; the form without brackets ends with the next version",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        return self._folder._whole()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "_repr_html_":
-            raise AttributeError(name)
-        return getattr(self._before(), name)
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self._before()[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._before()
-
-    def __len__(self) -> int:
-        return len(self._before())
-
-    def __repr__(self) -> str:
-        return repr(self._before())
+    return with_signature
 
 
 class Folder:
@@ -186,14 +157,15 @@ class Folder:
 
     def _rows(
         self,
-        policy: Union[str, Sequence[str], None],
-        reward: Optional[str],
-        environment: Union[str, Sequence[str], None],
-        regime: Optional[str],
-        T0: Union[int, Sequence[int], None],
-        hyperparameter: Optional[str],
-        setting: Optional[str],
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
     ) -> Table:
+        """The rows of the summary of these lanes; of the best hyperparameters where none are named."""
         if isinstance(policy, str) and "/" in policy and reward is None:
             policy, reward = policy.split("/", 1)
         self._require("policy", policy, self.policies)
@@ -202,29 +174,24 @@ class Folder:
         self._require("T0", T0, self.T0)
         self._require("hyperparameter", hyperparameter, [*self._names("hyperparameter"), _EVERY])
         self._require("setting", setting, self.settings)
-        wanted: dict[str, Any] = {
-            "policy": policy,
-            "reward": reward,
-            "environment": environment,
-            "regime": regime,
-            "T0": T0,
-            "hyperparameter": None if hyperparameter == _EVERY else hyperparameter,
-        }
         summary = self._whole()
-        if setting is not None and "setting" in summary:
-            wanted["setting"] = setting
         if len(summary) == 0:
             raise UsageError(f"{self.path}: its study simulates no policies (output.regret = false)")
-        if hyperparameter is None:
-            wanted["best"] = True
-        rows = summary.where(**wanted)
+        wanted: dict[str, Any] = {
+            "policy": policy, "reward": reward, "environment": environment, "regime": regime, "T0": T0,
+            "hyperparameter": None if hyperparameter == _EVERY else hyperparameter,
+            "setting": setting if "setting" in summary else None,
+        }  # fmt: skip
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        rows = summary.where(**wanted, best=True if hyperparameter is None else None)
         if len(rows) == 0:
-            asked = ", ".join(f"{key} {value}" for key, value in wanted.items() if value is not None and key != "best")
+            asked = ", ".join(f"{key} {value}" for key, value in wanted.items())
             raise DataError(f"{self.path}: there is nothing yet of {asked}" if asked else f"{self.path}: is empty")
         return rows
 
-    def _row(self, where: str, **asked: Any) -> dict[str, Any]:
-        rows = self._rows(**asked)
+    def _row(self, where: str, *lane: Any) -> dict[str, Any]:
+        """The only row of a lane."""
+        rows = self._rows(*lane)
         if len(rows) > 1:
             for column in ("setting", "environment", "regime", "T0", "policy", "reward", "hyperparameter"):
                 if column in rows and len(set(rows[column])) > 1:
@@ -251,3 +218,41 @@ class Folder:
             if setting["label"] == label and environment in setting["environments"]:
                 return number
         raise UsageError(f"setting {label!r}: the study has no such setting")
+
+
+class Summary:
+    """`summary(...)` of results; and, until the next version, the table `summary` of before."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    @taking(Folder._rows)
+    def __call__(self, *lanes: Any, **named: Any) -> Table:
+        """Folder.summary."""
+        return self._folder._rows(*lanes, **named)
+
+    def _before(self) -> Table:
+        warnings.warn(
+            'Results.summary is a method: summary(hyperparameter="all") is the table that it was, summary(policy, ...) '
+            "its rows of some lanes; the form without brackets ends with the next version",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return self._folder._whole()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "_repr_html_":
+            raise AttributeError(name)
+        return getattr(self._before(), name)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._before()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._before()
+
+    def __len__(self) -> int:
+        return len(self._before())
+
+    def __repr__(self) -> str:
+        return repr(self._before())

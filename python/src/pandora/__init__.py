@@ -39,8 +39,8 @@ from .errors import (
 )
 from .features import Features
 from .figures import Figure
+from .folder import Lane
 from .indices import reservation_index
-from .lane import Lane
 from .oracle import OracleGrid, oracle_index
 from .policy import IndexPolicy, LaneSetup, Output, Policy, Request, WeitzmanEstimator, policies, register
 from .results import Results, open

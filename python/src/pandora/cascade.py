@@ -20,7 +20,7 @@ from .features import Features
 from .figures import Figure
 from .interval import Interval
 from .rendering.study import frontier_figure
-from .table import Table
+from .table import Shown, Table
 from .trace import Source, Trace, offline, table_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
@@ -36,7 +36,7 @@ def _interval(found: Any) -> Interval:
     return Interval(*(np.nan if found[end] is None else found[end] for end in ("value", "low", "high")))
 
 
-class CascadeTest:
+class CascadeTest(Shown):
     """What a cascade does on a table: `.quality`, `.usd_per_1000`, `.calls`, `.utility`, `.gain`, `.saving`, each an
     Interval over prompts; `.gain` and `.saving` are over the model `.against`; `.verdict` is a sentence.
     """
@@ -54,14 +54,11 @@ class CascadeTest:
         self.against: str = found["against"]
         self.verdict: str = found["verdict"]
 
-    def __repr__(self) -> str:
-        return repr(self.table)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _shown(self) -> list[Table]:
+        return [self.table]
 
 
-class Frontier:
+class Frontier(Shown):
     """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs,
     `.figure` both as a figure; `.metrics` has the metrics of the field by name, each an Interval, for the models
     `.weak` and `.strong`.
@@ -81,11 +78,8 @@ class Frontier:
         """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
         return self.figure.draw(axes).figure
 
-    def __repr__(self) -> str:
-        return repr(self.steps)
-
-    def _repr_html_(self) -> str:
-        return self.steps._repr_html_()
+    def _shown(self) -> list[Table]:
+        return [self.steps]
 
 
 class Request:
@@ -263,7 +257,7 @@ def beginning(
     return arguments.psi(prompt)
 
 
-class Cascade:
+class Cascade(Shown):
     """A cascade of models: from `fit`, `load` or `new`. It is safe to use from several threads.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[k % 3 / 2, 0.9] for k in range(60)],
@@ -601,12 +595,6 @@ class Cascade:
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return Cascade._parsed, (self._live.text(),)  # a copy has all that was learned, and other numbers for requests
-
-    def __repr__(self) -> str:
-        return "\n".join(map(repr, self._shown()))
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self._shown())
 
     def _shown(self) -> list[Table]:
         shown: list[Table] = offline().show(self._live)

@@ -14,8 +14,7 @@ from . import _core
 from .arguments import named, number
 from .errors import DataError, UsageError
 from .figures import Figure, figures_of
-from .folder import Folder, Numbers, taking
-from .lane import Lane
+from .folder import Folder, Lane, Numbers, taking
 from .rendering.study import study_figures
 from .table import Table, of_program
 

@@ -20,7 +20,7 @@ from .policy import Policy
 from .progress import Progress, shown
 from .results import Results
 from .study import Study, config_of, file_of
-from .table import Table, of_program
+from .table import Shown, Table, of_program
 
 __all__ = ["Tuning", "calibrate", "explain", "lanes", "run", "tune"]
 
@@ -121,11 +121,7 @@ def lanes(study: AnyStudy, setting: str = "") -> list[str]:
 
 
 def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None, setting: str = "") -> dict[str, Any]:
-    """Periods `period` to `last` of a lane: what it saw, what it did and why, and what the oracle would have done.
-
-    The lane is run again, alone, up to its horizon. Boxes and periods are counted from 1; the keys are those of
-    ``pandora explain --format json``.
-    """
+    """Periods `period` to `last` of a lane, as `Lane.explain` tells them."""
     if isinstance(study, Results):
         return study.lane(lane, setting=setting).explain(period, last)
     with named():
@@ -134,8 +130,10 @@ def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None,
     return found
 
 
-class Tuning:
+class Tuning(Shown):
     """What tuning found."""
+
+    _between = "\n\n"
 
     def __init__(self, found: dict[str, Any]) -> None:
         #: all of it, with the regrets of every replication: what ``pandora tune --out`` writes
@@ -150,12 +148,6 @@ class Tuning:
             columns[name] = np.array([one[end] for one in judged], dtype=float)  # None becomes NaN
         #: the chosen values of each policy and reward setting, with the regret on replications that had no part in it
         self.winners: Table = Table(columns, "winners")
-
-    def __repr__(self) -> str:
-        return "\n\n".join(repr(table) for table in self.tables)
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables)
 
 
 def tune(

@@ -199,25 +199,15 @@ class Folder:
                     raise UsageError(f"{where}: there are several; name a {column}, one of {values}")
         return next(rows.rows())
 
-    def _numbers(self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[dict[str, Numbers]]:
-        """The fields of the lanes of some rows: each group's parts are read once."""
-        groups: dict[tuple[str, str, str], list[int]] = {}
-        for k, row in enumerate(rows):
-            groups.setdefault((row.get("setting", ""), row["environment"], row["regime"]), []).append(k)
-        out: list[dict[str, Numbers]] = [{} for _ in rows]
-        for (setting, environment, regime), members in groups.items():
-            number = self._setting_number(setting, environment)
-            lanes = [int(rows[k]["lane_number"]) for k in members]
-            found = self._stored.numbers_of_lanes(number, environment, regime, lanes, list(fields))
-            for at, k in enumerate(members):
-                out[k] = {field: found[field][at] for field in fields}
-        return out
-
-    def _setting_number(self, label: str, environment: str) -> int:
-        for number, setting in enumerate(self._settings):
-            if setting["label"] == label and environment in setting["environments"]:
-                return number
-        raise UsageError(f"setting {label!r}: the study has no such setting")
+    def _numbers(self, row: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Numbers]:
+        """The fields of the lane of a row of the summary."""
+        label, environment = row.get("setting", ""), row["environment"]
+        number = next(
+            k for k, one in enumerate(self._settings) if one["label"] == label and environment in one["environments"]
+        )
+        lanes = [int(row["lane_number"])]
+        found = self._stored.numbers_of_lanes(number, environment, row["regime"], lanes, list(fields))
+        return {field: found[field][0] for field in fields}
 
 
 class Summary:

@@ -248,13 +248,5 @@ def policies() -> Table:
     >>> "dow" in policies()["policy"]
     True
     """
-    found = _core.policies()
-    return Table(
-        {
-            "policy": [p[0] for p in found],
-            "title": [p[1] for p in found],
-            "summary": [p[2] for p in found],
-            "by_name_only": np.array([p[3] for p in found], dtype=bool),
-        },
-        "policies",
-    )
+    names = ("policy", "title", "summary", "by_name_only")
+    return Table({name: list(values) for name, values in zip(names, zip(*_core.policies()))}, "policies")

@@ -67,7 +67,7 @@ class Results(Folder):
         failed, regret_x1000 and realised_regret_x1000.
         """
         row = self._row(field, policy, reward, environment, regime, T0, hyperparameter, setting)
-        return self._numbers([row], [field])[0][field]
+        return self._numbers(row, [field])[field]
 
     def regret(
         self,
@@ -128,7 +128,7 @@ class Results(Folder):
         The study must have output.estimates = true.
         """
         row = self._row("estimates", policy, reward, environment, regime, T0, hyperparameter, setting)
-        found = self._numbers([row], ["rho", "theta"])[0]
+        found = self._numbers(row, ["rho", "theta"])
         if all(bool(np.isnan(values).all()) for values in found.values()):
             raise DataError(f"{self.path}: has no estimates of {policy}; run the study with output.estimates = true")
         return found

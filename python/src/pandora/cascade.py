@@ -313,21 +313,16 @@ class Cascade(Shown):
         promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         what = "Cascade.fit:"
-        numbers_given = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
+        bounds = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
         with arguments.named():
             live, tables, _ = offline().fit(
-                table_of(trace),
-                **{name: _number_or_none(f"{what} {name}", value) for name, value in numbers_given.items()},
-                evaluator=_evaluator(f"{what} evaluator", evaluator),
-                context=_specs(f"{what} context", context),
-                kind=text(f"{what} kind", kind),
-                judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
-                openings=text(f"{what} openings", openings),
+                table_of(trace), **{k: _number_or_none(f"{what} {k}", value) for k, value in bounds.items()},
+                evaluator=_evaluator(f"{what} evaluator", evaluator), context=_specs(f"{what} context", context),
+                kind=text(f"{what} kind", kind), judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
+                openings=text(f"{what} openings", openings), c=number(f"{what} c", c),
                 forget=number(f"{what} forget", 0.0 if forget is None else forget),
-                c=number(f"{what} c", c),
-                explore=number(f"{what} explore", explore),
-                router=router,
-            )
+                explore=number(f"{what} explore", explore), router=router,
+            )  # fmt: skip
         cascade = cls(live)
         cascade.tables = tables
         cascade.set_explore(explore)
@@ -364,21 +359,14 @@ class Cascade(Shown):
         """
         what = "Cascade.new:"
         with arguments.named():
-            return cls(
-                _core.new_cascade(
-                    texts(f"{what} models", models),
-                    number(f"{what} price", price),
-                    _evaluator(f"{what} evaluator", evaluator),
-                    text(f"{what} policy", policy),
-                    number(f"{what} c", c),
-                    number(f"{what} c_theta", c_theta),
-                    _json(f"{what} features", features),
-                    integer(f"{what} psi", psi),
-                    text(f"{what} refit", refit),
-                    number(f"{what} forget", forget),
-                    integer(f"{what} most_samples", most_samples),
-                )
-            )
+            live = _core.new_cascade(
+                texts(f"{what} models", models), number(f"{what} price", price),
+                _evaluator(f"{what} evaluator", evaluator), text(f"{what} policy", policy), number(f"{what} c", c),
+                number(f"{what} c_theta", c_theta), _json(f"{what} features", features), integer(f"{what} psi", psi),
+                text(f"{what} refit", refit), number(f"{what} forget", forget),
+                integer(f"{what} most_samples", most_samples),
+            )  # fmt: skip
+            return cls(live)
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Whole or not at all; loaded, it goes on to the same bytes."""
@@ -405,17 +393,12 @@ class Cascade(Shown):
         """
         what = "Cascade.test:"
         with arguments.named():
-            return CascadeTest(
-                *offline().test(
-                    self._live,
-                    table_of(trace),
-                    text(f"{what} against", against),
-                    _evaluator(f"{what} evaluator", evaluator),
-                    _number_or_none(f"{what} judge_usd", judge_usd),
-                    text(f"{what} estimator", estimator),
-                    text(f"{what} openings", openings),
-                )
-            )
+            found = offline().test(
+                self._live, table_of(trace), text(f"{what} against", against),
+                _evaluator(f"{what} evaluator", evaluator), _number_or_none(f"{what} judge_usd", judge_usd),
+                text(f"{what} estimator", estimator), text(f"{what} openings", openings),
+            )  # fmt: skip
+            return CascadeTest(*found)
 
     @staticmethod
     def frontier(
@@ -434,17 +417,12 @@ class Cascade(Shown):
         """
         what = "Cascade.frontier:"
         with arguments.named():
-            return Frontier(
-                *offline().frontier(
-                    table_of(trace),
-                    table_of(test),
-                    evaluator=_evaluator(f"{what} evaluator", evaluator),
-                    context=_specs(f"{what} context", context),
-                    kind=text(f"{what} kind", kind),
-                    judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
-                    prices=numbers(f"{what} prices", prices),
-                )
-            )
+            found = offline().frontier(
+                table_of(trace), table_of(test), evaluator=_evaluator(f"{what} evaluator", evaluator),
+                context=_specs(f"{what} context", context), kind=text(f"{what} kind", kind),
+                judge_usd=_number_or_none(f"{what} judge_usd", judge_usd), prices=numbers(f"{what} prices", prices),
+            )  # fmt: skip
+            return Frontier(*found)
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).

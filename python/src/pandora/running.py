@@ -92,19 +92,10 @@ def run(
 
     with shown(progress) as bar, named():
         found = _core.run(
-            study=config,
-            out=folder,
-            mode=mode,
-            study_file="" if isinstance(study, Results) else file_of(study),
-            shard=shard,
-            oracle_cache=os.fspath(oracle_cache),
-            backend=backend,
-            devices=devices,
-            threads=threads,
-            command="pandora.run (Python)",
-            on_progress=bar,
-            on_message=tell,
-        )
+            study=config, out=folder, mode=mode, study_file="" if isinstance(study, Results) else file_of(study),
+            shard=shard, oracle_cache=os.fspath(oracle_cache), backend=backend, devices=devices, threads=threads,
+            command="pandora.run (Python)", on_progress=bar, on_message=tell,
+        )  # fmt: skip
     if found["failed_lanes"]:
         tell(f"{found['failed_lanes']} lanes failed and are left out; Results.failures says how")
     return Results(found["folder"])

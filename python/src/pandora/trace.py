@@ -84,13 +84,10 @@ class Trace:
             if not isinstance(value, (bool, np.bool_)):
                 raise refused(f"Trace: {what}", value, "True or False")
         options = _core.TraceOptions(
-            texts("Trace: models", models),
-            text("Trace: missing", missing),
-            _pairs("scale", scale, '{"score": (1, 5)}'),
-            _pairs("prices", prices, '{"model": (0.15, 0.6)}'),
-            bool(free_calls),
-            bool(repeats),
-        )
+            texts("Trace: models", models), text("Trace: missing", missing),
+            _pairs("scale", scale, '{"score": (1, 5)}'), _pairs("prices", prices, '{"model": (0.15, 0.6)}'),
+            bool(free_calls), bool(repeats),
+        )  # fmt: skip
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
             file = path("Trace:", source)

@@ -93,9 +93,8 @@ def _line(cells: Sequence[Cell], shown: Sequence[int], widths: Sequence[int], he
     padded = [
         cell.text.ljust(widths[c]) if c < headers else cell.text.rjust(widths[c]) for cell, c in zip(cells, shown)
     ]
-    return "  ".join(
-        f"\033[1m{text}\033[0m" if bold and cell.bold else text for text, cell in zip(padded, cells)
-    ).rstrip(" ")
+    shown_bold = (f"\033[1m{text}\033[0m" if bold and cell.bold else text for text, cell in zip(padded, cells))
+    return "  ".join(shown_bold).rstrip(" ")
 
 
 def as_markdown(table: Table) -> str:
@@ -140,9 +139,9 @@ def as_csv(records: Sequence[dict[str, object]]) -> str:
     def text(value: object) -> str:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return ""
-        return (
-            str(int(value)) if isinstance(value, bool) else f"{value:.9g}" if isinstance(value, float) else str(value)
-        )
+        if isinstance(value, float):
+            return f"{value:.9g}"
+        return str(int(value)) if isinstance(value, bool) else str(value)
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -7,7 +7,6 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -202,9 +201,7 @@ class Request:
     def __enter__(self) -> Request:
         return self
 
-    def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, kind: Optional[type[BaseException]], *error: object) -> None:
         try:
             if kind is None and self.deployed is None:
                 self.deploy()

@@ -99,7 +99,8 @@ class Results(Folder):
     def curves(self, *lanes: Any, **named: Any) -> Table:
         """Cumulative regret and its parts at the checkpoints: means over replications with 95% intervals.
 
-        A row for every lane and period. Curves of single replications: ``numbers("cumulative_regret", ...)``.
+        A row for every lane and period; lanes are named as in `summary`, and so they are in `boxes` and `depth`. Curves
+        of single replications: ``numbers("cumulative_regret", ...)``.
         """
         return self._of_rows("curves", "cumulative regret", self._rows(*lanes, **named))
 

@@ -23,7 +23,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import isfinite
-from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar, Union
 
 import numpy as np
@@ -307,9 +306,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __reduce__(self) -> Any:

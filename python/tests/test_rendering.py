@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from pandora.rendering import latex, layout, render, style
+from pandora.rendering import latex, render, style
 
 pytest.importorskip("jinja2")
-matplotlib = pytest.importorskip("matplotlib")
+layout = pytest.importorskip("pandora.rendering.layout")  # of matplotlib
 
 LONG = "a_policy_whose_name_never_ends_and_in_which_no_blank_stands_that_a_line_could_be_broken_at"
 POLICIES = ("dow", "online_plugin", "linucb_online", "frugalgpt", "shrunk_weitzman", "somebodys", LONG)

@@ -66,12 +66,10 @@ def _only(parser: argparse.ArgumentParser, texts: Sequence[str], panels: Sequenc
 
 
 def _print_table(table: Table, style: str) -> None:
-    width = shutil.get_terminal_size().columns
-    made = {
-        "text": lambda: as_text(table, width, sys.stdout.isatty()),
-        "markdown": lambda: as_markdown(table),
-        "latex": lambda: as_latex(table),
-    }[style]()
+    if style == "text":
+        made = as_text(table, shutil.get_terminal_size().columns, sys.stdout.isatty())
+    else:
+        made = as_latex(table) if style == "latex" else as_markdown(table)
     print("\n" + made, end="")
 
 

@@ -99,11 +99,8 @@ def group_table(label: str, title: str, rows: Sequence[Row], names: Sequence[str
             unknown = group is row.adjusted and math.isnan(group.rms_z)
             inside = "---" if unknown else f"{group.inside} of {group.of}"
             cells += [inside, plus_minus(group.ratio, 3), number(group.rms_z)]
-        lead = (
-            [str(row.names[name]) for name in names]
-            if names[0] in row.names
-            else ["/".join(filter(None, row.names.values()))]
-        )
+        named = names[0] in row.names
+        lead = [str(row.names[name]) for name in names] if named else ["/".join(filter(None, row.names.values()))]
         table.add(*lead, *cells)
     table.notes = [
         "The four T_0 of a panel share instances: the errors of its published numbers are taken to be correlated over "
@@ -121,19 +118,9 @@ def _counts(found: Verdict) -> Table:
     table = Table(
         "counts",
         "Numbers inside the joint 95% interval, and how many would be if 50 of our own replications had been published",
-        [
-            "numbers",
-            "of",
-            "inside, paper",
-            "own sets",
-            "mean",
-            "least",
-            "greatest",
-            "at or below",
-            "rms z, paper",
-            "rms z, own sets",
-        ],
-    )
+        ["numbers", "of", "inside, paper", "own sets", "mean", "least", "greatest", "at or below", "rms z, paper",
+         "rms z, own sets"],
+    )  # fmt: skip
     for count in found.counts:
         paper = "---" if math.isnan(count.rms_z) else f"{count.published:.4g}"
         name = count.what + (", adjusted" if count.adjusted else "")

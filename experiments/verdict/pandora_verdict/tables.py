@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
-import re
+import runpy
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Union
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
 
 from .sample import Estimate
-
-MOST_LATEX_COLUMNS = 8  # beside the row headers: what a page has room for
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,8 @@ def _line(cells: Sequence[Cell], shown: Sequence[int], widths: Sequence[int], he
     padded = [
         cell.text.ljust(widths[c]) if c < headers else cell.text.rjust(widths[c]) for cell, c in zip(cells, shown)
     ]
-    return "  ".join(
-        f"\033[1m{text}\033[0m" if bold and cell.bold else text for text, cell in zip(padded, cells)
-    ).rstrip(" ")
+    shown_bold = (f"\033[1m{text}\033[0m" if bold and cell.bold else text for text, cell in zip(padded, cells))
+    return "  ".join(shown_bold).rstrip(" ")
 
 
 def as_markdown(table: Table) -> str:
@@ -115,65 +114,23 @@ def as_markdown(table: Table) -> str:
     return "\n".join(lines + [line for note in table.notes for line in ("", escaped(note))]) + "\n"
 
 
-_LATEX = str.maketrans(
-    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
-    | {c: f"\\{c}" for c in "{}&%$#_"}
-    | {c: f"${c}$" for c in "<>|"}
-)
-
-
-def _latex(text: str) -> str:
-    return re.sub(r"\bT0\b", "$T_0$", text.translate(_LATEX))
+@functools.cache
+def _rendering() -> Any:
+    """pandora.rendering.tables, by its script, which takes no extension module: in a checkout, or installed beside."""
+    here = Path(__file__).resolve()
+    scripts = (place / "pandora/rendering/render.py" for place in (here.parents[3] / "python/src", here.parents[1]))
+    return runpy.run_path(str(next(script for script in scripts if script.exists())))["tables"]
 
 
 def as_latex(table: Table) -> str:
-    """Environments of LaTeX of at most MOST_LATEX_COLUMNS columns, each below a comment with the packages it needs."""
-    columns = len(table.columns)
-    if columns > table.headers + MOST_LATEX_COLUMNS:
-        cut = table.headers + MOST_LATEX_COLUMNS
-        first = _columns(table, list(range(cut)), table.title, table.label, [])
-        rest = [*range(table.headers), *range(cut, columns)]
-        return as_latex(first) + as_latex(_columns(table, rest, table.title + " (continued)", "", table.notes))
-    lines = [
-        "% needs \\usepackage{booktabs,multirow}\n\\begin{table}[htp!]\n\\centering\n\\scriptsize",
-        f"\\caption{{{_latex(table.title)}}}",
-        *([f"\\label{{tab:{table.label}}}"] if table.label else []),
-        f"\\begin{{tabular}}{{{'l' * table.headers}{'c' * (columns - table.headers)}}}\n\\toprule",
-        " & ".join(_latex(column) for column in table.columns) + "\\\\\n\\midrule",
+    """Environments of LaTeX, each below a comment with the packages it needs."""
+    rows = [
+        {"heading": row}
+        if isinstance(row, str)
+        else {"cells": [c.text for c in row], "bold": [k for k, c in enumerate(row) if c.bold], "rule_above": False}
+        for row in table.rows
     ]
-    merged = 0  # rows left under a \multirow
-    for r, row in enumerate(table.rows):
-        if isinstance(row, str):
-            lines += ["\\midrule"] * (r > 0)
-            lines.append(f"\\multicolumn{{{columns}}}{{l}}{{{_latex(row)}}}\\\\\n\\cmidrule(lr){{1-{columns}}}")
-            continue
-        texts = [f"\\textbf{{{_latex(c.text)}}}" if c.bold else _latex(c.text) for c in row]
-        if table.headers > 1:
-            length = _run(table.rows, r)
-            if merged > 0:
-                texts[0], merged = "", merged - 1
-            elif length > 1:
-                texts[0], merged = f"\\multirow{{{length}}}{{*}}{{\\emph{{{texts[0]}}}}}", length - 1
-            else:
-                texts[0] = f"\\emph{{{texts[0]}}}"
-        lines.append(" & ".join(texts) + "\\\\")
-    lines.append("\\bottomrule\n\\end{tabular}")
-    lines += [f"\\par\\smallskip {_latex(note)}" for note in table.notes]
-    return "\n".join(lines) + "\n\\end{table}\n"
-
-
-def _columns(table: Table, which: Sequence[int], title: str, label: str, notes: list[str]) -> Table:
-    rows = [row if isinstance(row, str) else [row[c] for c in which] for row in table.rows]
-    columns = [table.columns[c] for c in which]
-    return replace(table, title=title, label=label, columns=columns, rows=rows, notes=notes)
-
-
-def _run(rows: Sequence[Union[str, list[Cell]]], at: int) -> int:
-    """How many rows from `at` on have the same first cell."""
-    end = at
-    while end < len(rows) and not isinstance(rows[end], str) and rows[end][0] == rows[at][0]:
-        end += 1
-    return end - at
+    return str(_rendering().as_latex({**vars(table), "rows": rows, "row_headers": table.headers}))
 
 
 def as_csv(records: Sequence[dict[str, object]]) -> str:
@@ -182,9 +139,9 @@ def as_csv(records: Sequence[dict[str, object]]) -> str:
     def text(value: object) -> str:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return ""
-        return (
-            str(int(value)) if isinstance(value, bool) else f"{value:.9g}" if isinstance(value, float) else str(value)
-        )
+        if isinstance(value, float):
+            return f"{value:.9g}"
+        return str(int(value)) if isinstance(value, bool) else str(value)
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -49,19 +49,9 @@ def verdicts(panels: Sequence[Panel], kept: Optional[Mapping[Key, Judgement]] = 
         # Of fewer replications a half-width is a guess, and so is what is inside.
         told = len(numbers) > 0 and least >= LEAST_FOR_COMPARISON
         rows = [_row({"policy": p, "reward": r}, of) for (p, r), of in by_row(numbers).items()] if told else []
-        out.append(
-            Verdict(
-                setting,
-                max(panel.replications for panel in own),
-                least,
-                all(panel.costs for panel in own),
-                numbers,
-                rows,
-                counts(own, numbers) if told else [],
-                findings(own),
-                prices(own),
-            )
-        )
+        found = (numbers, rows, counts(own, numbers) if told else [], findings(own), prices(own))
+        replications = max(panel.replications for panel in own)
+        out.append(Verdict(setting, replications, least, all(panel.costs for panel in own), *found))
     return out
 
 

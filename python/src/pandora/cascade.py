@@ -7,7 +7,6 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -20,7 +19,7 @@ from .features import Features
 from .figures import Figure
 from .interval import Interval
 from .rendering.study import frontier_figure
-from .table import Table
+from .table import Shown, Table
 from .trace import Source, Trace, offline, table_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
@@ -36,7 +35,7 @@ def _interval(found: Any) -> Interval:
     return Interval(*(np.nan if found[end] is None else found[end] for end in ("value", "low", "high")))
 
 
-class CascadeTest:
+class CascadeTest(Shown):
     """What a cascade does on a table: `.quality`, `.usd_per_1000`, `.calls`, `.utility`, `.gain`, `.saving`, each an
     Interval over prompts; `.gain` and `.saving` are over the model `.against`; `.verdict` is a sentence.
     """
@@ -54,14 +53,11 @@ class CascadeTest:
         self.against: str = found["against"]
         self.verdict: str = found["verdict"]
 
-    def __repr__(self) -> str:
-        return repr(self.table)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _shown(self) -> list[Table]:
+        return [self.table]
 
 
-class Frontier:
+class Frontier(Shown):
     """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs,
     `.figure` both as a figure; `.metrics` has the metrics of the field by name, each an Interval, for the models
     `.weak` and `.strong`.
@@ -81,11 +77,8 @@ class Frontier:
         """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
         return self.figure.draw(axes).figure
 
-    def __repr__(self) -> str:
-        return repr(self.steps)
-
-    def _repr_html_(self) -> str:
-        return self.steps._repr_html_()
+    def _shown(self) -> list[Table]:
+        return [self.steps]
 
 
 class Request:
@@ -208,9 +201,7 @@ class Request:
     def __enter__(self) -> Request:
         return self
 
-    def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, kind: Optional[type[BaseException]], *error: object) -> None:
         try:
             if kind is None and self.deployed is None:
                 self.deploy()
@@ -263,7 +254,7 @@ def beginning(
     return arguments.psi(prompt)
 
 
-class Cascade:
+class Cascade(Shown):
     """A cascade of models: from `fit`, `load` or `new`. It is safe to use from several threads.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[k % 3 / 2, 0.9] for k in range(60)],
@@ -319,21 +310,16 @@ class Cascade:
         promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         what = "Cascade.fit:"
-        numbers_given = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
+        bounds = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
         with arguments.named():
             live, tables, _ = offline().fit(
-                table_of(trace),
-                **{name: _number_or_none(f"{what} {name}", value) for name, value in numbers_given.items()},
-                evaluator=_evaluator(f"{what} evaluator", evaluator),
-                context=_specs(f"{what} context", context),
-                kind=text(f"{what} kind", kind),
-                judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
-                openings=text(f"{what} openings", openings),
+                table_of(trace), **{k: _number_or_none(f"{what} {k}", value) for k, value in bounds.items()},
+                evaluator=_evaluator(f"{what} evaluator", evaluator), context=_specs(f"{what} context", context),
+                kind=text(f"{what} kind", kind), judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
+                openings=text(f"{what} openings", openings), c=number(f"{what} c", c),
                 forget=number(f"{what} forget", 0.0 if forget is None else forget),
-                c=number(f"{what} c", c),
-                explore=number(f"{what} explore", explore),
-                router=router,
-            )
+                explore=number(f"{what} explore", explore), router=router,
+            )  # fmt: skip
         cascade = cls(live)
         cascade.tables = tables
         cascade.set_explore(explore)
@@ -370,21 +356,14 @@ class Cascade:
         """
         what = "Cascade.new:"
         with arguments.named():
-            return cls(
-                _core.new_cascade(
-                    texts(f"{what} models", models),
-                    number(f"{what} price", price),
-                    _evaluator(f"{what} evaluator", evaluator),
-                    text(f"{what} policy", policy),
-                    number(f"{what} c", c),
-                    number(f"{what} c_theta", c_theta),
-                    _json(f"{what} features", features),
-                    integer(f"{what} psi", psi),
-                    text(f"{what} refit", refit),
-                    number(f"{what} forget", forget),
-                    integer(f"{what} most_samples", most_samples),
-                )
-            )
+            live = _core.new_cascade(
+                texts(f"{what} models", models), number(f"{what} price", price),
+                _evaluator(f"{what} evaluator", evaluator), text(f"{what} policy", policy), number(f"{what} c", c),
+                number(f"{what} c_theta", c_theta), _json(f"{what} features", features), integer(f"{what} psi", psi),
+                text(f"{what} refit", refit), number(f"{what} forget", forget),
+                integer(f"{what} most_samples", most_samples),
+            )  # fmt: skip
+            return cls(live)
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Whole or not at all; loaded, it goes on to the same bytes."""
@@ -411,17 +390,12 @@ class Cascade:
         """
         what = "Cascade.test:"
         with arguments.named():
-            return CascadeTest(
-                *offline().test(
-                    self._live,
-                    table_of(trace),
-                    text(f"{what} against", against),
-                    _evaluator(f"{what} evaluator", evaluator),
-                    _number_or_none(f"{what} judge_usd", judge_usd),
-                    text(f"{what} estimator", estimator),
-                    text(f"{what} openings", openings),
-                )
-            )
+            found = offline().test(
+                self._live, table_of(trace), text(f"{what} against", against),
+                _evaluator(f"{what} evaluator", evaluator), _number_or_none(f"{what} judge_usd", judge_usd),
+                text(f"{what} estimator", estimator), text(f"{what} openings", openings),
+            )  # fmt: skip
+            return CascadeTest(*found)
 
     @staticmethod
     def frontier(
@@ -440,17 +414,12 @@ class Cascade:
         """
         what = "Cascade.frontier:"
         with arguments.named():
-            return Frontier(
-                *offline().frontier(
-                    table_of(trace),
-                    table_of(test),
-                    evaluator=_evaluator(f"{what} evaluator", evaluator),
-                    context=_specs(f"{what} context", context),
-                    kind=text(f"{what} kind", kind),
-                    judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
-                    prices=numbers(f"{what} prices", prices),
-                )
-            )
+            found = offline().frontier(
+                table_of(trace), table_of(test), evaluator=_evaluator(f"{what} evaluator", evaluator),
+                context=_specs(f"{what} context", context), kind=text(f"{what} kind", kind),
+                judge_usd=_number_or_none(f"{what} judge_usd", judge_usd), prices=numbers(f"{what} prices", prices),
+            )  # fmt: skip
+            return Frontier(*found)
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).
@@ -601,12 +570,6 @@ class Cascade:
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return Cascade._parsed, (self._live.text(),)  # a copy has all that was learned, and other numbers for requests
-
-    def __repr__(self) -> str:
-        return "\n".join(map(repr, self._shown()))
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self._shown())
 
     def _shown(self) -> list[Table]:
         shown: list[Table] = offline().show(self._live)

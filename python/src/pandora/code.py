@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import graphlib
 import hashlib
 import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Optional, Union
+
+import numpy as np
 
 from .code_names import PYTHON
 from .code_objects import joined
@@ -62,15 +65,14 @@ class _Graph:
             "it is used, such as in __init__, or name it in not_in_digest where results do not depend on it"
         )
 
-    def parts(self, at: int) -> Iterator[int]:
-        """The nodes that a node has."""
-        stack: list[Any] = list(self.contents[at])
-        while stack:
-            part = stack.pop()
-            if isinstance(part, int):
-                yield part
-            elif isinstance(part, list):
-                stack += part
+
+def _nodes(content: Sequence[Any]) -> Iterator[int]:
+    """The nodes that a node has."""
+    for part in content:
+        if isinstance(part, int):
+            yield part
+        elif isinstance(part, list):
+            yield from _nodes(part)
 
 
 def _label(content: Sequence[Any], labels: dict[int, bytes]) -> bytes:
@@ -86,54 +88,42 @@ def _label(content: Sequence[Any], labels: dict[int, bytes]) -> bytes:
     return hashlib.sha256(joined(found)).digest()
 
 
-def _circles(graph: _Graph) -> Iterator[list[int]]:
-    """Nodes that reach each other, together, after all that they reach (Tarjan's strongly connected components)."""
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    open_: list[int] = []
-    done: set[int] = set()
-    order[0] = low[0] = 0
-    open_.append(0)
-    calls = [(0, graph.parts(0))]
-    while calls:
-        at, rest = calls[-1]
-        for part in rest:
-            if part not in order:
-                order[part] = low[part] = len(order)
-                open_.append(part)
-                calls.append((part, graph.parts(part)))
-                break
-            if part not in done:
-                low[at] = min(low[at], order[part])
-        else:
-            calls.pop()
-            if calls:
-                low[calls[-1][0]] = min(low[calls[-1][0]], low[at])
-            if low[at] == order[at]:
-                circle = open_[open_.index(at) :] if open_[-1] != at else [at]
-                del open_[-len(circle) :]
-                done.update(circle)
-                yield circle
+def _circles(contents: Sequence[_Content]) -> Iterator[list[int]]:
+    """Nodes that reach each other, together, after all that they reach."""
+    from scipy.sparse import coo_matrix  # here: it takes a fifth of a second
+    from scipy.sparse.csgraph import connected_components
+
+    edges = [(at, part) for at, content in enumerate(contents) for part in _nodes(content)]
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    graph = coo_matrix((np.ones(len(edges)), (ends[0], ends[1])), shape=(len(contents), len(contents)))
+    circle_of: list[int] = connected_components(graph, connection="strong")[1].tolist()
+    circles: dict[int, list[int]] = {}
+    for at, circle in enumerate(circle_of):
+        circles.setdefault(circle, []).append(at)
+    reached: dict[int, set[int]] = {circle: set() for circle in circles}
+    for at, part in edges:
+        reached[circle_of[at]].add(circle_of[part])
+    order = graphlib.TopologicalSorter({circle: after - {circle} for circle, after in reached.items()})
+    return map(circles.__getitem__, order.static_order())
 
 
-def _digest(graph: _Graph) -> bytes:
+def _digest(contents: Sequence[_Content]) -> bytes:
     """Of the first node. Memory, the order of sets, and which of equal values are one do not show.
 
     In a circle, labels are made of those of the round before until no more nodes are told apart: what each of them
     reaches is then in the labels of all.
     """
     labels: dict[int, bytes] = {}
-    for circle in _circles(graph):
-        if len(circle) == 1 and circle[0] not in graph.parts(circle[0]):
-            labels[circle[0]] = _label(graph.contents[circle[0]], labels)
+    for circle in _circles(contents):
+        if len(circle) == 1 and circle[0] not in _nodes(contents[circle[0]]):
+            labels[circle[0]] = _label(contents[circle[0]], labels)
             continue
-        kinds, rounds, more = 0, 0, True
-        while more:
-            found = {at: _label(graph.contents[at], labels) for at in circle}
+        kinds = [0]  # that were told apart, by rounds
+        while len(kinds) == 1 or kinds[-1] > kinds[-2]:
+            found = {at: _label(contents[at], labels) for at in circle}
             labels.update(found)
-            before, kinds, rounds = kinds, len(set(found.values())), rounds + 1
-            more = kinds > before
-        whole = _label([b"%d" % rounds, *sorted(set(found.values()))], labels)
+            kinds.append(len(set(found.values())))
+        whole = _label([b"%d" % (len(kinds) - 1), *sorted(set(found.values()))], labels)
         labels.update([(at, _label([label, whole], labels)) for at, label in found.items()])
     return labels[0]
 
@@ -146,4 +136,4 @@ def code_of(what: str, cls: type, instance: Optional[object] = None) -> str:
     """
     skip = getattr(cls, "not_in_digest", ())
     graph = _Graph(what, cls if instance is None else instance, skip)
-    return hashlib.sha256(PYTHON.encode() + _digest(graph)).hexdigest()[:16]
+    return hashlib.sha256(PYTHON.encode() + _digest(graph.contents)).hexdigest()[:16]

@@ -43,31 +43,16 @@ class NoValue(Exception):
 
 #: where something stands, what it says of itself, and caches
 _NO_MEANING = {
-    "__module__",
-    "__qualname__",
-    "__doc__",
-    "__dict__",
-    "__weakref__",
-    "__annotations__",
-    "__annotations_cache__",
-    "__annotate__",
-    "__annotate_func__",
-    "__conditional_annotations__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__orig_bases__",
-    "__parameters__",
-    "_abc_impl",
-}
+    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__annotations_cache__",
+    "__annotate__", "__annotate_func__", "__conditional_annotations__", "__firstlineno__", "__static_attributes__",
+    "__orig_bases__", "__parameters__", "_abc_impl",
+}  # fmt: skip
 #: of policies and environments: what tables show, and what lanes are named by
 _SHOWN = {"hyperparameters", "title", "summary", "sigma_is_meant", "not_in_digest"}
-_DESCRIPTORS: tuple[type[Any], ...] = (
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
+_DESCRIPTORS: tuple[Any, ...] = (
+    types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
-)
+)  # fmt: skip
 _Cached = type(functools.lru_cache(lambda: None))
 
 

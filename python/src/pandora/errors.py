@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "DataError",
-    "Error",
-    "Interrupted",
-    "LaneFailure",
-    "MismatchError",
-    "OutputError",
-    "PandoraWarning",
-    "ResourceError",
-    "UsageError",
-]
+    "DataError", "Error", "Interrupted", "LaneFailure", "MismatchError", "OutputError", "PandoraWarning",
+    "ResourceError", "UsageError",
+]  # fmt: skip
 
 
 class Error(Exception):

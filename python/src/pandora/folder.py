@@ -1,69 +1,40 @@
-"""What a folder of results holds, and which of its lanes are meant."""
+"""What a folder of results holds, which of its lanes are meant, and single lanes."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .errors import DataError, PandoraWarning, UsageError
+from .errors import DataError, MismatchError, PandoraWarning, UsageError
 from .table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+R = TypeVar("R")
 
 Numbers = npt.NDArray[np.float64]
 
 _EVERY = "all"  # hyperparameters, not the best alone
 
 
-class Summary:
-    """`summary(...)` of results; and, until the next version, the table `summary` of before."""
+def taking(of: Callable[Concatenate[Any, P], Any]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """A method that takes the arguments of `of`, a method too, to which it hands them on."""
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
+    def with_signature(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        method.__signature__ = inspect.signature(of)  # type: ignore[attr-defined]
+        return method
 
-    def __call__(
-        self,
-        policy: Union[str, Sequence[str], None] = None,
-        reward: Optional[str] = None,
-        environment: Union[str, Sequence[str], None] = None,
-        regime: Optional[str] = None,
-        T0: Union[int, Sequence[int], None] = None,
-        hyperparameter: Optional[str] = None,
-        setting: Optional[str] = None,
-    ) -> Table:
-        """Folder.summary."""
-        return self._folder._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-
-    def _before(self) -> Table:
-        warnings.warn(
-            'Results.summary is a method: summary(hyperparameter="all") is the table that it was, summary(policy, ...) '
-            "its rows of some lanes; the form without brackets ends with the next version",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        return self._folder._whole()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "_repr_html_":
-            raise AttributeError(name)
-        return getattr(self._before(), name)
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self._before()[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._before()
-
-    def __len__(self) -> int:
-        return len(self._before())
-
-    def __repr__(self) -> str:
-        return repr(self._before())
+    return with_signature
 
 
 class Folder:
@@ -186,14 +157,15 @@ class Folder:
 
     def _rows(
         self,
-        policy: Union[str, Sequence[str], None],
-        reward: Optional[str],
-        environment: Union[str, Sequence[str], None],
-        regime: Optional[str],
-        T0: Union[int, Sequence[int], None],
-        hyperparameter: Optional[str],
-        setting: Optional[str],
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
     ) -> Table:
+        """The rows of the summary of these lanes; of the best hyperparameters where none are named."""
         if isinstance(policy, str) and "/" in policy and reward is None:
             policy, reward = policy.split("/", 1)
         self._require("policy", policy, self.policies)
@@ -202,29 +174,24 @@ class Folder:
         self._require("T0", T0, self.T0)
         self._require("hyperparameter", hyperparameter, [*self._names("hyperparameter"), _EVERY])
         self._require("setting", setting, self.settings)
-        wanted: dict[str, Any] = {
-            "policy": policy,
-            "reward": reward,
-            "environment": environment,
-            "regime": regime,
-            "T0": T0,
-            "hyperparameter": None if hyperparameter == _EVERY else hyperparameter,
-        }
         summary = self._whole()
-        if setting is not None and "setting" in summary:
-            wanted["setting"] = setting
         if len(summary) == 0:
             raise UsageError(f"{self.path}: its study simulates no policies (output.regret = false)")
-        if hyperparameter is None:
-            wanted["best"] = True
-        rows = summary.where(**wanted)
+        wanted: dict[str, Any] = {
+            "policy": policy, "reward": reward, "environment": environment, "regime": regime, "T0": T0,
+            "hyperparameter": None if hyperparameter == _EVERY else hyperparameter,
+            "setting": setting if "setting" in summary else None,
+        }  # fmt: skip
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        rows = summary.where(**wanted, best=True if hyperparameter is None else None)
         if len(rows) == 0:
-            asked = ", ".join(f"{key} {value}" for key, value in wanted.items() if value is not None and key != "best")
+            asked = ", ".join(f"{key} {value}" for key, value in wanted.items())
             raise DataError(f"{self.path}: there is nothing yet of {asked}" if asked else f"{self.path}: is empty")
         return rows
 
-    def _row(self, where: str, **asked: Any) -> dict[str, Any]:
-        rows = self._rows(**asked)
+    def _row(self, where: str, *lane: Any) -> dict[str, Any]:
+        """The only row of a lane."""
+        rows = self._rows(*lane)
         if len(rows) > 1:
             for column in ("setting", "environment", "regime", "T0", "policy", "reward", "hyperparameter"):
                 if column in rows and len(set(rows[column])) > 1:
@@ -232,22 +199,93 @@ class Folder:
                     raise UsageError(f"{where}: there are several; name a {column}, one of {values}")
         return next(rows.rows())
 
-    def _numbers(self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[dict[str, Numbers]]:
-        """The fields of the lanes of some rows: each group's parts are read once."""
-        groups: dict[tuple[str, str, str], list[int]] = {}
-        for k, row in enumerate(rows):
-            groups.setdefault((row.get("setting", ""), row["environment"], row["regime"]), []).append(k)
-        out: list[dict[str, Numbers]] = [{} for _ in rows]
-        for (setting, environment, regime), members in groups.items():
-            number = self._setting_number(setting, environment)
-            lanes = [int(rows[k]["lane_number"]) for k in members]
-            found = self._stored.numbers_of_lanes(number, environment, regime, lanes, list(fields))
-            for at, k in enumerate(members):
-                out[k] = {field: found[field][at] for field in fields}
-        return out
+    def _numbers(self, row: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Numbers]:
+        """The fields of the lane of a row of the summary."""
+        label, environment = row.get("setting", ""), row["environment"]
+        number = next(
+            k for k, one in enumerate(self._settings) if one["label"] == label and environment in one["environments"]
+        )
+        lanes = [int(row["lane_number"])]
+        found = self._stored.numbers_of_lanes(number, environment, row["regime"], lanes, list(fields))
+        return {field: found[field][0] for field in fields}
 
-    def _setting_number(self, label: str, environment: str) -> int:
-        for number, setting in enumerate(self._settings):
-            if setting["label"] == label and environment in setting["environments"]:
-                return number
-        raise UsageError(f"setting {label!r}: the study has no such setting")
+
+class Summary:
+    """`summary(...)` of results; and, until the next version, the table `summary` of before."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    @taking(Folder._rows)
+    def __call__(self, *lanes: Any, **named: Any) -> Table:
+        """Folder.summary."""
+        return self._folder._rows(*lanes, **named)
+
+    def _before(self) -> Table:
+        warnings.warn(
+            'Results.summary is a method: summary(hyperparameter="all") is the table that it was, summary(policy, ...) '
+            "its rows of some lanes; the form without brackets ends with the next version",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return self._folder._whole()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "_repr_html_":
+            raise AttributeError(name)
+        return getattr(self._before(), name)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._before()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._before()
+
+    def __len__(self) -> int:
+        return len(self._before())
+
+    def __repr__(self) -> str:
+        return repr(self._before())
+
+
+class Lane:
+    """One lane of a folder of results."""
+
+    def __init__(self, results: Folder, name: str, setting: str = "") -> None:
+        self.results = results
+        self.name = name
+        self.setting = setting
+
+    def __repr__(self) -> str:
+        return f"<pandora.Lane {self.name}{' of ' + self.setting if self.setting else ''}>"
+
+    def explain(self, period: int, last: Optional[int] = None) -> dict[str, Any]:
+        """Period `period`, or all up to `last`: what the lane saw, did and why, and what the oracle would have done.
+
+        The lane is run again, alone, up to its horizon. Boxes and periods are counted from 1. The dict has the keys of
+        ``pandora explain --format json``: lane, score, reward_known, and in `periods` one dict for each with period,
+        psi, boxes, policy, oracle, reward, regret and regret_so_far.
+
+        >>> import pandora
+        >>> found = pandora.open(example).lane(policy="dow/known", T0=0).explain(7)
+        >>> found["periods"][0]["period"], len(found["periods"][0]["boxes"])
+        (7, 3)
+        """
+        text = _core.explain(self._study(), self.setting, self.name, period, period if last is None else last)
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def replay(self) -> str:
+        """The lane run again, alone: its sums, regret and curve, as ``pandora replay`` prints them."""
+        return _core.replay(self._study(), self.setting, self.name)
+
+    def _study(self) -> _core.StudyConfig:
+        words = self.name.split("/")
+        policy = words[4] if len(words) > 4 else ""
+        code = self.results.manifest.get("identity", {}).get(f"build.policy.{policy}", "")
+        if code and _core.code_of_policy(policy) != code:
+            raise MismatchError(
+                f"policy {policy}: the results were made by code ({code}) that is not known here; give the class of "
+                "then to pandora.register"
+            )
+        return _core.StudyConfig.of(self.results.path)

@@ -216,29 +216,22 @@ def register(policy: type[Policy]) -> type[Policy]:
     """
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise UsageError(f"policies: {policy!r} is no class derived from pandora.Policy")
-    rewards = tuple(policy.rewards)
+    name, rewards = name_of(policy), tuple(policy.rewards)
     if not rewards or any(reward not in _REWARDS for reward in rewards):
-        raise UsageError(f"policy {name_of(policy)}: rewards {rewards}: use some of {', '.join(_REWARDS)}")
+        raise UsageError(f"policy {name}: rewards {rewards}: use some of {', '.join(_REWARDS)}")
     grids = [
-        (key, f"Of policy {name_of(policy)}", *_grid(f"policy {name_of(policy)}: hyperparameter {key}", values))
+        (key, f"Of policy {name}", *_grid(f"policy {name}: hyperparameter {key}", values))
         for key, values in policy.hyperparameters.items()
     ]
-    code = code_of(f"policy {name_of(policy)}", policy)
+    code = code_of(f"policy {name}", policy)
     said = repr((code, policy.title, policy.summary, rewards, grids, policy.yardstick))
-    if _registered.get(name_of(policy)) != (policy, said):
+    if _registered.get(name) != (policy, said):
         _core.register_policy(
-            type=policy,
-            name=name_of(policy),
-            title=policy.title,
-            summary=policy.summary,
-            code=code,
-            rewards=list(rewards),
-            hyperparameters=grids,
-            needs_calibration=policy.needs_calibration,
-            uses_calibration=policy.uses_calibration,
-            yardstick=policy.yardstick,
-        )
-        _registered[name_of(policy)] = (policy, said)
+            type=policy, name=name, title=policy.title, summary=policy.summary, code=code, rewards=list(rewards),
+            hyperparameters=grids, needs_calibration=policy.needs_calibration,
+            uses_calibration=policy.uses_calibration, yardstick=policy.yardstick,
+        )  # fmt: skip
+        _registered[name] = (policy, said)
     return policy
 
 
@@ -248,13 +241,5 @@ def policies() -> Table:
     >>> "dow" in policies()["policy"]
     True
     """
-    found = _core.policies()
-    return Table(
-        {
-            "policy": [p[0] for p in found],
-            "title": [p[1] for p in found],
-            "summary": [p[2] for p in found],
-            "by_name_only": np.array([p[3] for p in found], dtype=bool),
-        },
-        "policies",
-    )
+    names = ("policy", "title", "summary", "by_name_only")
+    return Table({name: list(values) for name, values in zip(names, zip(*_core.policies()))}, "policies")

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, Callable, Optional, Union
 
 from . import _core
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "bar_of", "shown"]
 
 Progress = Union[None, bool, Callable[[int, int], None]]
 
 
-class _TerminalBar:
+class _Bar:
     def __init__(self, what: str) -> None:
         self._what = what
         self._start = time.monotonic()
         self._drawn = 0
 
+    def _line(self, done: int, total: int, width: int) -> str:
+        return _core.progress_line(done, total, time.monotonic() - self._start, width, self._what)
+
     def __call__(self, done: int, total: int) -> None:
         width = shutil.get_terminal_size().columns - 1
-        line = _core.progress_line(done, total, time.monotonic() - self._start, width, self._what)
+        line = self._line(done, total, width)
         sys.stderr.write("\r" + line.ljust(min(self._drawn, width)))
         sys.stderr.flush()
         self._drawn = len(line)
@@ -32,52 +37,37 @@ class _TerminalBar:
             sys.stderr.write("\n")
 
 
-class _NotebookBar:
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._start = time.monotonic()
-        self._shown: Any = None
+class _NotebookBar(_Bar):
+    _shown: Any = None
 
     def __call__(self, done: int, total: int) -> None:
         from IPython.display import HTML, display
 
-        line = _core.progress_line(done, total, time.monotonic() - self._start, 45, self._what)
+        line = self._line(done, total, 45)
         bar = HTML(f'<progress value="{done}" max="{total}"></progress> <code>{line}</code>')
         if self._shown is None:
             self._shown = display(bar, display_id=True)
         else:
             self._shown.update(bar)
 
-    def close(self) -> None:
-        pass
 
-
-class _Own:
-    def __init__(self, told: Callable[[int, int], None]) -> None:
-        self._told = told
-
-    def __call__(self, done: int, total: int) -> None:
-        self._told(done, total)
-
-    def close(self) -> None:
-        pass
-
-
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
-
-
-Bar = Union[_TerminalBar, _NotebookBar, _Own]
-
-
-def bar_of(progress: Progress, what: str = "lanes") -> Optional[Bar]:
+def bar_of(progress: Optional[bool], what: str = "lanes") -> Optional[_Bar]:
     """What shows progress: True always, False never, None where somebody looks (a terminal, a notebook)."""
-    if callable(progress):
-        return _Own(progress)
     if progress is False:
         return None
-    if _in_notebook():
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if type(shell).__name__ == "ZMQInteractiveShell":
         return _NotebookBar(what)
-    return _TerminalBar(what) if progress or sys.stderr.isatty() else None
+    return _Bar(what) if progress or sys.stderr.isatty() else None
+
+
+@contextlib.contextmanager
+def shown(progress: Progress, what: str = "lanes") -> Iterator[Optional[Callable[[int, int], None]]]:
+    """What is told of done and all while the block runs: a bar, or the function that `progress` is."""
+    bar = None if callable(progress) else bar_of(progress, what)
+    try:
+        yield progress if callable(progress) else bar
+    finally:
+        if bar is not None:
+            bar.close()

@@ -14,8 +14,7 @@ from . import _core
 from .arguments import named, number
 from .errors import DataError, UsageError
 from .figures import Figure, figures_of
-from .folder import Folder, Numbers
-from .lane import Lane
+from .folder import Folder, Lane, Numbers, taking
 from .rendering.study import study_figures
 from .table import Table, of_program
 
@@ -67,17 +66,8 @@ class Results(Folder):
         cumulative_utility, cumulative_wrong_order, ...), what was learned (rho, theta: see estimates), periods,
         failed, regret_x1000 and realised_regret_x1000.
         """
-        row = self._row(
-            field,
-            policy=policy,
-            reward=reward,
-            environment=environment,
-            regime=regime,
-            T0=T0,
-            hyperparameter=hyperparameter,
-            setting=setting,
-        )
-        return self._numbers([row], [field])[0][field]
+        row = self._row(field, policy, reward, environment, regime, T0, hyperparameter, setting)
+        return self._numbers(row, [field])[field]
 
     def regret(
         self,
@@ -105,50 +95,24 @@ class Results(Folder):
                 return np.array(one["checkpoints"], dtype=np.int64)
         raise UsageError(f"setting {setting!r}: the study has no such setting")
 
-    def curves(
-        self,
-        policy: Union[str, Sequence[str], None] = None,
-        reward: Optional[str] = None,
-        environment: Union[str, Sequence[str], None] = None,
-        regime: Optional[str] = None,
-        T0: Union[int, Sequence[int], None] = None,
-        hyperparameter: Optional[str] = None,
-        setting: Optional[str] = None,
-    ) -> Table:
+    @taking(Folder._rows)
+    def curves(self, *lanes: Any, **named: Any) -> Table:
         """Cumulative regret and its parts at the checkpoints: means over replications with 95% intervals.
 
-        A row for every lane and period. Curves of single replications: ``numbers("cumulative_regret", ...)``.
+        A row for every lane and period; lanes are named as in `summary`, and so they are in `boxes` and `depth`. Curves
+        of single replications: ``numbers("cumulative_regret", ...)``.
         """
-        rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-        return Table(self._stored.columns("curves", rows["row"].tolist()), "cumulative regret")
+        return self._of_rows("curves", "cumulative regret", self._rows(*lanes, **named))
 
-    def boxes(
-        self,
-        policy: Union[str, Sequence[str], None] = None,
-        reward: Optional[str] = None,
-        environment: Union[str, Sequence[str], None] = None,
-        regime: Optional[str] = None,
-        T0: Union[int, Sequence[int], None] = None,
-        hyperparameter: Optional[str] = None,
-        setting: Optional[str] = None,
-    ) -> Table:
+    @taking(Folder._rows)
+    def boxes(self, *lanes: Any, **named: Any) -> Table:
         """Queries and deployments of each box (from 1) per period: means over replications with 95% intervals."""
-        rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-        return Table(self._stored.columns("boxes", rows["row"].tolist()), "queries and deployments per period")
+        return self._of_rows("boxes", "queries and deployments per period", self._rows(*lanes, **named))
 
-    def depth(
-        self,
-        policy: Union[str, Sequence[str], None] = None,
-        reward: Optional[str] = None,
-        environment: Union[str, Sequence[str], None] = None,
-        regime: Optional[str] = None,
-        T0: Union[int, Sequence[int], None] = None,
-        hyperparameter: Optional[str] = None,
-        setting: Optional[str] = None,
-    ) -> Table:
+    @taking(Folder._rows)
+    def depth(self, *lanes: Any, **named: Any) -> Table:
         """The share of periods in which so many boxes were opened: means over replications with 95% intervals."""
-        rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-        return Table(self._stored.columns("depth", rows["row"].tolist()), "share of periods")
+        return self._of_rows("depth", "share of periods", self._rows(*lanes, **named))
 
     def estimates(
         self,
@@ -164,20 +128,14 @@ class Results(Folder):
 
         The study must have output.estimates = true.
         """
-        row = self._row(
-            "estimates",
-            policy=policy,
-            reward=reward,
-            environment=environment,
-            regime=regime,
-            T0=T0,
-            hyperparameter=hyperparameter,
-            setting=setting,
-        )
-        found = self._numbers([row], ["rho", "theta"])[0]
+        row = self._row("estimates", policy, reward, environment, regime, T0, hyperparameter, setting)
+        found = self._numbers(row, ["rho", "theta"])
         if all(bool(np.isnan(values).all()) for values in found.values()):
             raise DataError(f"{self.path}: has no estimates of {policy}; run the study with output.estimates = true")
         return found
+
+    def _of_rows(self, file: str, title: str, rows: Table) -> Table:
+        return Table(self._stored.columns(file, rows["row"].tolist()), title)
 
     # ---- conclusions -----------------------------------------------------------------------------------------------
 

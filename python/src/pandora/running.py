@@ -17,10 +17,10 @@ from .arguments import named
 from .environment import Environment
 from .errors import PandoraWarning, UsageError
 from .policy import Policy
-from .progress import Progress, bar_of
+from .progress import Progress, shown
 from .results import Results
 from .study import Study, config_of, file_of
-from .table import Table, of_program
+from .table import Shown, Table, of_program
 
 __all__ = ["Tuning", "calibrate", "explain", "lanes", "run", "tune"]
 
@@ -86,30 +86,16 @@ def run(
     folder = "" if out is None else os.fspath(out)
     if out is not None and not folder:
         raise UsageError("out: names no folder; give one or leave it out")
-    bar = bar_of(progress)
 
     def tell(message: str) -> None:
         warnings.warn(message, PandoraWarning, stacklevel=3)
 
-    try:
-        with named():
-            found = _core.run(
-                study=config,
-                out=folder,
-                mode=mode,
-                study_file="" if isinstance(study, Results) else file_of(study),
-                shard=shard,
-                oracle_cache=os.fspath(oracle_cache),
-                backend=backend,
-                devices=devices,
-                threads=threads,
-                command="pandora.run (Python)",
-                on_progress=bar,
-                on_message=tell,
-            )
-    finally:
-        if bar is not None:
-            bar.close()
+    with shown(progress) as bar, named():
+        found = _core.run(
+            study=config, out=folder, mode=mode, study_file="" if isinstance(study, Results) else file_of(study),
+            shard=shard, oracle_cache=os.fspath(oracle_cache), backend=backend, devices=devices, threads=threads,
+            command="pandora.run (Python)", on_progress=bar, on_message=tell,
+        )  # fmt: skip
     if found["failed_lanes"]:
         tell(f"{found['failed_lanes']} lanes failed and are left out; Results.failures says how")
     return Results(found["folder"])
@@ -126,11 +112,7 @@ def lanes(study: AnyStudy, setting: str = "") -> list[str]:
 
 
 def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None, setting: str = "") -> dict[str, Any]:
-    """Periods `period` to `last` of a lane: what it saw, what it did and why, and what the oracle would have done.
-
-    The lane is run again, alone, up to its horizon. Boxes and periods are counted from 1; the keys are those of
-    ``pandora explain --format json``.
-    """
+    """Periods `period` to `last` of a lane, as `Lane.explain` tells them."""
     if isinstance(study, Results):
         return study.lane(lane, setting=setting).explain(period, last)
     with named():
@@ -139,8 +121,10 @@ def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None,
     return found
 
 
-class Tuning:
+class Tuning(Shown):
     """What tuning found."""
+
+    _between = "\n\n"
 
     def __init__(self, found: dict[str, Any]) -> None:
         #: all of it, with the regrets of every replication: what ``pandora tune --out`` writes
@@ -148,30 +132,13 @@ class Tuning:
         #: every candidate with its round and regret, winners with what they were judged at
         self.candidates: Table = Table(found["candidates"], "candidates")
         self.tables: list[Table] = [of_program(table) for table in found["tables"]]
-        winners: list[tuple[str, str, str, str]] = found["winners"]
+        names = ("policy", "reward", "hyperparameter", "setting")
+        columns: dict[str, Any] = {name: [winner[k] for winner in found["winners"]] for k, name in enumerate(names)}
         judged = [race["judged"]["regret_x1000"] for race in self.details["races"]]
-
-        def number(value: Optional[float]) -> float:
-            return float("nan") if value is None else float(value)
-
+        for name, end in (("regret_x1000", "mean"), ("half_width_95_x1000", "half_width_95")):
+            columns[name] = np.array([one[end] for one in judged], dtype=float)  # None becomes NaN
         #: the chosen values of each policy and reward setting, with the regret on replications that had no part in it
-        self.winners: Table = Table(
-            {
-                "policy": [w[0] for w in winners],
-                "reward": [w[1] for w in winners],
-                "hyperparameter": [w[2] for w in winners],
-                "setting": [w[3] for w in winners],
-                "regret_x1000": np.array([number(j["mean"]) for j in judged]),
-                "half_width_95_x1000": np.array([number(j["half_width_95"]) for j in judged]),
-            },
-            "winners",
-        )
-
-    def __repr__(self) -> str:
-        return "\n\n".join(repr(table) for table in self.tables)
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables)
+        self.winners: Table = Table(columns, "winners")
 
 
 def tune(
@@ -188,13 +155,8 @@ def tune(
 
     `budget`: lanes that the choice may take; a lane is a policy in one replication. No folder is kept.
     """
-    bar = bar_of(progress)
-    try:
-        with named():
-            return Tuning(_core.tune(_config(study, policies), budget, threads, backend, devices, bar))
-    finally:
-        if bar is not None:
-            bar.close()
+    with shown(progress) as bar, named():
+        return Tuning(_core.tune(_config(study, policies), budget, threads, backend, devices, bar))
 
 
 def calibrate(
@@ -214,11 +176,6 @@ def calibrate(
     config = _config(study)
     if environments:
         config.set("environments", ",".join(environments), "environments of pandora.calibrate")
-    bar = bar_of(progress, "steps")
-    try:
-        with named():
-            found = _core.calibrate(config, boxes, replications, contexts, threads, bar)
-    finally:
-        if bar is not None:
-            bar.close()
+    with shown(progress, "steps") as bar, named():
+        found = _core.calibrate(config, boxes, replications, contexts, threads, bar)
     return Table(found, "u for a wanted number of boxes")

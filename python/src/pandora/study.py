@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import numbers
 import os
 from collections.abc import Iterator, Mapping
@@ -26,18 +25,17 @@ def _key(name: str) -> str:
 
 
 def _value(where: str, value: Any) -> str:
-    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+    value = value.tolist() if hasattr(value, "tolist") else value  # of numpy
+    if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
         return str(int(value)) if -(2**63) <= int(value) < 2**63 else f'"{int(value)}"'
     if isinstance(value, numbers.Real):
-        x = float(value)
-        return repr(x) if math.isfinite(x) else "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
+        return repr(float(value))
     if isinstance(value, (str, os.PathLike)):
         return json.dumps(os.fspath(value), ensure_ascii=False)
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
-        items = value if isinstance(value, (list, tuple)) else value.tolist()
-        return "[" + ", ".join(_value(where, item) for item in items) + "]"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_value(where, item) for item in value) + "]"
     raise UsageError(f"study: {where} = {value!r}: give a number, a text, a truth value or a list of such")
 
 

@@ -146,3 +146,19 @@ def of_program(found: Mapping[str, Any]) -> Table:
     """A table that the program makes."""
     html_text = as_html(json.loads(found["whole"]))
     return Table(found["columns"], found["title"], found["text"], html_text, found["notes"])
+
+
+class Shown:
+    """What shows itself as tables, those in its `tables` unless it says otherwise."""
+
+    tables: list[Table]
+    _between = "\n"
+
+    def _shown(self) -> list[Table]:
+        return self.tables
+
+    def __repr__(self) -> str:
+        return self._between.join(map(repr, self._shown()))
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self._shown())

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from . import _core
 from .arguments import cell, named, number, numbers, path, refused, text, texts
 from .errors import DataError, ResourceError, UsageError
-from .table import Table
+from .table import Shown, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +30,7 @@ Pairs = Mapping[str, Sequence[float]]
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]
 
 
-class TraceCheck:
+class TraceCheck(Shown):
     """What a table holds and what routing on it can pay: `.verdicts` by price, `.tables`, `.values` as plain data."""
 
     def __init__(self, found: dict[str, Any], tables: list[Table]) -> None:
@@ -42,12 +42,6 @@ class TraceCheck:
     def verdicts(self) -> list[str]:
         """A sentence for each price."""
         return [part["verdict"] for part in self.values["prices"]]
-
-    def __repr__(self) -> str:
-        return "\n".join(repr(table) for table in self.tables)
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables)
 
 
 class Trace:
@@ -90,13 +84,10 @@ class Trace:
             if not isinstance(value, (bool, np.bool_)):
                 raise refused(f"Trace: {what}", value, "True or False")
         options = _core.TraceOptions(
-            texts("Trace: models", models),
-            text("Trace: missing", missing),
-            _pairs("scale", scale, '{"score": (1, 5)}'),
-            _pairs("prices", prices, '{"model": (0.15, 0.6)}'),
-            bool(free_calls),
-            bool(repeats),
-        )
+            texts("Trace: models", models), text("Trace: missing", missing),
+            _pairs("scale", scale, '{"score": (1, 5)}'), _pairs("prices", prices, '{"model": (0.15, 0.6)}'),
+            bool(free_calls), bool(repeats),
+        )  # fmt: skip
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
             file = path("Trace:", source)

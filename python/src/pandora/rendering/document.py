@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Optional
@@ -64,11 +66,8 @@ def _section(heading: str, **parts: Any) -> dict[str, Any]:
     return {"heading": heading, **empty, "folded": False, **parts}
 
 
-def _text(value: float, decimals: int) -> str:
-    if not math.isfinite(value):
-        return "---"
-    text = f"{value:.{decimals}f}"
-    return text[1:] if text[0] == "-" and not text.strip("-0.") else text
+def _text(value: float) -> str:
+    return f"{value:.2f}".replace("-0.00", "0.00") if math.isfinite(value) else "---"
 
 
 def _p_text(p: float) -> str:
@@ -80,12 +79,12 @@ def _rivals(pairs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     cells: dict[str, list[dict[str, Any]]] = {}
     for row in rows(pairs):
         T0 = "any T0" if math.isnan(row["T0"]) else f"T0={row['T0']:.0f}"
-        place = ", ".join([*([row["setting"]] if row["setting"] else []), row["environment"], row["regime"], T0])
+        place = ", ".join(filter(None, (row["setting"], row["environment"], row["regime"], T0)))
         n, p = row["replications"], row["p_holm"]
         fitted = (-row["cross_fitted_difference_x1000"], row["cross_fitted_half_width_95_x1000"])
         paired = (row["regret_b_x1000"], -row["difference_x1000"], row["half_width_95_x1000"])
         exact = [f"{v:.9g}" if math.isfinite(v) else "" for v in (n, *paired, p, *fitted)]
-        texts = [str(n), *(_text(v, 2) for v in paired), _p_text(p), *(_text(v, 2) for v in fitted)]
+        texts = [str(n), *map(_text, paired), _p_text(p), *map(_text, fitted)]
         cells.setdefault(place, []).append({
             "cells": [row["b"], row["a"], *texts], "exact": [row["b"], row["a"], *exact],
             "bold": [4, 6] if p < 0.05 else [], "rule_above": False,
@@ -101,11 +100,11 @@ def _rivals(pairs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 def _command(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]) -> str:
     """What makes this report."""
-    words = ["pandora report results", f"--t0 {T0}" if T0 is not None else ""]
-    words.append(f"--policy {','.join(numbers['policies'])}" if numbers["policies"] else "")
-    words.append(f"--base {numbers['base']}" if numbers["base"] else "")
-    words.append(f"--figures {','.join(formats)}" if list(formats) != ["svg"] else "")
-    return " ".join(word for word in words if word)
+    given = {
+        "--t0": "" if T0 is None else str(T0), "--policy": ",".join(numbers["policies"]), "--base": numbers["base"],
+        "--figures": ",".join(formats) if list(formats) != ["svg"] else "",
+    }  # fmt: skip
+    return " ".join(["pandora report results", *(f"{option} {value}" for option, value in given.items() if value)])
 
 
 def _study(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]) -> dict[str, Any]:
@@ -129,9 +128,8 @@ def _study(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]
     commands = ["pandora run study.toml --out results", _command(numbers, T0, formats)]
     again = {"paragraphs": [_AGAIN], "commands": commands, "preformatted": numbers["study"]}
     manifest = json.dumps(numbers["manifest"], indent=2, ensure_ascii=False, sort_keys=True)
-    sections += [
-        _section("How to make this again", **again), _section("Manifest", preformatted=manifest, folded=True)
-    ]  # fmt: skip
+    sections.append(_section("How to make this again", **again))
+    sections.append(_section("Manifest", preformatted=manifest, folded=True))
     return {
         "title": numbers["title"] or "Online Pandora's box: results",
         "subtitle": "; ".join(filter(None, (subtitle, numbers["unfinished"]))), "sections": sections,
@@ -148,22 +146,21 @@ def _frontier(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[s
     return {"title": "Quality against dollars", "subtitle": subtitle, "sections": sections}
 
 
+def _file_name(table: Mapping[str, Any], taken: set[str]) -> str:
+    """Labels are short and mostly different; a table that has none, or that of another, gets a number."""
+    stem = re.sub(r"[/\\ ]", "-", table["label"]) or "table"
+    name = next(name for k in itertools.count(1) if (name := f"{stem}-{k}" if k > 1 else stem) not in taken)
+    taken.add(name)
+    return name
+
+
 def document_of(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]) -> dict[str, Any]:
     """What the report says, with the numbers of its figures; tables have the names of their files."""
     make_of = {"study": _study, "frontier": _frontier}[numbers["of"]]
     document = {"generator": GENERATOR, **make_of(numbers, T0, formats)}
     taken: set[str] = set()
     for section in document["sections"]:
-        named = []
-        for table in section["tables"]:
-            # Labels are short and mostly different; a table that has none, or that of another, gets a number.
-            stem = first = "".join("-" if c in "/\\ " else c for c in table["label"]) or "table"
-            k = 2
-            while stem in taken:
-                stem, k = f"{first}-{k}", k + 1
-            taken.add(stem)
-            named.append({**table, "name": stem})
-        section["tables"] = named
+        section["tables"] = [{**table, "name": _file_name(table, taken)} for table in section["tables"]]
     names = [one["name"] for one in figures_of(document)]
     if len(set(names)) < len(names):
         raise ValueError("two figures have one name")
@@ -188,9 +185,8 @@ def make(folder: Path, T0: Optional[int], formats: Sequence[str], write: Callabl
     document = document_of(numbers, T0, formats)
     for name in ("tables", "figures"):
         (folder / name).mkdir(exist_ok=True)
-    for section in document["sections"]:
-        for table in section["tables"]:
-            write(folder / "tables" / f"{table['name']}.csv", as_csv(table).encode())
+    for table in (table for section in document["sections"] for table in section["tables"]):
+        write(folder / "tables" / f"{table['name']}.csv", as_csv(table).encode())
     for one in figures_of(document):
         for ending in ("svg", "pdf", "png"):
             (folder / "figures" / f"{one['name']}.{ending}").unlink(missing_ok=True)

@@ -24,21 +24,16 @@ _SPECIAL = {
     "–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "•": r"$\bullet$", "§": r"\S{}", "\u00a0": "~",
     "\u202f": r"\,", "\u2010": "-", "\u2011": "-", "′": "$'$", "ℓ": r"$\ell$",
 }  # fmt: skip
-_SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ"
-_SUB = "₀₁₂₃₄₅₆₇₈₉"
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
+_CAPITALS = "gamma delta theta lambda xi pi sigma phi psi omega"  # others are Latin letters
 _TOKENS = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|\b(?P<bonus>c_[a-z]+(?:_[a-z]+)?)\b"
-    r"|\b(?P<letter>[TdR])_(?P<index>[0xwB])\b"
-    r"|\bT(?:0\b|₀)(?P<calibration>)"
+    r"|\b(?P<letter>[TdR]_[0xwB])\b"
+    r"|(?P<calibration>\bT(?:0\b|₀))"
     r"|(?P<mean>μ\*|\bmu\*)"
-    rf"|(?P<super>[{_SUPER}]+)|(?P<sub>[{_SUB}]+)"
+    r"|(?P<super>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ]+)|(?P<sub>[₀₁₂₃₄₅₆₇₈₉]+)"
 )
-
-
-def _math_name(name: str) -> str:
-    return f"\\{name}" if name in _GREEK.split() else f"\\mathrm{{{name}}}"
 
 
 def _sign(sign: str) -> str:
@@ -46,14 +41,10 @@ def _sign(sign: str) -> str:
         return _SPECIAL[sign]
     if " " <= sign <= "~" or sign == "\n":
         return sign
-    name = unicodedata.name(sign, "")
-    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", name)
-    if greek:
+    if greek := re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(sign, "")):
         letter = greek[2].lower().replace("lamda", "lambda")
-        if greek[1] == "SMALL" and letter in _GREEK.split():
-            return f"$\\{letter}$"
-        if letter in ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega"):
-            return f"$\\{letter.capitalize()}$"
+        if letter in (_GREEK if greek[1] == "SMALL" else _CAPITALS).split():
+            return f"$\\{letter if greek[1] == 'SMALL' else letter.capitalize()}$"
     if "À" <= sign <= "ÿ" and sign not in "ÐÞðþ":
         return sign
     if unicodedata.combining(sign):
@@ -69,22 +60,17 @@ def escaped(text: str) -> str:
 
 
 def _token(match: re.Match[str]) -> str:
-    found = match.groupdict()
-    if found["code"]:
-        return r"\texttt{" + escaped(found["code"][1:-1]).replace("/", r"/\allowbreak{}") + "}"
-    if found["bonus"]:
-        _, *names = found["bonus"].split("_")
-        return f"$c_{{{','.join(map(_math_name, names))}}}$"
-    if found["letter"]:
-        return f"${found['letter']}_{found['index']}$"
-    if found["calibration"] is not None:
-        return "$T_0$"
-    if found["mean"]:
-        return r"$\mu^*$"
-    if found["super"]:
-        digits = unicodedata.normalize("NFKD", found["super"]).replace("\u2212", "-")
-        return f"$^{{{digits}}}$"
-    return f"$_{{{unicodedata.normalize('NFKD', found['sub'])}}}$"
+    kind, found = str(match.lastgroup), match[0]
+    if kind == "code":
+        return r"\texttt{" + escaped(found[1:-1]).replace("/", r"/\allowbreak{}") + "}"
+    if kind == "bonus":
+        names = (f"\\{name}" if name in _GREEK.split() else f"\\mathrm{{{name}}}" for name in found.split("_")[1:])
+        return f"$c_{{{','.join(names)}}}$"
+    digits = unicodedata.normalize("NFKD", found).replace("\u2212", "-")
+    return {
+        "letter": f"${found}$", "calibration": "$T_0$", "mean": r"$\mu^*$", "super": f"$^{{{digits}}}$",
+        "sub": f"$_{{{digits}}}$",
+    }[kind]  # fmt: skip
 
 
 def text(value: str) -> str:
@@ -116,12 +102,18 @@ def width(table: Mapping[str, Any], columns: Sequence[int]) -> float:
 
 def _column_width(table: Mapping[str, Any], c: int) -> float:
     texts = [table["columns"][c], *(row["cells"][c] for row in table["rows"] if "cells" in row)]
-    whole = _DIGIT * max(map(_characters, texts))
+    whole = _DIGIT * max(map(characters, texts))
     return min(whole, _MOST_NAME) if c < table["row_headers"] else whole
 
 
-def _characters(value: str) -> int:
+def characters(value: str) -> int:
+    """How many are seen."""
     return sum(not unicodedata.combining(c) for c in value)
+
+
+def some_cells(row: Mapping[str, Any], columns: Sequence[int]) -> Mapping[str, Any]:
+    """Of a row the cells in these columns, each with whether it is bold; a heading as it is."""
+    return {**row, "cells": [(row["cells"][c], c in row["bold"]) for c in columns]} if "cells" in row else row
 
 
 def pieces(table: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -134,22 +126,19 @@ def pieces(table: Mapping[str, Any]) -> list[dict[str, Any]]:
             groups.append([])
         groups[-1].append(c)
     title = re.sub(r"^Table \d+: (.)", lambda match: match[1].upper(), table["title"])  # LaTeX counts by itself
-    names_form = "".join(
-        "l" if _column_width(table, c) < _MOST_NAME else rf">{{\raggedright\arraybackslash}}p{{{_MOST_NAME:.0f}pt}}"
-        for c in names
-    )
+    long = rf">{{\raggedright\arraybackslash}}p{{{_MOST_NAME:.0f}pt}}"
+    names_form = "".join("l" if _column_width(table, c) < _MOST_NAME else long for c in names)
     out: list[dict[str, Any]] = []
     for group in groups:
         columns = names + group
         for page in _pages(table):
-            rows = [_row(row, columns) for row in page]
             out.append({
                 "title": title + (" (continued)" if out else ""),
                 "label": table["name"] if not out else "",
                 "columns": [table["columns"][c] for c in columns],
                 "form": names_form + "r" * len(group),
                 "width": round(min(max(width(table, columns) - _GAP, 220.0), TEXT_WIDTH - _GAP)),
-                "rows": rows,
+                "rows": [some_cells(row, columns) for row in page],
                 "notes": [],
             })  # fmt: skip
     out[-1]["notes"] = table["notes"]
@@ -161,17 +150,10 @@ def _pages(table: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     left = MOST_LINES
     for row in table["rows"]:
         names = row.get("cells", ())[: table["row_headers"]]
-        lines_of = max((math.ceil(_DIGIT * _characters(name) / _MOST_NAME) for name in names), default=2)
+        lines_of = max((math.ceil(_DIGIT * characters(name) / _MOST_NAME) for name in names), default=2)
         if pages[-1] and lines_of > left:
             pages.append([])
             left = MOST_LINES
         pages[-1].append(row)
         left -= lines_of
     return pages
-
-
-def _row(row: Mapping[str, Any], columns: Sequence[int]) -> dict[str, Any]:
-    if "cells" not in row:
-        return dict(row)
-    bold = set(row["bold"])
-    return {"cells": [(row["cells"][c], c in bold) for c in columns], "rule_above": row["rule_above"]}

@@ -6,7 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+
 PAD = 0.06  # inches at the edges
+_STEPS = [1, 2, 2.5, 5, 10]  # between ticks, times powers of ten
 _DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -28,31 +33,23 @@ def number_text(value: float) -> str:
 
 
 def _show(axis: Any, at: Sequence[float]) -> None:
-    from matplotlib.ticker import FixedLocator, NullLocator
-
     axis.set_major_locator(FixedLocator(list(at)))
     axis.set_minor_locator(NullLocator())
 
 
 def linear_ticks(axis: Any, values: Sequence[float], at_values: bool) -> None:
     """Integers have ticks at integers: at these themselves, where there are few."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(round(value, 12))))
     distinct = sorted(set(values))
-    integers = bool(distinct) and all(v == int(v) for v in distinct)
     if at_values and 0 < len(distinct) <= 10:
         _show(axis, distinct)
     else:
-        axis.set_major_locator(
-            MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=integers and distinct[-1] - distinct[0] > 1)
-        )
+        integer = len(distinct) > 0 and distinct[-1] - distinct[0] > 1 and all(v == int(v) for v in distinct)
+        axis.set_major_locator(MaxNLocator(6, steps=_STEPS, integer=integer))
 
 
 def log_ticks(axis: Any, positive: Sequence[float], zero: bool, at_values: bool) -> None:
     """Powers of ten where there are several, else more numbers between them, or the values themselves."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
-
     axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
     if at_values:
         _show(axis, ([0.0] if zero else []) + list(positive))
@@ -67,7 +64,7 @@ def log_ticks(axis: Any, positive: Sequence[float], zero: bool, at_values: bool)
         if len(at) >= 3:
             break
     else:  # so little of the axis that it is nearly linear
-        at = [v for v in MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high) if low <= v <= high]
+        at = [v for v in MaxNLocator(5, steps=_STEPS).tick_values(low, high) if low <= v <= high]
     _show(axis, ([0.0] if zero else []) + at)
     axis.set_minor_formatter(NullFormatter())
     if stride == 1:
@@ -75,11 +72,9 @@ def log_ticks(axis: Any, positive: Sequence[float], zero: bool, at_values: bool)
 
 
 class Page:
-    """A figure of fixed width, which becomes as high as its parts need."""
+    """A figure of fixed width, which becomes as high as its parts need. Lengths are inches."""
 
     def __init__(self, picture: Any, axes: Any, width: float) -> None:
-        from matplotlib.backends.backend_agg import RendererAgg
-
         self.picture, self.axes, self.width = picture, axes, width
         # Any back end measures by it; the numbers are for large pixels alone.
         self._renderer = RendererAgg(100, 100, picture.dpi)
@@ -87,33 +82,32 @@ class Page:
     # ---- texts -----------------------------------------------------------------------------------------------------
 
     def text_width(self, text: str, size: Any) -> float:
-        """Of one line, in inches."""
-        from matplotlib.font_manager import FontProperties
-
+        """Of one line."""
         font = FontProperties(family="DejaVu Sans", size=size)
         return float(self._renderer.get_text_width_height_descent(text, font, False)[0] / self.picture.dpi)
 
     def wrapped(self, text: str, width: float, size: Any) -> str:
-        """In lines of that width in inches, broken between words, and inside a word that is longer."""
+        """In lines of that width, broken between words, and inside a word that is longer."""
         lines: list[str] = []
         for word in text.replace("× 1000", "×\u00a01000").split(" "):
             if lines and self.text_width(f"{lines[-1]} {word}", size) <= width:
                 lines[-1] += f" {word}"
                 continue
             while len(word) > 1 and self.text_width(word, size) > width:
-                fits = next(
-                    k for k in range(len(word) - 1, 0, -1) if k == 1 or self.text_width(word[:k], size) <= width
-                )
+                fits = next((k for k in range(len(word) - 1, 1, -1) if self.text_width(word[:k], size) <= width), 1)
                 lines.append(word[:fits])
                 word = word[fits:]
             lines.append(word)
         return "\n".join(lines)
 
+    def _room_below(self, count: int) -> float:
+        return 0.92 * (self.width - 0.7) / max(count, 1)
+
     def fits_below(self, categories: Sequence[str]) -> bool:
         """Whether categories can stand below their bars: in three lines at most, words whole."""
-        room = 0.92 * (self.width - 0.7) / max(len(categories), 1)
+        room = self._room_below(len(categories))
         return all(
-            max((self.text_width(word, 7) for word in name.split()), default=0.0) <= room
+            all(self.text_width(word, 7) <= room for word in name.split())
             and self.wrapped(name, room, 7).count("\n") < 3
             for name in categories
         )
@@ -122,29 +116,29 @@ class Page:
 
     def arrange(self, figure: Mapping[str, Any], lying: bool) -> None:
         """Sets the figure's height, the place of its axes and of the legend below them, once all is drawn."""
-        self._labels = (self.axes.get_xlabel(), self.axes.get_ylabel())
+        axes, dpi = self.axes, self.picture.dpi
+        x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
         height = min(0.6 * self.width, 2.75)
         if figure["kind"] == "bars":
-            self._wrap_categories(lying)
+            names = self._wrap_categories(lying)
             if lying:
-                lines = [max(label.get_text().count("\n") + 1, 1) for label in self.axes.get_yticklabels()]
-                each = max(0.13 * max(lines) + 0.05, 0.07 * (1 if figure["stacked"] else len(figure["series"])) + 0.06)
-                height = max(each * len(lines), 0.7)
+                most = max(name.count("\n") + 1 for name in names)
+                each = max(0.13 * most + 0.05, 0.07 * (1 if figure["stacked"] else len(figure["series"])) + 0.06)
+                height = max(each * len(names), 0.7)
         title = self.wrapped(figure["title"], self.width - 2 * PAD, 7.5)
         legend = self._legend([one["label"] for one in figure["series"]])
-        legend_height = 0.0 if legend is None else self._extent(legend).height + 0.04
+        legend_height = legend.get_window_extent(self._renderer).height / dpi + 0.04 if legend else 0.0
         title_height = 0.14 * (title.count("\n") + 1) + 0.04 if title else 0.0
         left, right, bottom, top = 0.5, 0.1, 0.4, 0.1
         for _ in range(4):
             across = max(self.width - left - right, 0.8)
             down = across if figure["diagonal"] else height
-            self._wrap_labels(across, down)
+            axes.set_xlabel(self.wrapped(x_label, across, 7.5))
+            axes.set_ylabel(self.wrapped(y_label, down, 7.5))
             total = bottom + down + top
             self.picture.set_size_inches(self.width, total)
-            self.axes.set_position((left / self.width, bottom / total, across / self.width, down / total))
-            box = self.axes.get_tightbbox(self._renderer)
-            dpi = self.picture.dpi
-            before = (left, right, bottom, top)
+            axes.set_position((left / self.width, bottom / total, across / self.width, down / total))
+            box, before = axes.get_tightbbox(self._renderer), (left, right, bottom, top)
             left = max(left - box.x0 / dpi + PAD, PAD)
             right = max(right + box.x1 / dpi - self.width + PAD, PAD)
             bottom = bottom - box.y0 / dpi + legend_height + PAD
@@ -154,61 +148,47 @@ class Page:
         self._thin()
         if title:
             self.picture.text(0.5, 1 - PAD / total, title, ha="center", va="top", fontsize=7.5)
-        if legend is not None:
+        if legend:
             legend.set_bbox_to_anchor((0.5, PAD / total), transform=self.picture.transFigure)
 
-    def _extent(self, artist: Any) -> Any:
-        from matplotlib.transforms import Affine2D
-
-        scale = 1 / self.picture.dpi
-        return artist.get_window_extent(self._renderer).transformed(Affine2D().scale(scale))
-
-    def _wrap_labels(self, across: float, down: float) -> None:
-        self.axes.set_xlabel(self.wrapped(self._labels[0], across, 7.5))
-        self.axes.set_ylabel(self.wrapped(self._labels[1], down, 7.5))
-
-    def _wrap_categories(self, lying: bool) -> None:
+    def _wrap_categories(self, lying: bool) -> list[str]:
         axis = self.axes.yaxis if lying else self.axes.xaxis
         labels = [label.get_text() for label in axis.get_ticklabels()]
-        room = 0.42 * self.width if lying else 0.92 * (self.width - 0.7) / max(len(labels), 1)
-        axis.set_ticks(axis.get_ticklocs(), [self.wrapped(label, room, 7) for label in labels])
+        room = 0.42 * self.width if lying else self._room_below(len(labels))
+        names = [self.wrapped(label, room, 7) for label in labels]
+        axis.set_ticks(axis.get_ticklocs(), names)
+        return names
 
     def _legend(self, order: Sequence[str]) -> Any:
         """Below the axes, in as many columns as fit; texts are broken where not even one does."""
         found = list(zip(*self.axes.get_legend_handles_labels()))
         found.sort(key=lambda entry: order.index(entry[1]) if entry[1] in order else len(order))
-        handles, labels = [handle for handle, _ in found], [label for _, label in found]
-        if not labels:
+        if not found:
             return None
         room = self.width - 2 * PAD
-        labels = [self.wrapped(label, room - 0.5, 7) for label in labels]
+        labels = [self.wrapped(label, room - 0.5, 7) for _, label in found]
         widest = max(self.text_width(line, 7) for label in labels for line in label.split("\n"))
-        likely = max(1, min(len(labels), 5, int((room + 0.1) / (widest + 0.42))))
-        for columns in range(likely, 0, -1):
+        columns = max(1, min(len(labels), 5, int((room + 0.1) / (widest + 0.42))))
+        while True:
             legend = self.picture.legend(
-                handles, labels, loc="lower center", bbox_to_anchor=(0.5, 0.0), ncols=columns, borderaxespad=0,
-                borderpad=0.1, handlelength=2.6, columnspacing=1.2, handletextpad=0.5, labelspacing=0.25,
+                [handle for handle, _ in found], labels, loc="lower center", bbox_to_anchor=(0.5, 0.0), ncols=columns,
+                borderaxespad=0, borderpad=0.1, handlelength=2.6, columnspacing=1.2, handletextpad=0.5,
+                labelspacing=0.25,
             )  # fmt: skip
-            if columns == 1 or self._extent(legend).width <= room:
+            if columns == 1 or legend.get_window_extent(self._renderer).width / self.picture.dpi <= room:
                 return legend
             legend.remove()
-        return None
+            columns -= 1
 
     def _thin(self) -> None:
         """Numbers of an axis that would run into the one before are left out; their ticks stay."""
         for axis, is_x in ((self.axes.xaxis, True), (self.axes.yaxis, False)):
-            ticks = axis.get_major_ticks()
+            if not is_x and axis.get_inverted():
+                continue
             end = -math.inf
-            for tick in sorted(ticks, key=lambda tick: tick.get_loc()):
-                label = tick.label1
-                if not label.get_text():
-                    continue
-                label.set_visible(True)
-                box = label.get_window_extent(self._renderer)
-                low, high = (box.x0, box.x1) if is_x else (box.y0, box.y1)
-                gap = 0.03 * self.picture.dpi if is_x else 0
-                reverse = not is_x and self.axes.yaxis_inverted()
-                if not reverse and low < end + gap:
-                    label.set_visible(False)
-                else:
-                    end = high
+            for tick in sorted(axis.get_major_ticks(), key=lambda tick: tick.get_loc()):
+                box = tick.label1.get_window_extent(self._renderer)
+                low, high = (box.x0 - 0.03 * self.picture.dpi, box.x1) if is_x else (box.y0, box.y1)
+                if tick.label1.get_text():
+                    tick.label1.set_visible(low >= end)
+                    end = high if low >= end else end

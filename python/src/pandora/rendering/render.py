@@ -10,18 +10,21 @@ jinja2; 6 where a file could not be written.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import csv
+import functools
+import html
 import importlib.util
 import io
 import json
+import multiprocessing
 import os
-import pickle
 import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 if __package__ in (None, ""):  # run as a script: the folder is a package all the same
     _folder = Path(__file__).resolve().parent
@@ -35,14 +38,20 @@ if __package__ in (None, ""):  # run as a script: the folder is a package all th
 
 from . import document, latex, style, tables
 from .document import figures_of
+from .figures import COLUMNS
 
 __all__ = ["load", "main", "render"]
 
 FORMATS = ("svg", "pdf", "png")
+_NO_DATE: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
 class Unreadable(Exception):
     """A folder that holds no report; the text says what to do."""
+
+
+def _unreadable(file: Path, is_not: str, problem: Exception) -> Unreadable:
+    return Unreadable(f"{file}: cannot be {is_not} ({type(problem).__name__}: {problem}); make the report again")
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -59,9 +68,7 @@ def load(folder: Path) -> dict[str, Any]:
         for figure in figures_of(found):
             _read_numbers(folder / "figures" / f"{figure['name']}.csv", figure)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
-        raise Unreadable(
-            f"{file}: cannot be read ({type(problem).__name__}: {problem}); make the report again"
-        ) from None
+        raise _unreadable(file, "read", problem) from None
     return found
 
 
@@ -75,19 +82,15 @@ def _printable(value: Any) -> Any:
 
 
 def _read_numbers(file: Path, figure: dict[str, Any]) -> None:
-    names = ("x", "y", "low", "high", "x_low", "x_high")
     for series in figure["series"]:
-        series.update({name: [] for name in names})
+        series.update({name: [] for name in COLUMNS})
     with file.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             series = figure["series"][int(row["series"]) - 1]
-            for name in names:
-                if name in row:
-                    series[name].append(float(row[name]) if row[name] else None)
+            for name in row.keys() & set(COLUMNS):
+                series[name].append(float(row[name]) if row[name] else None)
     for series in figure["series"]:  # a column that others have, and this one not
-        for name in ("low", "high", "x_low", "x_high"):
-            if all(value is None for value in series[name]):
-                series[name] = []
+        series.update({name: [] for name in COLUMNS[2:] if all(value is None for value in series[name])})
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
@@ -106,63 +109,41 @@ def pictures(figure: Mapping[str, Any], looks: Mapping[str, style.Look], formats
     out = {}
     for name in formats:
         file = io.BytesIO()
-        # Nothing in a file says when it was made.
-        about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[name]
         with drawing.own_settings():
-            picture.savefig(file, format=name, dpi=300, metadata=about)
+            picture.savefig(file, format=name, dpi=300, metadata=_NO_DATE[name])
         out[name] = file.getvalue()
     return out
 
 
-def _draw_some(
-    figures: Sequence[Mapping[str, Any]], looks: Mapping[str, style.Look], formats: Sequence[str], folder: Path
-) -> list[tuple[str, str, str]]:
-    """Of each its name, the text of its SVG, and what went wrong."""
-    out = []
-    for figure in figures:
-        try:
-            made = pictures(figure, looks, tuple(dict.fromkeys(("svg", *formats))))
-            for name in formats:
-                _write(folder / "figures" / f"{figure['name']}.{name}", made[name])
-            out.append((figure["name"], made["svg"].decode(), ""))
-        except Exception as problem:  # one that cannot be drawn keeps none of the others from it
-            out.append((figure["name"], "", f"{type(problem).__name__}: {problem}"))
-    return out
+def _drawn(
+    figure: Mapping[str, Any], looks: Mapping[str, style.Look], formats: Sequence[str], folder: Path
+) -> tuple[str, str]:
+    """The text of its SVG, and what went wrong: one that cannot be drawn keeps none of the others from it."""
+    try:
+        made = pictures(figure, looks, list(dict.fromkeys(("svg", *formats))))
+        for name in formats:
+            _write(folder / "figures" / f"{figure['name']}.{name}", made[name])
+    except Exception as problem:
+        return "", f"{type(problem).__name__}: {problem}"
+    return made["svg"].decode(), ""
 
 
 def _draw_all(
     figures: Sequence[Mapping[str, Any]], formats: Sequence[str], folder: Path, processes: int
-) -> dict[str, tuple[str, str]]:
-    """By name the text of the SVG and what went wrong; shared out over processes."""
-    import matplotlib.figure  # noqa: F401  # before there are processes, which then have it too
-
-    from . import drawing  # noqa: F401
+) -> list[tuple[str, str]]:
+    from . import drawing  # noqa: F401  # before there are processes, which then have it too
 
     looks = style.looks(series["policy"] for figure in figures for series in figure["series"])
-    processes = max(1, min(processes, len(figures) // 2))
-    children = []
-    for k in range(1, processes):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(read)
-            with open(write, "wb") as out:
-                pickle.dump(_draw_some(figures[k::processes], looks, formats, folder), out)
-            os._exit(0)
-        os.close(write)
-        children.append((child, read))
-    found = _draw_some(figures[::processes], looks, formats, folder)
-    for child, read in children:
-        with open(read, "rb") as answer:
-            found += pickle.load(answer)
-        os.waitpid(child, 0)
-    return {name: (svg, problem) for name, svg, problem in found}
+    draw = functools.partial(_drawn, looks=looks, formats=formats, folder=folder)
+    processes = min(processes, len(figures) // 2)
+    if processes < 2:
+        return list(map(draw, figures))
+    with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
+        return list(pool.map(draw, figures))
 
 
 def inline_svg(svg: str, name: str, spoken: str) -> str:
     """A picture as an element of a page: as wide as its box, and with names of its own for its parts."""
-    import html
-
     start = svg.find("<svg")
     if start < 0:
         return ""
@@ -171,8 +152,8 @@ def inline_svg(svg: str, name: str, spoken: str) -> str:
     head, rest = svg.split(">", 1)
     width = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+)', head)
     head = re.sub(r'\s(width|height|version|xmlns(:\w+)?)="[^"]*"', "", head)
-    label = html.escape(spoken, quote=True)
     points = float(width[1]) if width else 240.0
+    label = html.escape(spoken)
     return f'{head} role="img" aria-label="{label}" style="max-width:{points * 2.2:.0f}px">{rest.strip()}'
 
 
@@ -208,57 +189,49 @@ def together(text: str) -> str:
     return re.sub(r"[(\[][^()\[\]]*[)\]]", lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
-def _with_code(text: str, code: Callable[[str], str], plain: Callable[[str], str]) -> str:
-    parts = re.split(r"`([^`]+)`", text)
-    return "".join(code(part) if k % 2 else plain(part) for k, part in enumerate(parts))
-
-
-def _names_width(table: Mapping[str, Any]) -> int:
-    # In signs; the page bounds it.
-    return max((len(row["cells"][0]) for row in table["rows"] if row.get("cells")), default=1) + 1
-
-
-def _page(document: Mapping[str, Any], svg_of: Mapping[str, str], formats: Sequence[str]) -> str:
-    import jinja2
-    from markupsafe import Markup, escape
-
-    def text(value: str) -> Markup:
-        return Markup(_with_code(value, lambda p: f"<code>{escape(p)}</code>", lambda p: str(escape(units(p)))))
-
-    def picture(figure: Mapping[str, Any]) -> Markup:
-        return Markup(inline_svg(svg_of[figure["name"]], figure["name"], figure["spoken"]))
-
-    here = Path(__file__).resolve().parent
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(here), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
-    environment.filters.update(text=text, units=units, together=together)
-    return environment.get_template("page.html").render(
-        document=document,
-        names_width=_names_width,
-        picture=picture,
-        formats=formats,
-        css=Markup((here / "page.css").read_text(encoding="utf-8")),
-    )
-
-
-def _tex(document: Mapping[str, Any]) -> str:
+def _filled(template: str, values: Mapping[str, Any], filters: Mapping[str, Any], **syntax: Any) -> str:
     import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent), trim_blocks=True, lstrip_blocks=True,
-        block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
-        comment_start_string="<#", comment_end_string="#>", undefined=jinja2.StrictUndefined,
+        undefined=jinja2.StrictUndefined, **syntax,
     )  # fmt: skip
-    environment.filters.update(text=lambda value: latex.text(units(value)), lines=latex.lines)
-    return environment.get_template("report.tex").render(document=document, pieces=latex.pieces)
+    environment.filters.update(filters)
+    return environment.get_template(template).render(values)
+
+
+def _page(document: Mapping[str, Any], svg_of: Mapping[str, str], formats: Sequence[str]) -> str:
+    from markupsafe import Markup
+
+    def text(value: str) -> Markup:
+        parts = enumerate(re.split(r"`([^`]+)`", value))  # every other one is code
+        return Markup("").join(Markup("<code>{}</code>").format(part) if k % 2 else units(part) for k, part in parts)
+
+    def picture(figure: Mapping[str, Any]) -> Markup:
+        return Markup(inline_svg(svg_of[figure["name"]], figure["name"], figure["spoken"]))
+
+    def names_width(table: Mapping[str, Any]) -> int:  # in signs; the page bounds it
+        return max((len(row["cells"][0]) for row in table["rows"] if row.get("cells")), default=1) + 1
+
+    css = Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
+    values = {"document": document, "names_width": names_width, "picture": picture, "formats": formats, "css": css}
+    return _filled("page.html", values, {"text": text, "units": units, "together": together}, autoescape=True)
+
+
+def _tex(document: Mapping[str, Any]) -> str:
+    return _filled(
+        "report.tex", {"document": document, "pieces": latex.pieces},
+        {"text": lambda value: latex.text(units(value)), "lines": latex.lines},
+        block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
+        comment_start_string="<#", comment_end_string="#>",
+    )  # fmt: skip
 
 
 def render(folder: Path, formats: Sequence[str] = ("svg",), processes: int = 1) -> list[str]:
     """Renders the report of a folder; what went wrong, a line for each figure."""
     report = load(folder)
-    drawn = _draw_all(list(figures_of(report)), formats, folder, processes)
+    figures = list(figures_of(report))
+    drawn = dict(zip([figure["name"] for figure in figures], _draw_all(figures, formats, folder, processes)))
     svg_of = {name: svg for name, (svg, _) in drawn.items()}
     _write(folder / "report.tex", _tex(report).encode())
     _write(folder / "report.html", _page(report, svg_of, formats).encode())
@@ -266,39 +239,28 @@ def render(folder: Path, formats: Sequence[str] = ("svg",), processes: int = 1) 
     return [f"figure {name} was not drawn ({problem})" for name, (_, problem) in drawn.items() if problem]
 
 
-def _make(folder: Path, formats: Sequence[str], processes: int, T0: int | None) -> int:
-    """The whole report; what goes wrong is told, and is the exit code."""
+def _make(folder: Path, formats: Sequence[str], processes: int, T0: int | None) -> tuple[int, str]:
+    """The whole report: the exit code, and what went wrong."""
     numbers = folder / "numbers.json"
+    if not numbers.exists() and not (folder / "report.json").exists():
+        return 2, f"{numbers}: is not there; run `pandora report` on the results\n"
     try:
-        if numbers.exists() or not (folder / "report.json").exists():
-            document.make(folder, T0, formats, _write)
-    except OSError as problem:
-        there = numbers.exists()
-        print(problem if there else f"{numbers}: is not there; run `pandora report` on the results", file=sys.stderr)
-        return 6 if there else 2
-    except (ValueError, KeyError, TypeError, IndexError) as problem:
-        print(
-            f"{numbers}: cannot be used ({type(problem).__name__}: {problem}); make the report again", file=sys.stderr
-        )
-        return 2
-    missing = [name for name in ("matplotlib", "jinja2") if importlib.util.find_spec(name) is None]
-    if missing:
-        print(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not there for {sys.executable} (Debian: "
-            f"{' '.join(f'python3-{name}' for name in missing)}; else pip install {' '.join(missing)})",
-            file=sys.stderr,
-        )
-        return 3
-    try:
+        if numbers.exists():
+            try:
+                document.make(folder, T0, formats, _write)
+            except (ValueError, KeyError, TypeError, IndexError) as problem:
+                raise _unreadable(numbers, "used", problem) from None
+        missing = [name for name in ("matplotlib", "jinja2") if importlib.util.find_spec(name) is None]
+        if missing:
+            are, packages = "is" if len(missing) == 1 else "are", " ".join(f"python3-{name}" for name in missing)
+            where = f"{sys.executable} (Debian: {packages}; else pip install {' '.join(missing)})"
+            return 3, f"{' and '.join(missing)} {are} not there for {where}\n"
         problems = render(folder, formats, processes)
     except Unreadable as problem:
-        print(problem, file=sys.stderr)
-        return 2
+        return 2, f"{problem}\n"
     except OSError as problem:
-        print(problem, file=sys.stderr)
-        return 6
-    print("; ".join(problems), end="", file=sys.stderr)
-    return 1 if problems else 0
+        return 6, f"{problem}\n"
+    return 1 if problems else 0, "; ".join(problems)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -320,7 +282,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--format {unknown[0]}: unknown; use svg, pdf or png")
     inside = asked.folder / "report"
     folder = inside if (inside / "numbers.json").exists() else asked.folder
-    return _make(folder, formats, asked.processes, asked.t0)
+    code, problem = _make(folder, formats, asked.processes, asked.t0)
+    print(problem, end="", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

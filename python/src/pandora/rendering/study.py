@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 from .figures import MOST, add_if_any, add_point, choose_axes, figure, finished, rows, series
@@ -67,14 +67,19 @@ class _Cell:
     def __init__(self, numbers: Mapping[str, Any], group: Mapping[str, Any], T0: int) -> None:
         self.numbers, self.group, self.T0 = numbers, group, T0
         self.setting = numbers["settings"][group["setting"]]
+        self.heading = f"{group['title']}, regime {group['regime']}"
         self.rows = rows(group["summary"])
         self.titles = _titles(numbers, self.rows)
         self.oracle = next((row for row in self.rows if row["policy"] == "oracle"), None)
-        self.figures: list[dict[str, Any]] = []
 
     def best(self, title: Mapping[str, Any], T0: int) -> Optional[dict[str, Any]]:
         of = (title["policy"], title["reward"], T0)
         return next((row for row in self.rows if row["best"] and _key(row) == of), None)
+
+    def shown(self, knows: Optional[bool] = None) -> list[tuple[Mapping[str, Any], Any]]:
+        """Titles with their best rows at its T_0, None where there is none."""
+        titles = [title for title in self.titles if knows in (None, title["knows_reward"])]
+        return [(title, self.best(title, self.T0)) for title in titles]
 
     def name(self, what: str) -> str:
         return f"{what}-{self.group['environment']}-{self.group['regime']}"
@@ -87,14 +92,19 @@ class _Cell:
 
     def left_out(self, knows: Optional[bool] = None) -> str:
         """What a caption says of those that have no row at its T_0."""
-        names = [
-            title["brief"]
-            for title in self.titles
-            if knows in (None, title["knows_reward"]) and self.best(title, self.T0) is None
-        ]
-        return f" Without those that do not run at this T₀: {'; '.join(names)}." if names else ""
+        names = "; ".join(title["brief"] for title, row in self.shown(knows) if row is None)
+        return f" Without those that do not run at this T₀: {names}." if names else ""
 
-    def add_curves(self) -> None:
+    def figures(self) -> list[dict[str, Any]]:
+        kinds = (self.curves, self.against_T0, self.hyperparameters, self.quality_and_cost, self.statistics, self.bars)
+        out: list[dict[str, Any]] = []
+        for one in (one for kind in kinds for one in kind()):
+            add_if_any(out, one)
+        for one in out:
+            one["caption"] += _sizes(self.setting)
+        return out
+
+    def curves(self) -> Iterator[dict[str, Any]]:
         start = math.ceil(self.setting["periods"] / 30.0)
         curves = self.by_lane("curves")
         slopes = {_key(slope): slope for slope in self.group["slopes"]}
@@ -108,34 +118,31 @@ class _Cell:
                     f"replications{of if log else ''}. {_NARROWER}{self.left_out(knows)}",
                     log_x=log, log_y=log,
                 )  # fmt: skip
-                for title in self.titles:
-                    if title["knows_reward"] != knows or (row := self.best(title, self.T0)) is None:
-                        continue
+                for title, row in self.shown(knows):
                     own = _series(title)
-                    for point in curves[_key(row)]:
+                    for point in curves[_key(row)] if row else ():
                         add_point(own, point["period"], point["cumulative_regret"], point["half_width_95"])
-                    if log:
+                    if row and log:
                         own["label"] += _slope_text(slopes[_key(row)])
                     one["series"].append(own)
-                add_if_any(self.figures, one)
+                yield one
 
-    def add_T0(self) -> None:
+    def against_T0(self) -> Iterator[dict[str, Any]]:
         values = sorted(self.numbers["T0"])
         for knows in (True, False) if len(values) > 1 else ():
             one = figure(
                 "line_points", self.name(f"t0-{_KINDS[knows]}"), "calibration periods T₀", _REGRET,
                 f"Time-averaged regret against T₀ of {_SEEN[knows]}, with 95% intervals. {_NARROWER}",
             )  # fmt: skip
-            for title in self.titles:
-                if title["knows_reward"] == knows:
-                    one["series"].append(_series(title))
-                    for T0 in values:
-                        if row := self.best(title, T0):
-                            add_point(one["series"][-1], T0, row["regret_x1000"], row["half_width_95_x1000"])
+            for title, _ in self.shown(knows):
+                one["series"].append(_series(title))
+                for T0 in values:
+                    if row := self.best(title, T0):
+                        add_point(one["series"][-1], T0, row["regret_x1000"], row["half_width_95_x1000"])
             choose_axes(one)
-            add_if_any(self.figures, one)
+            yield one
 
-    def add_hyperparameters(self) -> None:
+    def hyperparameters(self) -> Iterator[dict[str, Any]]:
         one = figure(
             "line_points", self.name("hyperparameters"), "hyperparameter c", _REGRET,
             f"Time-averaged regret against the width of the bonus at T₀ = {self.T0}, with 95% intervals; where a "
@@ -149,22 +156,20 @@ class _Cell:
                 x = _number(value)
                 if _key(row) == (title["policy"], title["reward"], self.T0) and row["replications"] and x is not None:
                     own["label"] = f"{title['brief']} ({key})"
-                    if x not in least or row["regret_x1000"] < least[x]["regret_x1000"]:
-                        least[x] = row
-            for x, row in sorted(least.items()):
+                    least[x] = min(least.get(x, row), row, key=lambda one: one["regret_x1000"])
+            for x, row in sorted(least.items()) if len(least) > 1 else ():
                 add_point(own, x, row["regret_x1000"], row["half_width_95_x1000"])
-            if len(least) > 1:
-                one["series"].append(own)
+            one["series"].append(own)
         choose_axes(one)
-        add_if_any(self.figures, one)
+        yield one
 
-    def add_quality_and_cost(self) -> None:
+    def quality_and_cost(self) -> Iterator[dict[str, Any]]:
         one = figure(
             "scatter", self.name("quality-cost"), "cost × 1000, per period", "quality × 1000, per period",
             f"Quality, the mean μ* of the deployed outputs, against cost at T₀ = {self.T0}, with 95% intervals; "
             f"utility is quality minus cost.{self.left_out()}",
         )  # fmt: skip
-        shown = [(_series(title), self.best(title, self.T0)) for title in self.titles]
+        shown = [(_series(title), row) for title, row in self.shown()]
         for own, row in [*shown, (series("Oracle", "oracle", "known"), self.oracle)]:
             if row is not None and len(one["series"]) < MOST["scatter"]:
                 half = row["cost_half_width_95_x1000"]
@@ -173,24 +178,22 @@ class _Cell:
                     0.0 if math.isnan(half) else half,
                 )  # fmt: skip
                 one["series"].append(own)
-        add_if_any(self.figures, one)
+        yield one
 
-    def add_statistics(self) -> None:
+    def statistics(self) -> Iterator[dict[str, Any]]:
         """What the regret is made of: a group of bars per policy."""
-        one = figure(
+        shown = [(title["brief"], row) for title, row in self.shown() if row]
+        yield figure(
             "bars", self.name("regret-parts"), "policy", "part of the regret × 1000",
             f"What the regret is made of, T₀ = {self.T0}: a wrong order of boxes, querying stopped too early, too many "
             f"boxes opened, a wrong output deployed.{self.left_out()}",
+            categories=[brief for brief, row in shown],
+            series=[series(part, y=[row[column] for brief, row in shown]) for part, column in self.numbers["parts"]],
         )  # fmt: skip
-        shown = [(title["brief"], row) for title in self.titles if (row := self.best(title, self.T0))]
-        one["categories"] = [brief for brief, row in shown]
-        for title, column in self.numbers["parts"]:
-            one["series"].append(series(title, y=[row[column] for brief, row in shown]))
-        add_if_any(self.figures, one)
 
-    def add_bars(self) -> None:
+    def bars(self) -> Iterator[dict[str, Any]]:
         """A bar per policy, with parts per box or per number of boxes."""
-        shown = [("Oracle", self.oracle), *((title["brief"], self.best(title, self.T0)) for title in self.titles)]
+        shown = [("Oracle", self.oracle), *((title["brief"], row) for title, row in self.shown())]
         keys = [(label, _key(row)) for label, row in shown if row is not None]
         boxes, share = self.setting["boxes"], "share of periods"
         for file, name, column, y_label, caption, part in (
@@ -202,14 +205,11 @@ class _Cell:
              "{} opened"),
         ) if boxes <= MOST["bars"] else ():  # fmt: skip
             lanes = self.by_lane(file)
-            one = figure(
+            parts = [series(part.format(k + 1), y=[lanes[key][k][column] for _, key in keys]) for k in range(boxes)]
+            yield figure(
                 "bars", self.name(name), "policy", y_label, f"{caption}, T₀ = {self.T0}.{self.left_out()}",
-                stacked=name != "queries", categories=[label for label, key in keys],
+                stacked=name != "queries", categories=[label for label, key in keys], series=parts,
             )  # fmt: skip
-            for k in range(boxes):
-                y = [lanes[key][k][column] for label, key in keys]
-                one["series"].append(series(part.format(k + 1), y=y))
-            add_if_any(self.figures, one)
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, int]:
@@ -264,13 +264,11 @@ def _published(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _differences(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Regret of each policy less that of the base, against T_0, where nothing varies."""
-    titles: dict[str, Mapping[str, Any]] = {
-        f"{title['policy']}/{title['reward']}": title for title in numbers["titles"]
-    }
+    titles = {f"{title['policy']}/{title['reward']}": title for title in numbers["titles"]}
     places = {group["environment"]: group["title"] for group in numbers["groups"]}
     found: dict[str, dict[str, Any]] = {}  # by name; policies in the order of the pairs
 
-    def title_of(name: str) -> Mapping[str, Any]:  # of another program's, the name itself
+    def title_of(name: str) -> Any:  # of another program's, the name itself
         policy, _, reward = name.partition("/")
         return titles.get(name, {"policy": policy, "reward": reward, "brief": name})
 
@@ -306,46 +304,38 @@ def _in_words(key: str, meaning: str) -> str:
 
 def _varied(numbers: Mapping[str, Any], T0: int) -> list[dict[str, Any]]:
     """Regret against each key that varies, the others at their first values."""
-    settings: list[dict[str, Any]] = []  # environments of several sizes stand in settings of their own: together again
-    groups: list[list[dict[str, Any]]] = []
-    for k, setting in enumerate(numbers["settings"]):
-        at = next((n for n, one in enumerate(settings) if one["varied"] == setting["varied"]), len(settings))
-        if at == len(settings):
-            settings.append(setting)
-            groups.append([])
-        groups[at] += [
-            {**group, "rows": rows(group["summary"])} for group in numbers["groups"] if group["setting"] == k
-        ]
+    # By the values of the keys: environments of several sizes stand in settings of their own, and together again here.
+    values_of = [tuple(map(tuple, setting["varied"])) for setting in numbers["settings"]]
+    settings = dict(zip(reversed(values_of), reversed(numbers["settings"])))
+    every = list(dict.fromkeys(values_of))
+    cells: dict[Any, dict[tuple[str, str], _Cell]] = {values: {} for values in every}
+    for group in numbers["groups"]:
+        cells[values_of[group["setting"]]][group["environment"], group["regime"]] = _Cell(numbers, group, T0)
+    first = every[0]
     sizes = ("boxes", "context", "periods", "replications")
-    differ = [size for size in sizes if any(one[size] != settings[0][size] for one in settings)]
-    titles = _titles(numbers, [row for group in groups[0] for row in group["rows"]])
-    first = settings[0]["varied"]
+    differ = [size for size in sizes if any(one[size] != settings[first][size] for one in settings.values())]
+    titles = _titles(numbers, [row for cell in cells[first].values() for row in cell.rows])
+    others = "; other keys at their first values" if len(first) > 1 else ""
     out: list[dict[str, Any]] = []
-    for group in groups[0]:
-        place = (group["environment"], group["regime"])
-        out.append({"heading": f"{group['title']}, regime {group['regime']}", "figures": []})
+    for place, cell in cells[first].items():
+        out.append({"heading": cell.heading, "figures": []})
         for at, (key, *_) in enumerate(first):
-            numeric = key != "scenario" and all(one["varied"][at][2] is not None for one in settings)
-            line = [
-                n for n, one in enumerate(settings)
-                if all(other == at or one["varied"][other] == first[other] for other in range(len(first)))
-            ]  # fmt: skip
+            numeric = key != "scenario" and all(values[at][2] is not None for values in every)
+            line = [values for values in every if values[:at] + values[at + 1 :] == first[:at] + first[at + 1 :]]
             for knows in (True, False):
-                others = "; other keys at their first values" if len(first) > 1 else ""
                 one = figure(
                     "line_points" if numeric else "bars", f"vary-{at + 1}-{_KINDS[knows]}-{'-'.join(place)}",
                     _in_words(key, numbers["meanings"].get(key, "")), _REGRET,
                     f"Time-averaged regret against {key} of {_SEEN[knows]}, T₀ = {T0}, with 95% intervals{others}."
-                    + _sizes(settings[0], differ), x_key=key,
-                    categories=[] if numeric else [settings[n]["varied"][at][1] for n in line],
+                    + _sizes(settings[first], differ), x_key=key,
+                    categories=[] if numeric else [values[at][1] for values in line],
                 )  # fmt: skip
                 for title in titles:
-                    own, of = _series(title), (title["policy"], title["reward"], T0)
-                    for n in line if title["knows_reward"] == knows else ():
-                        for row in (row for there in groups[n] for row in there["rows"]):
-                            if row["best"] and _key(row) == of and (row["environment"], row["regime"]) == place:
-                                x = settings[n]["varied"][at][2] if numeric else math.nan
-                                add_point(own, x, row["regret_x1000"], row["half_width_95_x1000"])
+                    own = _series(title)
+                    for values in line if title["knows_reward"] == knows else ():
+                        if place in cells[values] and (row := cells[values][place].best(title, T0)):
+                            x = values[at][2] if numeric else math.nan
+                            add_point(own, x, row["regret_x1000"], row["half_width_95_x1000"])
                     if numeric or len(own["y"]) == len(one["categories"]):
                         one["series"].append(own if numeric else {**own, "x": []})
                 if numeric:
@@ -365,12 +355,7 @@ def study_figures(numbers: Mapping[str, Any], T0: Optional[int] = None) -> list[
         groups = []
         for group in numbers["groups"]:
             cell = _Cell(numbers, group, shown)
-            for add in (cell.add_curves, cell.add_T0, cell.add_hyperparameters, cell.add_quality_and_cost,
-                        cell.add_statistics, cell.add_bars):  # fmt: skip
-                add()
-            for one in cell.figures:
-                one["caption"] += _sizes(cell.setting)
-            groups.append({"heading": f"{group['title']}, regime {group['regime']}", "figures": cell.figures})
+            groups.append({"heading": cell.heading, "figures": cell.figures()})
         if published := _published(numbers):
             for one in published:
                 one["caption"] += _sizes(numbers["settings"][0])

@@ -9,25 +9,14 @@ from typing import Any, NamedTuple
 # Apart in lightness as well as in hue, and told apart by every common form of colour blindness (after Okabe and Ito).
 COLOURS = ("#0060A8", "#D04A00", "#00936A", "#B0609A", "#D98E00", "#4AA3DF", "#000000")
 GREY = "#707070"
-DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (6, 2)),
-    (0, (1.5, 1.5)),
-    (0, (6, 1.5, 1.5, 1.5)),
-    (0, (3.5, 1.5)),
-    (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)),
-    (0, (9, 2.5)),
-)
+_ON_OFF = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5), (3.5, 1.5), (6, 1.5, 1.5, 1.5, 1.5, 1.5), (9, 2.5))
+DASHES: tuple[Any, ...] = ("-", *((0, lengths) for lengths in _ON_OFF))
 MARKERS = "os^DvPX*hpd<>8H"
 
 RC = {
     "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "axes.titlesize": 7.5,
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 7.5),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7),
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -36,14 +25,11 @@ RC = {
     "axes.grid": True,
     "grid.color": "#E0E0E0",
     "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "xtick.minor.size": 1.5,
-    "ytick.minor.size": 1.5,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
+    **{
+        f"{axis}tick.{which}": points
+        for axis in "xy"
+        for which, points in (("major.width", 0.6), ("major.size", 2.5), ("minor.size", 1.5), ("minor.width", 0.4))
+    },
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
     "errorbar.capsize": 1.5,
@@ -64,32 +50,16 @@ class Look(NamedTuple):
     marker: str
 
 
-def _look(colour: int, dash: int, marker: str) -> Look:
-    return Look(COLOURS[colour], DASHES[dash], marker)
-
-
-KNOWN = {
-    "oracle": _look(6, 0, "*"),
-    "dow": _look(0, 0, "o"),
-    "online_plugin": _look(1, 1, "s"),
-    "static_plugin": _look(4, 2, "^"),
-    "linucb_online": _look(2, 3, "D"),
-    "linucb_static": _look(5, 4, "v"),
-    "frugalgpt": _look(3, 5, "P"),
-    "shrunk_weitzman": _look(6, 6, "X"),
-    "thompson_weitzman": _look(5, 1, "h"),
-    "epsilon_greedy_weitzman": _look(1, 3, "p"),
-    "empirical_weitzman": _look(4, 1, "P"),
-    "atsidakou": _look(2, 1, "d"),
-    "frugal_order": _look(3, 1, "<"),
-    "frugal_stop": _look(3, 3, ">"),
-    "liu": _look(4, 4, "8"),
-    "informed_weitzman": _look(0, 2, "H"),
-    "adaptive_oracle": _look(6, 2, "d"),
-    "best_single": Look(GREY, DASHES[1], "o"),
-    "random_order": Look(GREY, DASHES[2], "s"),
-    "query_all": Look(GREY, DASHES[3], "^"),
-}
+#: by name the places of colour and dash, and the marker
+_CHOSEN = {
+    "oracle": (6, 0, "*"), "dow": (0, 0, "o"), "online_plugin": (1, 1, "s"), "static_plugin": (4, 2, "^"),
+    "linucb_online": (2, 3, "D"), "linucb_static": (5, 4, "v"), "frugalgpt": (3, 5, "P"),
+    "shrunk_weitzman": (6, 6, "X"), "thompson_weitzman": (5, 1, "h"), "epsilon_greedy_weitzman": (1, 3, "p"),
+    "empirical_weitzman": (4, 1, "P"), "atsidakou": (2, 1, "d"), "frugal_order": (3, 1, "<"),
+    "frugal_stop": (3, 3, ">"), "liu": (4, 4, "8"), "informed_weitzman": (0, 2, "H"), "adaptive_oracle": (6, 2, "d"),
+    "best_single": (7, 1, "o"), "random_order": (7, 2, "s"), "query_all": (7, 3, "^"),
+}  # fmt: skip
+KNOWN = {name: Look((*COLOURS, GREY)[c], DASHES[d], marker) for name, (c, d, marker) in _CHOSEN.items()}
 
 
 def nth_look(place: int) -> Look:
@@ -100,21 +70,18 @@ def nth_look(place: int) -> Look:
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """One for each policy. A name that is not known gets one by its digest, and another only if that is taken."""
     colours = COLOURS[:-1]  # black are those that all are compared with
-    free = [
-        Look(c, d, MARKERS[(3 * i + k) % len(MARKERS)]) for k, d in enumerate(DASHES) for i, c in enumerate(colours)
-    ]
     taken = {look[:2] for look in KNOWN.values()}
-    free = [look for look in free if look[:2] not in taken]
+    free = [
+        Look(colour, dash, MARKERS[(3 * i + k) % len(MARKERS)])
+        for k, dash in enumerate(DASHES)
+        for i, colour in enumerate(colours)
+        if (colour, dash) not in taken
+    ]
     out: dict[str, Look] = {}
     for name in sorted(set(names) - {""}):
-        if name in KNOWN:
-            out[name] = KNOWN[name]
-            continue
-        start = zlib.crc32(name.encode())
-        out[name] = next(
-            (look for k in range(len(free)) if (look := free[(start + k) % len(free)]) not in out.values()),
-            free[start % len(free)],
-        )
+        start = zlib.crc32(name.encode()) % len(free)
+        own = [*free[start:], *free[:start]]
+        out[name] = KNOWN.get(name) or next((look for look in own if look not in out.values()), own[0])
     return out
 
 

@@ -6,8 +6,7 @@ import csv
 import html
 import io
 import itertools
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from . import latex
@@ -57,20 +56,17 @@ def as_csv(table: Mapping[str, Any]) -> str:
 def _pieces(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Of no more columns than a page has room for, each with the row headers; notes go to the last."""
     heads, count = min(table["row_headers"], len(table["columns"])), len(table["columns"])
-    texts = [text for row in table["rows"] for text in row.get("cells", ())[heads:]]
-    longest = max((sum(not unicodedata.combining(c) for c in text) for text in texts), default=0)
+    longest = max((latex.characters(text) for row in table["rows"] for text in row.get("cells", ())[heads:]), default=0)
     most = MOST_LONG_COLUMNS if longest > LONG_CELL else MOST_COLUMNS
     pieces = []
     for first in range(heads, max(count, heads + 1), most):
         at = [*range(heads), *range(first, min(first + most, count))]
-        rows = [
-            {**row, "cells": [(row["cells"][c], c in row["bold"]) for c in at]} if "cells" in row else row
-            for row in table["rows"]
-        ]
         continued = {"title": f"{table['title']} (continued)", "label": ""} if first > heads else {}
-        notes = table["notes"] if first + most >= count else []
-        columns = [table["columns"][c] for c in at]
-        pieces.append({**table, "columns": columns, "rows": rows, "notes": notes, "heads": heads, **continued})
+        pieces.append({
+            **table, "heads": heads, "columns": [table["columns"][c] for c in at],
+            "rows": [latex.some_cells(row, at) for row in table["rows"]],
+            "notes": table["notes"] if first + most >= count else [], **continued,
+        })  # fmt: skip
     return pieces
 
 
@@ -78,34 +74,25 @@ def _cell(cell: tuple[str, bool]) -> str:
     return rf"\textbf{{{latex.text(cell[0])}}}" if cell[1] else latex.text(cell[0])
 
 
-def _groups(rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """How many rows one after the other have the first cell of each; 0 where it is that of the row above."""
-    out: list[int] = []
-    for _, group in itertools.groupby(rows, lambda row: row["cells"][0][0] if "cells" in row else None):
-        count = len(list(group))
-        out += [count] + [0] * (count - 1)
-    return out
-
-
 def _lines(table: Mapping[str, Any]) -> list[str]:
-    heads, count, out = table["heads"], len(table["columns"]), []
-    lengths = _groups(table["rows"])
-    for r, row in enumerate(table["rows"]):
-        if "cells" not in row:
-            rule = [r"\midrule"] if r else []
-            out += [
-                *rule,
-                rf"\multicolumn{{{count}}}{{l}}{{{latex.text(row['heading'])}}}\\",
-                rf"\cmidrule(lr){{1-{count}}}",
-            ]
-            continue
-        if row["rule_above"] and r and "cells" in table["rows"][r - 1]:
-            out.append(rf"\cmidrule(lr){{{heads}-{count}}}")
-        first = _cell(row["cells"][0])
-        if heads > 1:
-            first = rf"\emph{{{first}}}" if lengths[r] else ""
-            first = rf"\multirow{{{lengths[r]}}}{{*}}{{{first}}}" if lengths[r] > 1 else first
-        out.append(" & ".join([first, *map(_cell, row["cells"][1:])]) + r"\\")
+    heads, count = table["heads"], len(table["columns"])
+    out: list[str] = []
+    after_cells = False
+    for _, group in itertools.groupby(table["rows"], lambda row: row["cells"][0][0] if "cells" in row else None):
+        rows = list(group)  # of one first cell
+        for k, row in enumerate(rows):
+            if "cells" not in row:
+                out += [r"\midrule"] if out else []
+                out.append(rf"\multicolumn{{{count}}}{{l}}{{{latex.text(row['heading'])}}}\\")
+                out.append(rf"\cmidrule(lr){{1-{count}}}")
+            else:
+                first, *others = map(_cell, row["cells"])
+                if heads > 1:
+                    first = "" if k else rf"\emph{{{first}}}"
+                    first = rf"\multirow{{{len(rows)}}}{{*}}{{{first}}}" if len(rows) > 1 and not k else first
+                out += [rf"\cmidrule(lr){{{heads}-{count}}}"] if row["rule_above"] and after_cells else []
+                out.append(" & ".join([first, *others]) + r"\\")
+            after_cells = "cells" in row
     return out
 
 

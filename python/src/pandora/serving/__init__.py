@@ -23,7 +23,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import isfinite
-from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar, Union
 
 import numpy as np
@@ -156,31 +155,22 @@ class Store:
         budget: Optional[Budget] = None,
         shadow: Optional[Shadow] = None,
     ) -> None:
-        for name, given_one, kind in (
-            ("budget", budget, Budget),
-            ("shadow", shadow, Shadow),
-            ("monitor", monitor, Monitor),
-        ):
-            if given_one is not None and not isinstance(given_one, kind):
-                raise refused(f"Store: {name}", given_one, f"a {kind.__name__}")
+        for name, own in (("budget", Budget), ("shadow", Shadow), ("monitor", Monitor)):
+            beside = {"budget": budget, "shadow": shadow, "monitor": monitor}[name]
+            if beside is not None and not isinstance(beside, own):
+                raise refused(f"Store: {name}", beside, f"a {own.__name__}")
         if not isinstance(decisions, (bool, np.bool_)) and decisions != "prompts":
             raise refused("Store: decisions", decisions, 'True, False or "prompts"')
         if refit not in ("inline", "beside"):
             raise refused("Store: refit", refit, '"inline" or "beside"')
-        live = cascade._live if isinstance(cascade, Cascade) else None
-        given = None if isinstance(cascade, Cascade) else cascade
-        self._calls = _Calls(
-            _core.Store(
-                arguments.path("Store: folder", folder),
-                "" if given is None else arguments.path("Store: cascade", given),
-                "" if live is None else live.text(),
-                number("Store: sync_seconds", sync_seconds),
-                number("Store: timeout_seconds", timeout_seconds),
-                refit == "beside",
-                bool(decisions),
-                decisions == "prompts",
-            ),
-        )
+        given = "" if cascade is None or isinstance(cascade, Cascade) else arguments.path("Store: cascade", cascade)
+        store = _core.Store(
+            arguments.path("Store: folder", folder), given,
+            cascade._live.text() if isinstance(cascade, Cascade) else "", number("Store: sync_seconds", sync_seconds),
+            number("Store: timeout_seconds", timeout_seconds), refit == "beside", bool(decisions),
+            decisions == "prompts",
+        )  # fmt: skip
+        self._calls = _Calls(store)
         self._cautioned = False
         # Where calls wait for the disk, it writes for several of them at once.
         self._threads = ThreadPoolExecutor(1 if sync_seconds > 0 else 16, thread_name_prefix="pandora-store")
@@ -316,9 +306,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __reduce__(self) -> Any:

@@ -274,12 +274,8 @@ def _passed_on(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chunk(response: ModelResponse) -> GenericStreamingChunk:
+    answer = response.choices[0]
     return GenericStreamingChunk(
-        text=str(response.choices[0].message.content),
-        tool_use=None,
-        is_finished=True,
-        finish_reason=response.choices[0].finish_reason or "stop",
-        usage=None,
-        index=0,
-        provider_specific_fields=None,
-    )
+        text=str(answer.message.content), tool_use=None, is_finished=True, finish_reason=answer.finish_reason or "stop",
+        usage=None, index=0, provider_specific_fields=None,
+    )  # fmt: skip

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <tuple>
 
 #include "beside.hpp"
@@ -43,6 +44,12 @@ void require_shape(const char* name, const Cells& cells, std::size_t rows, std::
   if (cells.shape(0) != rows || cells.shape(1) != columns)
     throw misuse(
         fmt::format("{} is {} x {} where {} x {} belong", name, cells.shape(0), cells.shape(1), rows, columns));
+}
+
+std::vector<std::size_t> all_rows(std::size_t rows) {
+  std::vector<std::size_t> out(rows);
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
 }
 
 std::vector<std::size_t> rows_of(const RowNumbers& rows, std::size_t count) {
@@ -124,17 +131,6 @@ void bind_tables(nb::module_& module) {
           "Of the answer that a log's client had: with what probability the decision went by the rules in all of its "
           "steps; NaN of others. None where nothing says so.",
           kAsItIs)
-      .def_prop_ro(
-          "known_digest", [](const TableArrays& t) { return t.table().known_digest; },
-          "Where qualities are estimates: of the table with what is known; else empty.")
-      .def_prop_ro(
-          "text_column",
-          [](const TableArrays& t) -> std::optional<std::string> {
-            const TraceTable& table = t.table();
-            return table.text_column == TraceTable::kNone ? std::nullopt
-                                                          : std::optional(table.columns[table.text_column].name);
-          },
-          "The name of the column with the prompts' texts; None where there is none.")
       .def(
           "score",
           [](const TableArrays& t, const std::string& name) {
@@ -172,8 +168,7 @@ void bind_searches(nb::module_& module) {
         if (first && *first >= models) throw misuse(fmt::format("there is no model {}", *first));
         const FixedCascade found = beside([&](Beside& work) {
           const CascadeEffort effort{most_prompts, static_cast<std::uint64_t>(most_steps), &work.interrupted};
-          return fit_fixed_cascade({models, span_of(seen), span_of(quality), span_of(usd)}, price, all_rows(rows),
-                                   effort, first);
+          return fit_fixed_cascade({models, span_of(seen), span_of(quality), span_of(usd)}, price, effort, first);
         });
         return std::pair(numbers_of(found.order), array_of(found.thresholds, {found.thresholds.size()}));
       },

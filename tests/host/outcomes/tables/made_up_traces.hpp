@@ -1,12 +1,9 @@
-// Tables of outcomes drawn from a law that is known: every expectation can be summed up.
+// Tables of outcomes drawn from a law that is known.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -19,17 +16,16 @@ class TraceLaw {
  public:
   static constexpr std::size_t kModels = 3, kLevels = 3;
 
-  explicit TraceLaw(double noise) : noise_(noise) {
-    atoms_ = table_of_models();
-    std::vector<std::size_t> levels(2 * kModels, 0);  // qualities, then scores
-    for (std::size_t difficulty = 0; difficulty < 3; ++difficulty) add_atoms(difficulty, levels, 0, share(difficulty));
-  }
+  explicit TraceLaw(double noise) : noise_(noise) {}
 
   TraceTable draw(std::size_t rows, Random& random) const {
-    TraceTable table = table_of_models();
+    TraceTable table;
+    table.source = "made up";
+    table.models = {"small", "medium", "large"};
+    table.scores = {{"score", {}}};
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t difficulty = pick(random, [&](std::size_t k) { return share(k); });
-      std::vector<std::size_t> levels(2 * kModels);
+      std::vector<std::size_t> levels(2 * kModels);  // qualities, then scores
       for (std::size_t m = 0; m < kModels; ++m) {
         levels[m] = pick(random, [&](std::size_t k) { return quality_share(difficulty, m, k); });
         levels[kModels + m] = pick(random, [&](std::size_t k) { return score_share(levels[m], k); });
@@ -37,20 +33,6 @@ class TraceLaw {
       add_row(table, difficulty, levels);
     }
     return table;
-  }
-
-  /// All that can happen, a row each, and the probabilities.
-  const TraceTable& atoms() const { return atoms_; }
-  template <class Rule>
-  double expected_utility(const Rule& rule, const std::vector<IsotonicMap>& maps, double price) const {
-    const std::vector<double> seen = maps.empty() ? atoms_.quality : calibrated_scores(maps, atoms_.scores[0]);
-    const Outcomes outcomes{kModels, seen, atoms_.quality, atoms_.cost};
-    return expected(evaluate(outcomes, rule, all_rows(atoms_.rows())).utility(price));
-  }
-  double expected(const std::vector<double>& by_atom) const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < by_atom.size(); ++i) sum += probabilities_[i] * by_atom[i];
-    return sum;
   }
 
  private:
@@ -73,14 +55,6 @@ class TraceLaw {
     return kLevels - 1;
   }
 
-  static TraceTable table_of_models() {
-    TraceTable table;
-    table.source = "made up";
-    table.models = {"small", "medium", "large"};
-    table.scores = {{"score", {}}};
-    return table;
-  }
-
   static void add_row(TraceTable& table, std::size_t difficulty, const std::vector<std::size_t>& levels) {
     table.prompts.push_back(std::to_string(table.rows() + 1));
     for (std::size_t m = 0; m < kModels; ++m) {
@@ -90,22 +64,12 @@ class TraceLaw {
     }
   }
 
-  void add_atoms(std::size_t difficulty, std::vector<std::size_t>& levels, std::size_t next, double probability) {
-    if (next == levels.size()) {
-      add_row(atoms_, difficulty, levels);
-      probabilities_.push_back(probability);
-      return;
-    }
-    for (levels[next] = 0; levels[next] < kLevels; ++levels[next]) {
-      const double given = next < kModels ? quality_share(difficulty, next, levels[next])
-                                          : score_share(levels[next - kModels], levels[next]);
-      if (given > 0.0) add_atoms(difficulty, levels, next + 1, probability * given);
-    }
-  }
-
   double noise_;
-  TraceTable atoms_;
-  std::vector<double> probabilities_;
 };
+
+inline TraceTable drawn_table(const TraceLaw& law, std::size_t rows, std::uint64_t seed) {
+  Random random(seed);
+  return law.draw(rows, random);
+}
 
 }  // namespace pandora::test

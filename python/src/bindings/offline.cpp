@@ -211,7 +211,7 @@ FeatureMap fit_map(const TraceTable& table, const std::vector<std::string>& spec
 Array<float> apply_map(const FeatureMap& map, const TraceTable& table, const CountedTexts* counts) {
   const CountedRows counted = counted_rows(counts, table);
   std::vector<float> out = beside([&](Beside&) {
-    const std::vector<double> numbers = map.apply(table, 1, counted);
+    const std::vector<double> numbers = map.apply(table, counted);
     return std::vector<float>(numbers.begin(), numbers.end());
   });
   return array_of(std::move(out), {table.rows(), map.size()});

@@ -277,15 +277,6 @@ double index_of_values(std::span<const double> values, double cost, std::span<co
       sorted.data(), cumulative.data(), static_cast<int>(sorted.size()), [&](int i) { return partial[i]; }, cost);
 }
 
-double ReservationSolver::excess(double sigma) const {
-  double sum = 0.0, before = 0.0;
-  for (std::size_t i = 0; i < g_.size() && g_[i] > sigma; ++i) {
-    sum += (law_->cumulative[i] - before) * (g_[i] - sigma);
-    before = law_->cumulative[i];
-  }
-  return sum;
-}
-
 double ReservationSolver::standard_error(double sigma) const {
   double sum = 0.0, squares = 0.0, above = 0.0;
   for (std::size_t i = 0; i < g_.size() && g_[i] > sigma; ++i) {

@@ -59,9 +59,6 @@ class ReservationSolver {
     return reservation_index(g_.data(), law_->cumulative.data(), static_cast<int>(g_.size()), partial, cbar);
   }
 
-  /// E[(G - sigma)^+], the left side of (eq:sigma).
-  double excess(double sigma) const;
-
   /// The Monte Carlo standard error of sigma for a law of n equally likely draws:
   /// sd((G - sigma)^+) / (P(G > sigma) sqrt(n)).
   double standard_error(double sigma) const;

@@ -133,15 +133,6 @@ TEST(ReservationSolver, CostAboveTheMeanGivesANegativeIndex) {
   EXPECT_NEAR(index_of(empirical_law(sample), -1.0, 0.5, mean), 0.0, 1e-14);
 }
 
-TEST(ReservationSolver, ExcessIsThatOfTheLaw) {
-  const ProjectedLaw law = empirical_law(normal_sample(500, 4));
-  ReservationSolver solver(law);
-  solver.evaluate(0.3, 1.2);
-  const Values values = values_of(law, 0.3, 1.2);
-  for (double sigma = -0.5; sigma < 1.1; sigma += 0.07)
-    EXPECT_NEAR(solver.excess(sigma), naive::excess(values.g, values.p, sigma), 1e-13);
-}
-
 TEST(EmpiricalLaw, OnePointPerDraw) {
   const std::vector<float> sample = normal_sample(777, 5);
   const ProjectedLaw law = empirical_law(sample);

@@ -44,7 +44,8 @@ struct JointData {
 };
 
 struct DenseFit {
-  DenseFit(const JointData& of, const LaneSpec& spec, double ridge) : data(of), rho(of.A, Eigen::VectorXd::Zero(of.m)) {
+  DenseFit(const JointData& of, const LaneSpec& spec, double ridge_index)
+      : data(of), ridge(ridge_index), rho(of.A, Eigen::VectorXd::Zero(of.m)) {
     fit.start(spec, data.A, data.m, ridge);
     for (const IndexSamples& own : data.samples) fit.state.samples += own.size();
   }
@@ -54,10 +55,40 @@ struct DenseFit {
     return out;
   }
   int refit(int most_steps = 0) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
-  double objective() { return fit.objective(data.contexts, data.all(), at()); }
-  Eigen::VectorXd gradient() { return fit.gradient(data.contexts, data.all(), at()); }
+  // Under the present ridges and dispersions: a ridge on intercepts, on slopes one for their mean over the boxes and one
+  // for what they are beside it.
+  double objective() const {
+    double sum = 0.5 * all().dot(penalty() * all());
+    for (std::size_t a = 0; a < rho.size(); ++a)
+      sum += index_objective(data.contexts, data.samples[a], 0.0, rho[a]) / fit.state.dispersion[a];
+    return sum;
+  }
+  Eigen::VectorXd gradient() const {
+    Eigen::VectorXd out = penalty() * all(), own;
+    for (int a = 0; a < data.A; ++a) {
+      index_derivatives(data.contexts, data.samples[a], 0.0, rho[a], own, nullptr);
+      out.segment(a * data.m, data.m) += own / fit.state.dispersion[a];
+    }
+    return out;
+  }
+  Eigen::VectorXd all() const {
+    Eigen::VectorXd out(data.A * data.m);
+    for (int a = 0; a < data.A; ++a) out.segment(a * data.m, data.m) = rho[a];
+    return out;
+  }
+  Eigen::MatrixXd penalty() const {
+    Eigen::MatrixXd out = Eigen::MatrixXd::Zero(data.A * data.m, data.A * data.m);
+    for (int i = 0; i < out.rows(); ++i)
+      for (int j = i % data.m; j < out.cols(); j += data.m)  // the same coordinate of each box
+        if (i % data.m == 0)
+          out(i, j) = i == j ? ridge : 0.0;
+        else
+          out(i, j) = (fit.state.ridge_mean - fit.state.ridge_own) / data.A + (i == j ? fit.state.ridge_own : 0.0);
+    return out;
+  }
 
   const JointData& data;
+  double ridge;
   ShrunkFit fit;
   std::vector<Eigen::VectorXd> rho;
 };

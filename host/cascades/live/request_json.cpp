@@ -12,7 +12,7 @@ Json request_json(std::uint64_t id, const CascadeRequest& request) {
   Json out = {{"id", id},
               {"number", request.number},
               {"period", request.period},
-              {"psi", pack32<float>(request.psi)},
+              {"psi", pack<float>(request.psi)},
               {"order", static_cast<int>(request.order)},
               {"stop", static_cast<int>(request.stop)},
               {"deployed", request.deployed},
@@ -40,7 +40,7 @@ Json request_json(std::uint64_t id, const CascadeRequest& request) {
          {"numbers", pack(std::vector<double>{call.dollars, call.quality, call.shown})},
          {"scores", pack(call.scores)},
          {"logged", pack(std::vector<double>{call.latency, call.propensity, call.deploy_propensity})},
-         {"phi", pack32<float>(call.phi)},
+         {"phi", pack<float>(call.phi)},
          {"size", call.phi.size()}});
   return out;
 }
@@ -53,7 +53,7 @@ CascadeRequest::Call call_of(const Json& json, std::size_t models) {
   require(call.model < models, "has a call of a model that is not there");
   const std::vector<double> numbers = unpack(member(json, "numbers"), 3);
   call.dollars = numbers[0], call.quality = numbers[1], call.shown = numbers[2];
-  call.phi = unpack32<float>(member(json, "phi"), value_of<std::size_t>(json, "size"));
+  call.phi = unpack<float>(member(json, "phi"), value_of<std::size_t>(json, "size"));
   if (!json.contains("logged")) return call;  // files of before
   const std::vector<double> logged = unpack(member(json, "logged"), 3);
   call.scores = unpack(member(json, "scores"));
@@ -90,7 +90,7 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
   // Files of before have none: a request was known by its id.
   out.number = value_of<std::uint64_t>(json, json.contains("number") ? "number" : "id");
   out.period = value_of<int>(json, "period");
-  out.psi = unpack32<float>(member(json, "psi"), m);
+  out.psi = unpack<float>(member(json, "psi"), m);
   const int order = value_of<int>(json, "order"), stop = value_of<int>(json, "stop");
   require(order >= 0 && order <= static_cast<int>(Order::random) && stop >= 0 && stop <= static_cast<int>(Stop::never),
           "has a request by rules that are not known");

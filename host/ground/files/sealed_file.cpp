@@ -11,7 +11,6 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "host/ground/files/input_file.hpp"
 
@@ -93,25 +92,6 @@ std::optional<std::uint64_t> payload_size(std::string_view line) {
   throw Damaged("its checksum differs");
 }
 
-template <class T>
-nlohmann::json pack_bytes(std::span<const T> values) {
-  std::vector<std::uint8_t> bytes(values.size_bytes());
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
-}
-
-template <class T>
-std::vector<T> unpack_bytes(const nlohmann::json& packed, std::optional<std::size_t> count = {}) {
-  if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
-  const auto& bytes = packed.get_binary();
-  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has a part of a number");
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-  if (count && values.size() != *count)
-    throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), *count));
-  return values;
-}
-
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
@@ -162,31 +142,30 @@ nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& p
   return unseal(kind, bytes);
 }
 
-nlohmann::json pack(std::span<const double> values) {
-  return pack_bytes(values);
-}
-
-std::vector<double> unpack(const nlohmann::json& packed) {
-  return unpack_bytes<double>(packed);
-}
-
-std::vector<double> unpack(const nlohmann::json& packed, std::size_t count) {
-  return unpack_bytes<double>(packed, count);
+template <class T>
+nlohmann::json pack(std::span<const std::type_identity_t<T>> values) {
+  std::vector<std::uint8_t> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
 }
 
 template <class T>
-nlohmann::json pack32(std::span<const T> values) {
-  return pack_bytes(values);
+std::vector<T> unpack(const nlohmann::json& packed, std::optional<std::size_t> count) {
+  if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
+  const auto& bytes = packed.get_binary();
+  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has a part of a number");
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  if (count && values.size() != *count)
+    throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), *count));
+  return values;
 }
 
-template <class T>
-std::vector<T> unpack32(const nlohmann::json& packed, std::size_t count) {
-  return unpack_bytes<T>(packed, count);
-}
-
-template nlohmann::json pack32<float>(std::span<const float>);
-template nlohmann::json pack32<std::uint32_t>(std::span<const std::uint32_t>);
-template std::vector<float> unpack32<float>(const nlohmann::json&, std::size_t);
-template std::vector<std::uint32_t> unpack32<std::uint32_t>(const nlohmann::json&, std::size_t);
+template nlohmann::json pack<double>(std::span<const double>);
+template nlohmann::json pack<float>(std::span<const float>);
+template nlohmann::json pack<std::uint32_t>(std::span<const std::uint32_t>);
+template std::vector<double> unpack<double>(const nlohmann::json&, std::optional<std::size_t>);
+template std::vector<float> unpack<float>(const nlohmann::json&, std::optional<std::size_t>);
+template std::vector<std::uint32_t> unpack<std::uint32_t>(const nlohmann::json&, std::optional<std::size_t>);
 
 }  // namespace pandora

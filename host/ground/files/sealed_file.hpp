@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace pandora {
@@ -34,17 +36,13 @@ nlohmann::json unseal(std::string_view kind, std::string_view bytes);
 /// its header says. Throws Unreadable, too.
 nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path, std::uint64_t most);
 
-/// Doubles with all their bits (-0, NaN) as one binary string, little-endian; a JSON array would take a value each.
-nlohmann::json pack(std::span<const double> values);
+/// Numbers (double, float or std::uint32_t) with all their bits (-0, NaN) as one binary string, little-endian; a JSON array
+/// would take a value each.
+template <class T = double>
+nlohmann::json pack(std::span<const std::type_identity_t<T>> values);
 
 /// Throws Damaged if it is not what pack() returned, or of another length than `count`.
-std::vector<double> unpack(const nlohmann::json& packed);
-std::vector<double> unpack(const nlohmann::json& packed, std::size_t count);
-
-/// The same for numbers of four bytes: float or std::uint32_t.
-template <class T>
-nlohmann::json pack32(std::span<const T> values);
-template <class T>
-std::vector<T> unpack32(const nlohmann::json& packed, std::size_t count);
+template <class T = double>
+std::vector<T> unpack(const nlohmann::json& packed, std::optional<std::size_t> count = {});
 
 }  // namespace pandora

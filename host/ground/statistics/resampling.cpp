@@ -1,12 +1,10 @@
 #include "host/ground/statistics/resampling.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <random>
-#include <stdexcept>
 
 namespace pandora {
 namespace {
@@ -14,6 +12,30 @@ namespace {
 // The standard error that the estimates without each replication give.
 double jackknife_error(const std::vector<double>& without) {
   return (static_cast<double>(without.size()) - 1.0) * mean_with_error(without).error;
+}
+
+// Of y = factor x^exponent by least squares of log y on log x, over the points with x >= from and y > 0; none where
+// fewer than three are left or all of one x.
+std::optional<double> exponent_of(const std::vector<double>& x, const std::vector<double>& y, double from) {
+  std::vector<double> u, v;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (x[i] > 0 && x[i] >= from && y[i] > 0 && std::isfinite(x[i]) && std::isfinite(y[i])) {
+      u.push_back(std::log(x[i]));
+      v.push_back(std::log(y[i]));
+    }
+  const auto n = static_cast<double>(u.size());
+  if (u.size() < 3) return std::nullopt;
+  double mean_u = 0, mean_v = 0, uu = 0, uv = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    mean_u += u[i] / n;
+    mean_v += v[i] / n;
+  }
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    uu += (u[i] - mean_u) * (u[i] - mean_u);
+    uv += (u[i] - mean_u) * (v[i] - mean_v);
+  }
+  // Equal x leave rounding of their mean alone.
+  return uu > 1e-20 * n * (1 + mean_u * mean_u) ? std::optional(uv / uu) : std::nullopt;
 }
 
 }  // namespace
@@ -72,56 +94,22 @@ RatioOfMeans ratio_of_means(const CrossFit& a, const CrossFit& b) {
   return out;
 }
 
-std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const double> y, double from, double to) {
-  if (x.size() != y.size()) throw std::logic_error(fmt::format("power law: {} x and {} y", x.size(), y.size()));
-  std::vector<double> u, v;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (x[i] > 0 && x[i] >= from && x[i] <= to && y[i] > 0 && std::isfinite(x[i]) && std::isfinite(y[i])) {
-      u.push_back(std::log(x[i]));
-      v.push_back(std::log(y[i]));
-    }
-  const auto n = static_cast<double>(u.size());
-  if (u.size() < 3) return std::nullopt;
-  double mean_u = 0, mean_v = 0, uu = 0, uv = 0;
-  for (std::size_t i = 0; i < u.size(); ++i) {
-    mean_u += u[i] / n;
-    mean_v += v[i] / n;
-  }
-  for (std::size_t i = 0; i < u.size(); ++i) {
-    uu += (u[i] - mean_u) * (u[i] - mean_u);
-    uv += (u[i] - mean_u) * (v[i] - mean_v);
-  }
-  // Equal x leave rounding of their mean alone.
-  if (!(uu > 1e-20 * n * (1 + mean_u * mean_u))) return std::nullopt;
-  PowerLaw law;
-  law.exponent = uv / uu;
-  law.factor = std::exp(mean_v - law.exponent * mean_u);
-  law.points = u.size();
-  double residuals = 0;  // sum of squares
-  for (std::size_t i = 0; i < u.size(); ++i) {
-    const double residual = v[i] - mean_v - law.exponent * (u[i] - mean_u);
-    residuals += residual * residual;
-  }
-  law.standard_error = std::sqrt(residuals / (n - 2) / uu);
-  return law;
-}
-
 Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::vector<double>>& curves, double from) {
   const double n = static_cast<double>(curves.size());
   std::vector<double> sum(x.size(), 0.0);
   for (const std::vector<double>& curve : curves)
     for (std::size_t k = 0; k < x.size(); ++k) sum[k] += curve[k];
   // The mean and the sum have one exponent.
-  const std::optional<PowerLaw> all = fit_power_law(x, sum, from);
+  const std::optional<double> all = exponent_of(x, sum, from);
   if (!all) return {kUnknown};
   std::vector<double> without, rest(x.size());
   for (const std::vector<double>& curve : curves) {
     for (std::size_t k = 0; k < x.size(); ++k) rest[k] = sum[k] - curve[k];
-    const std::optional<PowerLaw> law = curves.size() < 2 ? std::nullopt : fit_power_law(x, rest, from);
-    if (!law) return {all->exponent};
-    without.push_back(law->exponent);
+    const std::optional<double> exponent = curves.size() < 2 ? std::nullopt : exponent_of(x, rest, from);
+    if (!exponent) return {*all};
+    without.push_back(*exponent);
   }
-  return student_estimate(all->exponent, jackknife_error(without), n - 1.0);
+  return student_estimate(*all, jackknife_error(without), n - 1.0);
 }
 
 }  // namespace pandora

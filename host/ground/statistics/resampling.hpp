@@ -4,8 +4,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "host/ground/statistics/statistics.hpp"
@@ -40,25 +38,10 @@ struct RatioOfMeans {
 /// Not known unless both means are above 0; no interval unless they are so without each replication, too.
 RatioOfMeans ratio_of_means(const CrossFit& a, const CrossFit& b);
 
-/// y = factor * x^exponent.
-struct PowerLaw {
-  double exponent = 0;
-  double factor = 1;
-  /// Of the exponent, as if the residuals of log y were independent; those of a cumulative curve are not
-  /// (growth_exponent).
-  double standard_error = 0;
-  std::size_t points = 0;  ///< that it was fitted to
-};
-
-/// Least squares of log y on log x over the points with from <= x <= to and y > 0; none where fewer than three are left
-/// or all of one x. Throws std::logic_error where x and y differ in length.
-std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const double> y, double from = 0,
-                                      double to = std::numeric_limits<double>::infinity());
-
 /// The exponent of a power law that is fitted to the mean of curves over replications: curves[r][k] at x[k], over x[k]
-/// >= from (least squares of logarithms, fit_power_law). The half-width is the jackknife's over replications with
+/// >= from (least squares of logarithms). The half-width is the jackknife's over replications with
 /// Student's t: points of one curve are sums that share their periods, so that residuals around the line say nothing of
-/// it. NaN where there is no fit.
+/// it. NaN where there is no fit: of fewer than three points with y > 0, or all of one x.
 Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::vector<double>>& curves, double from);
 
 }  // namespace pandora

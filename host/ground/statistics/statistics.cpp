@@ -67,12 +67,6 @@ double skewness(const std::vector<double>& values) {
   return squares > 0.0 ? cubes / std::pow(squares, 1.5) : 0.0;
 }
 
-double skewed_quantile(double t, double skewness, std::size_t n) {
-  const double a = skewness / std::sqrt(static_cast<double>(n)), shifted = t - a / 6.0;
-  if (std::abs(a) < 1e-6) return shifted;  // the limit; what is left out is below a
-  return 3.0 / a * (std::cbrt(1.0 + a * shifted) - 1.0);
-}
-
 double unskewed(double quantile, double skewness, std::size_t n) {
   const double a = skewness / std::sqrt(static_cast<double>(n));
   if (std::abs(a) < 1e-6) return quantile + a / 6.0;

@@ -99,33 +99,24 @@ struct Layout {
     const Tape& tape = replication.tape;
     const Feedback& feedback = tape.feedback;
     const std::size_t rows = size(tape.contexts.rows), cells = rows * shape.A;
+    const auto place = [&](const auto& values, std::size_t count) {  // of what is uploaded, unless it stays where it is
+      using Value = std::remove_cvref_t<decltype(values[0])>;
+      return traits_.in_place ? values.data() : static_cast<const Value*>(arena.take<Value>(count));
+    };
     TapeView<Real> view{};
-    if (traits_.in_place) {
-      if constexpr (std::is_same_v<Real, float>)
-        view.psi = tape.contexts.psi.data();
-      else
-        view.psi = arena.take<Real>(rows * shape.stride);
-      view.phi = tape.phi.data();
-      view.mu = tape.mu.data();
-      view.cost = tape.cost.data();
-      view.reward = tape.reward.data();
-      view.told = feedback.told.empty() ? view.reward : feedback.told.data();
-      view.told_first = feedback.at_once() ? nullptr : feedback.first.data();
-      view.told_period = feedback.period.data();
-      view.there = tape.there_by_row.empty() ? nullptr : tape.there_by_row.data();
-      view.sigma = replication.sigma.data();
-    } else {
+    if constexpr (std::is_same_v<Real, float>)
+      view.psi = place(tape.contexts.psi, rows * shape.stride);
+    else
       view.psi = arena.take<Real>(rows * shape.stride);
-      view.phi = arena.take<float>(cells * shape.d);
-      view.mu = arena.take<double>(cells);
-      view.cost = arena.take<double>(cells);
-      view.reward = arena.take<float>(cells);
-      view.told = feedback.told.empty() ? view.reward : arena.take<float>(cells);
-      view.told_first = feedback.at_once() ? nullptr : arena.take<int>(feedback.first.size());
-      view.told_period = arena.take<int>(feedback.period.size());
-      view.there = tape.there_by_row.empty() ? nullptr : arena.take<std::uint16_t>(rows);
-      view.sigma = arena.take<double>(cells);
-    }
+    view.phi = place(tape.phi, cells * shape.d);
+    view.mu = place(tape.mu, cells);
+    view.cost = place(tape.cost, cells);
+    view.reward = place(tape.reward, cells);
+    view.told = feedback.told.empty() ? view.reward : place(feedback.told, cells);
+    view.told_first = feedback.at_once() ? nullptr : place(feedback.first, feedback.first.size());
+    view.told_period = place(feedback.period, feedback.period.size());
+    view.there = tape.there_by_row.empty() ? nullptr : place(tape.there_by_row, rows);
+    view.sigma = place(replication.sigma, cells);
     take_transposed(arena, view);
     view.late = feedback.late;
     view.calibration_rows = tape.calibration_rows;

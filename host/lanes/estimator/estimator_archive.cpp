@@ -40,7 +40,7 @@ class EstimatorWriter {
   bool ended() const { return false; }
   std::size_t size_of_numbers() const { return 8 * numbers_.size(); }
   std::string bytes() const {
-    return seal(kKind, {{"numbers", pack(numbers_)}, {"floats", pack32<float>(floats_)}, {"count", floats_.size()}});
+    return seal(kKind, {{"numbers", pack(numbers_)}, {"floats", pack<float>(floats_)}, {"count", floats_.size()}});
   }
 
  private:
@@ -56,7 +56,7 @@ class EstimatorReader {
     try {
       numbers_ = unpack(content.at("numbers"));
       if (!content.at("count").is_number_unsigned()) throw Damaged("is no estimator");
-      floats_ = unpack32<float>(content.at("floats"), content.at("count").get<std::size_t>());
+      floats_ = unpack<float>(content.at("floats"), content.at("count").get<std::size_t>());
     } catch (const nlohmann::json::exception&) {
       throw Damaged("is no estimator");
     }

@@ -29,33 +29,6 @@ MatrixXd ShrunkFit::penalty() const {
   return out;
 }
 
-double ShrunkFit::objective(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                            const std::vector<VectorXd*>& rho) const {
-  VectorXd all(A_ * m_);
-  double sum = 0.0;
-  for (int a = 0; a < A_; ++a) {
-    all.segment(a * m_, m_) = *rho[a];
-    sum += index_objective(contexts, *samples[a], 0.0, *rho[a]) / state.dispersion[a];
-  }
-  return sum + 0.5 * all.dot(penalty() * all);
-}
-
-VectorXd ShrunkFit::with_penalty(const std::vector<VectorXd>& gradients, const std::vector<VectorXd*>& rho) const {
-  VectorXd all(A_ * m_), sum(A_ * m_);
-  for (int a = 0; a < A_; ++a) {
-    all.segment(a * m_, m_) = *rho[a];
-    sum.segment(a * m_, m_) = gradients[a] / state.dispersion[a];
-  }
-  return sum + penalty() * all;
-}
-
-VectorXd ShrunkFit::gradient(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                             const std::vector<VectorXd*>& rho) const {
-  std::vector<VectorXd> own(A_);
-  for (int a = 0; a < A_; ++a) index_derivatives(contexts, *samples[a], 0.0, *rho[a], own[a], nullptr);
-  return with_penalty(own, rho);
-}
-
 void ShrunkFit::measure(Refit& refit) const {
   if (!refit.gradients.empty()) return;
   refit.gradients.resize(A_);
@@ -67,7 +40,12 @@ void ShrunkFit::measure(Refit& refit) const {
 
 VectorXd ShrunkFit::gradient_at(Refit& refit) const {
   measure(refit);
-  return with_penalty(refit.gradients, refit.rho);
+  VectorXd all(A_ * m_), sum(A_ * m_);
+  for (int a = 0; a < A_; ++a) {
+    all.segment(a * m_, m_) = *refit.rho[a];
+    sum.segment(a * m_, m_) = refit.gradients[a] / state.dispersion[a];
+  }
+  return sum + penalty() * all;
 }
 
 void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples) {

@@ -24,13 +24,6 @@ struct ShrunkFit {
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
             const std::vector<Eigen::VectorXd*>& rho, int most_steps = 0);
 
-  /// The objective under the present ridges and dispersions.
-  double objective(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                   const std::vector<Eigen::VectorXd*>& rho) const;
-  /// Its gradient; A vectors of m on top of each other.
-  Eigen::VectorXd gradient(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                           const std::vector<Eigen::VectorXd*>& rho) const;
-
  private:
   // What a refit knows beside rho.
   struct Refit {
@@ -50,8 +43,6 @@ struct ShrunkFit {
   Eigen::MatrixXd penalty() const;  // A m x A m
   void measure(Refit& refit) const;
   Eigen::VectorXd gradient_at(Refit& refit) const;
-  Eigen::VectorXd with_penalty(const std::vector<Eigen::VectorXd>& gradients,
-                               const std::vector<Eigen::VectorXd*>& rho) const;
   void invert(Refit& refit);
   void point_downhill(Refit& refit, bool afresh);
   void descend(Refit& refit, bool trusted) const;

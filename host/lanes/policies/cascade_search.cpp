@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "host/lanes/estimator/reward_fit.hpp"
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/routing/search_cascades.hpp"
 
 namespace pandora {
 namespace {
@@ -22,9 +22,7 @@ FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
     for (std::size_t k = 0; k < kThresholds; ++k) box.thresholds.push_back(static_cast<double>(k) / 10.0);
     for (int period = 0; period < T0; ++period) {
       const std::size_t at = tape.at(tape.calibration_row(period), a);
-      box.seen.push_back(seen(at));
-      box.worth.push_back(static_cast<double>(tape.reward[at]));
-      box.cost.push_back(tape.cost[at]);
+      box.answers.push_back({seen(at), static_cast<double>(tape.reward[at]), tape.cost[at]});
     }
   }
   const FixedCascade found =

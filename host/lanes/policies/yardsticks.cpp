@@ -60,7 +60,7 @@ LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
   const std::size_t first = tape.at(tape.online_row(0), 0), A = static_cast<std::size_t>(tape.boxes()),
                     rows = static_cast<std::size_t>(tape.online_rows);
   const std::span<const double> mu(tape.mu.data() + first, rows * A), cost(tape.cost.data() + first, rows * A);
-  const FixedCascade best = fit_fixed_cascade({A, mu, mu, cost}, 1.0, all_rows(rows));
+  const FixedCascade best = fit_fixed_cascade({A, mu, mu, cost}, 1.0);
   return cascade_lane(T0, {{best.order.begin(), best.order.end()}, best.thresholds});
 }
 

@@ -17,26 +17,9 @@ struct RatedCascade {
 
 // What is seen of a model, as ranks among the distinct values.
 struct RankedModel {
-  std::vector<double> values;        // distinct, ascending
+  std::vector<double> sorted;        // ascending
+  std::vector<double> values;        // the same, each once
   std::vector<std::uint32_t> ranks;  // of each prompt
-};
-
-// What an answer that is opened brings; side by side, for they are read together.
-struct OpenedAnswer {
-  double seen, worth, cost;
-};
-
-// A prompt on its way.
-struct Walk {
-  double best = -std::numeric_limits<double>::infinity(), worth = 0.0, spent = 0.0;
-
-  void open(const OpenedAnswer& answer) {
-    const bool better = answer.seen > best;  // no branch
-    spent += answer.cost;
-    worth = better ? answer.worth : worth;
-    best = better ? answer.seen : best;
-  }
-  double utility() const { return worth - spent; }
 };
 
 // The last positions of a cascade: what they bring each prompt that arrives, as if it were one answer. Where a walk
@@ -57,30 +40,26 @@ struct Prefix {
 
 class CascadeFit {
  public:
-  CascadeFit(const Outcomes& outcomes, double price, std::span<const std::size_t> rows, const CascadeEffort& effort,
-             std::optional<std::size_t> first)
+  CascadeFit(const Outcomes& outcomes, double price, const CascadeEffort& effort, std::optional<std::size_t> first)
       : effort_(effort),
-        prompts_(std::min(rows.size(), effort.most_prompts)),
+        prompts_(std::min(outcomes.rows(), effort.most_prompts)),
         models_(outcomes.models),
         first_(outcomes.models > 1 ? first : std::nullopt),
         prefixes_(outcomes.models + 1),
         suffixes_(outcomes.models + 1) {
     for (std::size_t m = 0; m < outcomes.models; ++m) {
-      SearchedModel& model = models_[m];
+      std::vector<OpenedAnswer>& answers = models_[m].answers;
+      RankedModel& ranked = ranked_.emplace_back();
       for (std::size_t i = 0; i < prompts_; ++i) {
-        const std::size_t at = rows[i * rows.size() / prompts_] * outcomes.models + m;
-        model.seen.push_back(outcomes.seen[at]);
-        model.worth.push_back(outcomes.quality[at]);
-        model.cost.push_back(price * outcomes.dollars[at]);
+        const std::size_t at = i * outcomes.rows() / prompts_ * outcomes.models + m;
+        answers.push_back({outcomes.seen[at], outcomes.quality[at], price * outcomes.dollars[at]});
+        ranked.sorted.push_back(outcomes.seen[at]);
       }
-      RankedModel& ranked = ranked_.emplace_back(RankedModel{model.seen, {}});
-      std::sort(ranked.values.begin(), ranked.values.end());
-      ranked.values.erase(std::unique(ranked.values.begin(), ranked.values.end()), ranked.values.end());
-      for (const double value : model.seen)
+      std::sort(ranked.sorted.begin(), ranked.sorted.end());
+      std::ranges::unique_copy(ranked.sorted, std::back_inserter(ranked.values));
+      for (const OpenedAnswer& answer : answers)
         ranked.ranks.push_back(static_cast<std::uint32_t>(
-            std::lower_bound(ranked.values.begin(), ranked.values.end(), value) - ranked.values.begin()));
-      std::vector<OpenedAnswer>& answers = answers_.emplace_back();
-      for (std::size_t i = 0; i < prompts_; ++i) answers.push_back({model.seen[i], model.worth[i], model.cost[i]});
+            std::lower_bound(ranked.values.begin(), ranked.values.end(), answer.seen) - ranked.values.begin()));
     }
   }
 
@@ -146,8 +125,8 @@ class CascadeFit {
   std::vector<double> quantiles_of(std::size_t m, std::size_t quantiles) const {
     const std::vector<double>& distinct = ranked_[m].values;
     if (distinct.size() <= quantiles + 1) return {distinct.begin() + 1, distinct.end()};
-    std::vector<double> sorted = models_[m].seen, out;
-    std::sort(sorted.begin(), sorted.end());
+    const std::vector<double>& sorted = ranked_[m].sorted;
+    std::vector<double> out;
     for (std::size_t k = 1; k <= quantiles; ++k) {
       const double value = sorted[(k * sorted.size() + quantiles - 1) / quantiles - 1];
       if (value > distinct.front() && (out.empty() || value > out.back())) out.push_back(value);
@@ -171,7 +150,7 @@ class CascadeFit {
     const Prefix& before = prefix_of(cascade, length - 1);
     kept.ended = before.ended;
     for (auto [prompt, walk] : before.arrived) {
-      const OpenedAnswer& answer = answers_[order.back()][prompt];
+      const OpenedAnswer& answer = models_[order.back()].answers[prompt];
       walk.open(answer);
       if (answer.seen >= thresholds.back())
         kept.ended += walk.utility();
@@ -185,11 +164,11 @@ class CascadeFit {
   const std::vector<OpenedAnswer>& suffix_of(const FixedCascade& cascade, std::size_t from) const {
     const auto order = std::span(cascade.order).subspan(from);
     const auto thresholds = std::span(cascade.thresholds).subspan(from);
-    if (order.size() == 1) return answers_[order[0]];
+    if (order.size() == 1) return models_[order[0]].answers;
     Suffix& kept = suffixes_[order.size()];
     if (std::ranges::equal(kept.order, order) && std::ranges::equal(kept.thresholds, thresholds)) return kept.answers;
     kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, {}};
-    const std::vector<OpenedAnswer>&here = answers_[order[0]], &after = suffix_of(cascade, from + 1);
+    const std::vector<OpenedAnswer>&here = models_[order[0]].answers, &after = suffix_of(cascade, from + 1);
     for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
       Walk walk;
       walk.open(here[prompt]);
@@ -208,7 +187,8 @@ class CascadeFit {
     // By rank at the position: what going on is worth more than accepting.
     std::vector<double> gain(ranked.values.size(), 0.0);
     const Prefix& before = prefix_of(cascade, position);
-    const std::vector<OpenedAnswer>&here = answers_[cascade.order[position]], &after = suffix_of(cascade, position + 1);
+    const std::vector<OpenedAnswer>&here = models_[cascade.order[position]].answers,
+          &after = suffix_of(cascade, position + 1);
     double sum = before.ended;  // of utilities, all accepted that arrive at the position
     for (const auto& [prompt, walked] : before.arrived) {
       Walk walk = walked;
@@ -248,7 +228,7 @@ class CascadeFit {
     for (std::size_t m = 0; m < models_.size(); ++m) {
       if (first_.value_or(m) != m) continue;
       double sum = 0.0;
-      for (std::size_t i = 0; i < prompts_; ++i) sum += models_[m].worth[i] - models_[m].cost[i];
+      for (const OpenedAnswer& answer : models_[m].answers) sum += answer.worth - answer.cost;
       kept.push_back({{{m}, {}}, sum / static_cast<double>(prompts_)});
     }
     keep_best(kept);
@@ -301,16 +281,15 @@ class CascadeFit {
   std::vector<SearchedModel> models_;
   std::vector<RankedModel> ranked_;
   const std::optional<std::size_t> first_;
-  std::vector<std::vector<OpenedAnswer>> answers_;  // by model
-  mutable std::vector<Prefix> prefixes_;            // by length
+  mutable std::vector<Prefix> prefixes_;  // by length
   mutable std::vector<Suffix> suffixes_;
 };
 
 }  // namespace
 
-FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, std::span<const std::size_t> rows,
-                               const CascadeEffort& effort, std::optional<std::size_t> first) {
-  return CascadeFit(outcomes, price, rows, effort, first).run();
+FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, const CascadeEffort& effort,
+                               std::optional<std::size_t> first) {
+  return CascadeFit(outcomes, price, effort, first).run();
 }
 
 }  // namespace pandora

@@ -36,21 +36,6 @@ std::vector<double> numbers_in(const Json& json, const char* name) {
   return out;
 }
 
-}  // namespace
-
-const char* learner_text(Router::Learner learner) {
-  return kLearners[static_cast<int>(learner)];
-}
-
-std::size_t PlanWorths::best(std::size_t row, double price) const {
-  std::size_t best = row * plans;
-  for (std::size_t at = best + 1; at < (row + 1) * plans; ++at)
-    if (utility(at, price) > utility(best, price)) best = at;
-  return best - row * plans;
-}
-
-namespace {
-
 // rows x n for n x rows.
 std::vector<double> transposed(const std::vector<double>& numbers, std::size_t n) {
   std::vector<double> out;
@@ -98,8 +83,7 @@ PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows) 
 }  // namespace
 
 PlanWorths Router::predict(std::span<const float> psi) const {
-  if (learner == Learner::neighbours)
-    return mean_of(known, nearest_prompts(prompts, psi, nearest));
+  if (learner == Learner::neighbours) return mean_of(known, nearest_prompts(prompts, psi, nearest));
   const std::size_t plans = known.plans;
   PlanWorths out{plans, std::vector<double>(plans, 0.0), std::vector<double>(plans, 0.0)};
   for (std::size_t j = 0; j < features; ++j)
@@ -113,7 +97,8 @@ PlanWorths Router::predict(std::span<const float> psi) const {
 }
 
 Json Router::to_json() const {
-  Json out = {{"learner", learner_text(learner)}, {"quality", known.quality}, {"dollars", known.dollars}};
+  Json out = {
+      {"learner", kLearners[static_cast<int>(learner)]}, {"quality", known.quality}, {"dollars", known.dollars}};
   if (learner == Learner::neighbours) out.update({{"nearest", nearest}, {"prompts", transposed(prompts, features)}});
   return out;
 }

@@ -14,13 +14,11 @@ struct PlanWorths {
   std::vector<double> quality, dollars;
 
   double utility(std::size_t at, double price) const { return quality[at] - price * dollars[at]; }
-  /// The plan of the greatest utility for the prompt in that row, the first of equal ones.
-  std::size_t best(std::size_t row, double price) const;
   bool operator==(const PlanWorths&) const = default;
 };
 
 struct Router {
-  enum class Learner { ridge, logistic, neighbours };
+  enum class Learner { ridge, logistic, neighbours };  // as JSON has them
 
   Learner learner = Learner::ridge;
   std::size_t features = 1;  ///< m: numbers of psi, of which the first is 1
@@ -38,8 +36,5 @@ struct Router {
   static Router from_json(const nlohmann::json& json, std::size_t plans, std::size_t features);
   bool operator==(const Router&) const = default;
 };
-
-/// "ridge", "logistic", "neighbours".
-const char* learner_text(Router::Learner learner);
 
 }  // namespace pandora

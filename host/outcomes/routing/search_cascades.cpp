@@ -1,28 +1,13 @@
+#include "host/outcomes/routing/search_cascades.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "host/ground/base/error.hpp"
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
 #include "host/outcomes/routing/threshold_sums.hpp"
 
 namespace pandora {
 namespace {
-
-// A prompt on its way.
-struct Running {
-  double best_seen = -std::numeric_limits<double>::infinity();
-  double worth_of_best = 0.0;
-  double spent = 0.0;
-
-  void open(const SearchedModel& model, std::size_t prompt) {
-    const bool better = model.seen[prompt] > best_seen;  // no branch: which it is, is a coin flip
-    spent += model.cost[prompt];
-    worth_of_best = better ? model.worth[prompt] : worth_of_best;
-    best_seen = better ? model.seen[prompt] : best_seen;
-  }
-  double utility() const { return worth_of_best - spent; }
-};
 
 // Every order, depth-first, so that orders that begin alike share that work; all thresholds of an order at once, by
 // ThresholdSums. Sums in another order round differently: where that might decide, candidates are summed up prompt by
@@ -34,7 +19,7 @@ class Search {
       : models_(models),
         first_(first),
         interrupted_(interrupted),
-        prompts_(models[0].seen.size()),
+        prompts_(models[0].answers.size()),
         utilities_(prompts_) {
     std::vector<double> greatest(prompts_, 0.0);  // that a utility of the prompt can be, but for its sign
     std::size_t thresholds = 0;
@@ -42,9 +27,10 @@ class Search {
       std::vector<std::uint32_t>& reached = reached_.emplace_back();
       for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
         std::uint32_t n = 0;
-        while (n < model.thresholds.size() && model.seen[prompt] >= model.thresholds[n]) ++n;
+        const OpenedAnswer& answer = model.answers[prompt];
+        while (n < model.thresholds.size() && answer.seen >= model.thresholds[n]) ++n;
         reached.push_back(n);
-        const double size = std::abs(model.cost[prompt]) + std::abs(model.worth[prompt]);
+        const double size = std::abs(answer.cost) + std::abs(answer.worth);
         if (std::isfinite(size)) greatest[prompt] += size;  // others make sums that no candidate wins by
       }
       thresholds += model.thresholds.size();
@@ -58,7 +44,7 @@ class Search {
   FixedCascade run(std::size_t longest) {
     for (std::size_t length = first_ ? 2 : 1; length <= longest; ++length) {
       // Behind each number of positions: what ended, and how the others arrive.
-      levels_.assign(length, {ThresholdSums(prompts_), std::vector<Running>(prompts_)});
+      levels_.assign(length, {ThresholdSums(prompts_), std::vector<Walk>(prompts_)});
       extend(length);
     }
     if (best_.order.empty())
@@ -69,7 +55,7 @@ class Search {
  private:
   struct Level {
     ThresholdSums sums;
-    std::vector<Running> walks;  // of the prompts that go on
+    std::vector<Walk> walks;  // of the prompts that go on
   };
 
   void extend(std::size_t length) {
@@ -82,24 +68,19 @@ class Search {
       if (position + 1 < length && count == 0) continue;
       end_fit_if(interrupted_);
       order_.push_back(m);
-      if (position + 1 == length) {
-        for (const std::uint32_t prompt : here.sums.go_on()) {
-          Running walk = here.walks[prompt];
-          walk.open(models_[m], prompt);
-          utilities_[prompt] = walk.utility();
-        }
+      Level* const next = position + 1 == length ? nullptr : &levels_[position + 1];
+      for (const std::uint32_t prompt : here.sums.go_on()) {
+        Walk walk = here.walks[prompt];
+        walk.open(models_[m].answers[prompt]);
+        utilities_[prompt] = walk.utility();
+        if (next != nullptr) next->walks[prompt] = walk;
+      }
+      if (next != nullptr) {
+        next->sums.follow(here.sums, reached_[m], count, utilities_);
+        extend(length);
+      } else {
         here.sums.total(utilities_, totals_);
         pick();
-      } else {
-        Level& next = levels_[position + 1];
-        for (const std::uint32_t prompt : here.sums.go_on()) {
-          Running walk = here.walks[prompt];
-          walk.open(models_[m], prompt);
-          utilities_[prompt] = walk.utility();
-          next.walks[prompt] = walk;
-        }
-        next.sums.follow(here.sums, reached_[m], count, utilities_);
-        extend(length);
       }
       order_.pop_back();
     }
@@ -141,14 +122,14 @@ class Search {
   double exact_utility(const FixedCascade& cascade) const {
     std::vector<std::size_t> running(prompts_), left;
     for (std::size_t prompt = 0; prompt < prompts_; ++prompt) running[prompt] = prompt;
-    std::vector<Running> walks(prompts_);
+    std::vector<Walk> walks(prompts_);
     double utility = 0.0;
     for (std::size_t position = 0; position < cascade.order.size(); ++position) {
       const SearchedModel& model = models_[cascade.order[position]];
       left.clear();
       for (const std::size_t prompt : running) {
-        walks[prompt].open(model, prompt);
-        if (position + 1 == cascade.order.size() || model.seen[prompt] >= cascade.thresholds[position])
+        walks[prompt].open(model.answers[prompt]);
+        if (position + 1 == cascade.order.size() || model.answers[prompt].seen >= cascade.thresholds[position])
           utility += walks[prompt].utility();
         else
           left.push_back(prompt);

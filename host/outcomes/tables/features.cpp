@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "host/ground/base/error.hpp"
-#include "host/ground/base/in_parallel.hpp"
 #include "host/ground/base/nearest.hpp"
 
 namespace pandora {
@@ -152,21 +151,16 @@ void FeatureMap::give(const InputOf& input_of, std::vector<double>& numbers, std
   }
 }
 
-std::vector<double> FeatureMap::apply(const TraceTable& table, unsigned threads, const CountedRows& counted) const {
-  std::vector<double> features(table.rows() * size());
+std::vector<double> FeatureMap::apply(const TraceTable& table, const CountedRows& counted) const {
+  std::vector<double> features(table.rows() * size()), numbers;
   std::vector<Bound> bound;
   for (const Source& source : sources_) bound.push_back(bind(source, table, counted));
-  const std::size_t rows = table.rows(),
-                    shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
-  in_parallel(shares, shares, [&](std::size_t k) {
-    std::vector<double> numbers;
-    for (std::size_t row = rows * k / shares; row < rows * (k + 1) / shares; ++row) {
-      const auto of_row = std::span(features).subspan(row * size(), size());
-      give([&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
-      for (std::size_t j = 0; j < size(); ++j)
-        if (std::isnan(of_row[j])) refuse_missing(table, row, sources_[columns_[j].source].column);
-    }
-  });
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto of_row = std::span(features).subspan(row * size(), size());
+    give([&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
+    for (std::size_t j = 0; j < size(); ++j)
+      if (std::isnan(of_row[j])) refuse_missing(table, row, sources_[columns_[j].source].column);
+  }
   return features;
 }
 

@@ -15,84 +15,12 @@
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <utility>
 
 #include "host/ground/base/prompt.hpp"
+#include "host/outcomes/tables/text_projection.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
-
-// k numbers of a text: its n-grams hashed into buckets, weighted by how rare they are, projected on the directions in
-// which the texts of a table vary most.
-//
-// The text is cut after its first kMostText bytes (no character in two); A to Z become a to z; a word is a run of
-// digits, letters a to z and characters beyond ASCII. N-grams are, each hashed as a tag and its bytes,
-//   words            "w" word
-//   pairs of words   "p" word " " next word
-//   3 and 4 characters of " " word " "    "c" characters
-// and stable_hash(tag and bytes) mod B is the bucket of B = 2^bits. A bucket that n > 0 n-grams fell in has the weight
-// (1 + log n) idf(bucket); the weights, divided by their Euclidean norm, are a vector x in R^B, and the numbers are
-// V' x. idf(b) = 1 + log((1 + N) / (1 + N_b)) for N texts of which N_b have bucket b. V (B x k) are the first right
-// singular vectors of the texts' x minus their mean, by a randomised SVD (Halko, Martinsson, Tropp 2011, with power
-// iterations), the largest entry of each positive. V and idf are rounded to kDecimals decimals, so that a text file
-// holds them exactly.
-inline constexpr std::size_t kMostText = 65536;
-inline constexpr int kBucketBits = 12;
-inline constexpr int kDecimals = 6;
-inline constexpr std::size_t kMostFitted = 20000;
-inline constexpr std::size_t kMostTextFeatures = 512;
-
-/// Buckets that n-grams of a text fall in, and how many in each; in the order in which they come. bits <= 16.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> count_ngrams(std::string_view text, int bits);
-
-/// What count_ngrams() says of a text, packed.
-using CountedText = std::span<const std::uint32_t>;
-
-/// The n-grams of texts, counted once for many fits.
-class TextCounts {
- public:
-  static constexpr int kMostBits = 16;
-  static constexpr std::uint32_t kMostCount = 65535;  ///< of a bucket; more count as so many
-
-  /// Of these rows, in kBucketBits.
-  static TextCounts of(const TextColumn& texts, std::span<const std::size_t> rows);
-  void push_back(std::string_view text, int bits);
-
-  std::size_t size() const { return ends_.size(); }
-  CountedText operator[](std::size_t text) const {
-    const std::size_t begin = text == 0 ? 0 : ends_[text - 1];
-    return std::span(packed_).subspan(begin, ends_[text] - begin);
-  }
-  static std::uint32_t bucket_of(std::uint32_t packed) { return packed & ((std::uint32_t{1} << kMostBits) - 1); }
-  static std::uint32_t count_of(std::uint32_t packed) { return packed >> kMostBits; }
-
- private:
-  std::vector<std::uint32_t> packed_;
-  std::vector<std::size_t> ends_;  // of each text
-};
-
-struct TextProjection {
-  int bits = 0;               ///< B = 2^bits buckets
-  std::size_t size = 0;       ///< k
-  std::vector<double> idf;    ///< B
-  std::vector<double> basis;  ///< B x k, row-major
-
-  bool operator==(const TextProjection&) const = default;
-
-  /// Of at most kMostFitted texts, evenly over the column. k may be larger than the rank: further numbers are then 0.
-  static TextProjection fit(const TextColumn& texts, std::size_t k);
-  /// Of these texts. `near`: of texts that are nearly the same; the decomposition begins there, and fewer iterations
-  /// lead as far.
-  static TextProjection fit(const TextCounts& counts, std::span<const std::size_t> texts, std::size_t k,
-                            const TextProjection* near = nullptr);
-  /// Which of so many rows are fitted on.
-  static std::vector<std::size_t> spread(std::size_t rows);
-
-  /// out: k numbers; all 0 for a text without a word.
-  void apply(std::string_view text, std::span<double> out) const;
-  /// Of a text that was counted in as many buckets.
-  void apply(CountedText text, std::span<double> out) const;
-};
 
 inline constexpr double kSpreads = 2.0;
 inline constexpr std::size_t kMostClasses = 16;  ///< of a text column
@@ -125,9 +53,9 @@ class FeatureMap {
   /// What fit() dropped, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// rows x size(), row-major; the same bits for every number of threads. Throws Error (bad_data) where the table lacks
-  /// a column or has one of another kind or length, or a raw column lacks a value.
-  std::vector<double> apply(const TraceTable& table, unsigned threads = 1, const CountedRows& counted = {}) const;
+  /// rows x size(), row-major. Throws Error (bad_data) where the table lacks a column or has one of another kind or
+  /// length, or a raw column lacks a value.
+  std::vector<double> apply(const TraceTable& table, const CountedRows& counted = {}) const;
   /// size() numbers. Throws Error (usage) where a value is of another kind or length than its column, or not finite.
   std::vector<double> apply(const Prompt& prompt) const;
 

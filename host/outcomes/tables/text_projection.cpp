@@ -1,10 +1,10 @@
+#include "host/outcomes/tables/text_projection.hpp"
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
-#include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {
@@ -234,14 +234,6 @@ TextCounts TextCounts::of(const TextColumn& texts, std::span<const std::size_t> 
   TextCounts out;
   for (const std::size_t row : rows) out.push_back(texts[row], kBucketBits);
   return out;
-}
-
-TextProjection TextProjection::fit(const TextColumn& texts, std::size_t k) {
-  const std::vector<std::size_t> rows = spread(texts.size());
-  const TextCounts counts = TextCounts::of(texts, rows);
-  std::vector<std::size_t> all(rows.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return fit(counts, all, k);
 }
 
 std::vector<std::size_t> TextProjection::spread(std::size_t texts) {

@@ -112,11 +112,6 @@ const PromptColumn* find_column(const TraceTable& table, const std::string& name
   return nullptr;
 }
 
-void require_content(const TraceTable& table) {
-  if (table.models.empty() || table.rows() == 0)
-    table.refuse("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size());
-}
-
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models) {
   if (models.empty()) table.refuse("no model is asked for; name at least one");
   std::vector<std::size_t> which;
@@ -156,7 +151,6 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
                             is_text ? rows_of(column.texts, rows) : TextColumn()});
   }
   some.log = table.log;
-  some.known_digest = table.known_digest;
   some.label_propensity = table.label_propensity;
   some.latency = table.latency;
   for (std::vector<double>* cells : cells_of_calls(some)) *cells = rows_of(*cells, models, rows);
@@ -178,6 +172,21 @@ TraceSplit split_rows(const TraceTable& table, double share) {
   if (split.first.empty() || split.second.empty())
     table.refuse("has {} rows, too few to be split at {}", table.rows(), share);
   return split;
+}
+
+PromptGroups group_prompts(const TraceTable& table) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> hashed(table.rows());
+  for (std::size_t row = 0; row < hashed.size(); ++row) {
+    const std::string_view text = table.text(row);
+    hashed[row] = {mixed(stable_hash(text.empty() ? table.prompts[row] : text)), row};
+  }
+  std::sort(hashed.begin(), hashed.end());
+  PromptGroups groups{std::vector<std::size_t>(table.rows()), 0};
+  for (std::size_t i = 0; i < hashed.size(); ++i) {
+    if (i == 0 || hashed[i].first != hashed[i - 1].first) ++groups.count;
+    groups.of_row[hashed[i].second] = groups.count - 1;
+  }
+  return groups;
 }
 
 void require_apart(const TraceTable& calibration, const TraceTable& online) {
@@ -213,7 +222,6 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
 
 std::string content_digest(const TraceTable& table) {
   static_assert(std::endian::native == std::endian::little);
-  if (!table.known_digest.empty()) return table.known_digest;
   std::string digests;  // of parts, of which one digest is made
   const auto add = [&](std::string_view bytes) { digests += sha256(bytes); };
   const auto add_numbers = [&](const std::vector<double>& numbers) {
@@ -272,20 +280,6 @@ Error no_evaluator(const std::string& shown, const std::string& remedy) {
       fmt::format("no evaluator is given, which says what is seen of an answer at run time: {}, and quality is "
                   "a yardstick, a free and perfect judge that needs the truth at run time; give --evaluator {}",
                   shown, remedy));
-}
-
-std::string evaluator_text(const std::string& evaluator, std::optional<double> judge_usd) {
-  if (evaluator == kNoEvaluator) return "no answer judged";
-  return judge_usd ? fmt::format("evaluator {} at ${:.3g} a call", evaluator, *judge_usd)
-                   : fmt::format("evaluator {}, judging taken to be free", evaluator);
-}
-
-std::string eyes_text(const std::string& evaluator, std::optional<double> judge_usd, double gone_at,
-                      const char* claim) {
-  if (evaluator == kNoEvaluator) return "no answer is judged";
-  if (judge_usd) return evaluator_text(evaluator, judge_usd);
-  return fmt::format("evaluator {}: judging is taken to be free", evaluator) +
-         (gone_at > 0.0 ? fmt::format("; at ${:.2g} a call the {} is gone", gone_at, claim) : "");
 }
 
 }  // namespace pandora

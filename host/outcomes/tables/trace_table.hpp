@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,9 +115,7 @@ struct TraceTable {
   std::vector<PromptColumn> columns;  ///< in the order of the file; the prompt's text is one of them
   /// rows x models, in (0, 1]: that a cell's quality became known; empty where nothing says so.
   std::vector<double> label_propensity;
-  std::optional<CallLog> log;  ///< of a log of decisions
-  /// Where qualities are estimates (with_estimated_quality): the digest of the table with what is known.
-  std::string known_digest;
+  std::optional<CallLog> log;       ///< of a log of decisions
   std::size_t text_column = kNone;  ///< which of `columns` is the prompt's text, if one is
   std::size_t dropped = 0;          ///< rows that the file has and `missing = drop` left out
   std::vector<std::string> notes;   ///< what of the file was left out, a sentence each
@@ -144,9 +141,6 @@ const ScoreColumn& find_score(const TraceTable& table, const std::string& name);
 /// The column of that name; nullptr if there is none.
 const PromptColumn* find_column(const TraceTable& table, const std::string& name);
 
-/// Throws Error (bad_data) for a table without prompts or models.
-void require_content(const TraceTable& table);
-
 /// The same prompts with these models alone, in this order, at least one. Throws Error (bad_data) where one is not
 /// there (with near names) or named twice.
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models);
@@ -169,8 +163,8 @@ TraceSplit split_rows(const TraceTable& table, double share);
 /// rows that meet, and how many.
 void require_apart(const TraceTable& calibration, const TraceTable& online);
 
-/// known_digest where there is one, else SHA-256 of everything but `source`, `dropped` and `notes`, as hexadecimal digits: equal for equal tables, whatever
-/// form they were read from.
+/// SHA-256 of everything but `source`, `dropped` and `notes`, as hexadecimal digits: equal for equal tables, whatever form
+/// they were read from.
 std::string content_digest(const TraceTable& table);
 
 /// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
@@ -185,29 +179,6 @@ struct PromptGroups {
 /// By the prompts' texts; by the row's name where there is no text, by its number where there are no names either. The
 /// order is that of a stable hash, and another one than split_rows() uses, so that parts and folds are independent.
 PromptGroups group_prompts(const TraceTable& table);
-
-/// The rows of fold `fold` of `folds`, ascending, and all others. Every fold has about equally many prompts, at least
-/// one where folds <= groups.count.
-struct Fold {
-  std::vector<std::size_t> held_out, training;
-};
-Fold fold_of(const PromptGroups& groups, std::size_t fold, std::size_t folds);
-
-/// A mean over rows with its 95% confidence interval over prompts: Student's t with the rows of one prompt as one
-/// observation. low and high are NaN for a single prompt.
-struct Interval {
-  double value = 0.0, low = 0.0, high = 0.0;
-};
-Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& groups);
-
-/// Of a - b, row by row.
-Interval difference_over_prompts(std::span<const double> a, std::span<const double> b, const PromptGroups& groups);
-
-/// "0.9450 [0.9410, 0.9490]"; "---" for what does not exist.
-std::string interval_text(const Interval& interval, int decimals);
-nlohmann::json json_of(const Interval& interval);
-/// Throws nlohmann's errors where it is none.
-Interval interval_of(const nlohmann::json& json);
 
 /// What is seen of an answer when its model was called, as users name it.
 struct EvaluatorSpec {
@@ -225,13 +196,5 @@ inline constexpr const char* kNoEvaluator = "none";
 /// Error (usage) where nobody says through whose eyes a cascade sees. `shown`: what there is beside quality, such as
 /// "t.csv has score"; `remedy`: what to give.
 Error no_evaluator(const std::string& shown, const std::string& remedy);
-
-/// "evaluator score at $0.0002 a call"; without dollars "evaluator score, judging taken to be free".
-std::string evaluator_text(const std::string& evaluator, std::optional<double> judge_usd);
-
-/// The same for a verdict: without dollars "evaluator score: judging is taken to be free; at $0.0006 a call the gain is
-/// gone". `gone_at`: 0 where that is not known.
-std::string eyes_text(const std::string& evaluator, std::optional<double> judge_usd, double gone_at,
-                      const char* claim = "gain");
 
 }  // namespace pandora

@@ -121,7 +121,7 @@ json notes_json(const LaneNotes& notes) {
   if (!notes.rho.empty()) out["rho"] = pack(notes.rho);
   if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
   if (!notes.message.empty()) out["message"] = notes.message;
-  if (!notes.outcomes.empty()) out["outcomes"] = pack32(std::span<const std::uint32_t>(notes.outcomes));
+  if (!notes.outcomes.empty()) out["outcomes"] = pack<std::uint32_t>(notes.outcomes);
   return out;
 }
 
@@ -151,7 +151,7 @@ LaneNotes notes_of(const Study& study, const json& in) {
     notes.message = message->get<std::string>();
   }
   if (const auto outcomes = in.find("outcomes"); outcomes != in.end()) {
-    notes.outcomes = unpack32<std::uint32_t>(*outcomes, static_cast<std::size_t>(study.periods));
+    notes.outcomes = unpack<std::uint32_t>(*outcomes, static_cast<std::size_t>(study.periods));
     for (const std::uint32_t outcome : notes.outcomes) {
       const std::uint32_t opened = opened_bits(outcome), deployed = deployed_box(outcome);
       const bool exist = deployed < static_cast<std::uint32_t>(dim.boxes) && opened >> dim.boxes == 0;

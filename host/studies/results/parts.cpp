@@ -64,7 +64,7 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
   const json& there = field(content, "table");
   if (field(there, "prompts") != table.prompts) throw Damaged("holds another table");
   const auto numbers = [&](const char* name) {
-    std::vector<float> out = unpack32<float>(field(there, name), table.prompts * table.models);
+    std::vector<float> out = unpack<float>(field(there, name), table.prompts * table.models);
     if (!std::ranges::all_of(out, [](float x) { return std::isfinite(x); }))
       throw Damaged(fmt::format("holds a {} that is not finite", name));
     return out;
@@ -143,7 +143,7 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
         if (is_part_of(f, *result.instance)) instance[f.name] = pack((*result.instance).*f.member);
       unit["instance"] = std::move(instance);
     }
-    if (result.table != nullptr) unit["prompts"] = pack32(std::span<const std::uint32_t>(result.prompts));
+    if (result.table != nullptr) unit["prompts"] = pack<std::uint32_t>(result.prompts);
     units.push_back(std::move(unit));
   }
   json out = {{"identity", identity},
@@ -153,9 +153,8 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   SumsOfPart::add_names(out);
   if (!results.empty() && results[0].table != nullptr) {
     const PromptOutcomes& table = *results[0].table;
-    out["table"] = {{"prompts", table.prompts},
-                    {"quality", pack32(std::span<const float>(table.quality))},
-                    {"dollars", pack32(std::span<const float>(table.dollars))}};
+    out["table"] = {
+        {"prompts", table.prompts}, {"quality", pack<float>(table.quality)}, {"dollars", pack<float>(table.dollars)}};
   }
   return out;
 }
@@ -248,7 +247,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
     }
     if (table != nullptr) {
       result.table = table;
-      result.prompts = unpack32<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
+      result.prompts = unpack<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
       if (std::ranges::any_of(result.prompts, [&](auto row) { return row >= table->prompts; }))
         throw Damaged("holds a prompt that the table has not");
     }

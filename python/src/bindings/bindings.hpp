@@ -26,13 +26,14 @@ void bind_errors(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_runs(nb::module_& module);
-void bind_lanes(nb::module_& module);
 void bind_oracle(nb::module_& module);
 void bind_policies(nb::module_& module);
 void bind_environments(nb::module_& module);
 void bind_traces(nb::module_& module);
 void bind_cascades(nb::module_& module);
-void bind_offline(nb::module_& module);
+void bind_features(nb::module_& module);
+void bind_searches(nb::module_& module);
+void bind_rows(nb::module_& module);
 void bind_printing(nb::module_& module);
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -43,6 +44,9 @@ using DictList = nb::typed<nb::list, Dict>;
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, T>;
+// What is given: read, not kept; of another type or layout it is converted first.
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Cells = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 /// A numpy array that takes over the values; row-major.
 template <class T>
@@ -51,11 +55,16 @@ Array<T> array_of(std::vector<T> values, const std::vector<std::size_t>& shape) 
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Array<T>(kept->data(), shape.size(), shape.data(), owner);
 }
+template <class T>
+Array<T> array_of(std::vector<T> values) {
+  const std::size_t n = values.size();
+  return array_of(std::move(values), {n});
+}
 
 /// Names to lists of str and arrays, in the order of the columns.
 Dict dict_of(const Columns& columns);
 
-/// A table as a dict: title, columns (as dict_of), notes, and the table itself as text and as JSON (table_json).
+/// A table as pandora.table.of_program takes it: title, notes, and the table itself as text and as JSON (table_json).
 Dict table_dict(const Table& table);
 DictList dicts_of(const std::vector<Table>& tables);
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/tuple.h>
 
 #include <nlohmann/json.hpp>
 
@@ -11,12 +10,10 @@
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/cascades/serving/calls.hpp"
-#include "host/outcomes/tables/features.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
 #include "pandora/store.hpp"
-#include "traces.hpp"
 
 namespace pandora::python {
 namespace {
@@ -48,6 +45,33 @@ Prompt prompt_of(const std::string& text, const Dict& columns) {
   return prompt;
 }
 
+nb::object text_of(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+// Not by the module json: where the interpreter ends while code in Python runs in another thread, it ends that thread
+// there, and C++ below it would be unwound by no exception.
+nb::object object_of(const nlohmann::json& json) {
+  if (json.is_boolean()) return nb::bool_(json.get<bool>());
+  if (json.is_number_unsigned()) return nb::int_(json.get<std::uint64_t>());
+  if (json.is_number_integer()) return nb::int_(json.get<std::int64_t>());
+  if (json.is_number() && std::isfinite(json.get<double>())) return nb::float_(json.get<double>());
+  if (json.is_string()) return text_of(json.get_ref<const std::string&>());
+  if (json.is_array()) {
+    nb::list out;
+    for (const nlohmann::json& element : json) out.append(object_of(element));
+    return out;
+  }
+  if (!json.is_object()) return nb::none();
+  nb::dict out;
+  for (const auto& [key, value] : json.items()) out[text_of(key)] = object_of(value);
+  return out;
+}
+
+Dict python_of(const std::string& json) {
+  return nb::cast<Dict>(object_of(nlohmann::json::parse(json)));
+}
+
 Dict description(const Cascade& cascade) {
   const CascadeOptions options = cascade.options();
   nb::dict out;
@@ -59,7 +83,7 @@ Dict description(const Cascade& cascade) {
   out["order"] = order;
   out["thresholds"] = options.thresholds;
   out["explore"] = options.explore;
-  out["about"] = options.about.empty() ? nb::object(nb::none()) : python_of(nlohmann::json::parse(options.about));
+  out["about"] = options.about.empty() ? nb::object(nb::none()) : python_of(options.about);
   return out;
 }
 
@@ -81,33 +105,26 @@ Dict counts(const Cascade& cascade) {
   return out;
 }
 
-// Calls that may wait for another thread's refit, without the GIL.
-template <class Body>
-auto freely(Body&& body) {
-  const WithoutGil release;
-  return body();
-}
-
 void bind_live(nb::class_<Cascade>& cascade) {
   cascade
       .def(
-          "begin", [](Cascade& c, const Psi& psi) { return freely([&] {
-                                                      return c.begin({psi.data(), psi.size()});
-                                                    }); },
-          nb::arg("psi"))
+          "begin",
+          [](Cascade& c, const Psi& psi) {
+            return c.begin({psi.data(), psi.size()});
+          },
+          nb::arg("psi"), nb::call_guard<WithoutGil>())
       .def(
           "begin_prompt",
           [](Cascade& c, const std::string& text, const Dict& columns) {
             const Prompt prompt = prompt_of(text, columns);
-            return freely([&] { return c.begin(prompt); });
+            const WithoutGil release;
+            return c.begin(prompt);
           },
           nb::arg("text"), nb::arg("columns"))
       .def(
           "context_of",
           [](const Cascade& c, const std::string& text, const Dict& columns) {
-            std::vector<float> psi = c.context_of(prompt_of(text, columns));
-            const std::size_t m = psi.size();
-            return array_of(std::move(psi), {m});
+            return array_of(c.context_of(prompt_of(text, columns)));
           },
           nb::arg("text"), nb::arg("columns"))
       .def(
@@ -124,32 +141,29 @@ void bind_live(nb::class_<Cascade>& cascade) {
           "observe",
           [](Cascade& c, std::uint64_t request, const std::string& model, double dollars,
              const std::vector<double>& scores, double latency) {
-            freely([&] { c.observe(request, position_of(c, model), {dollars, scores, latency}); });
+            c.observe(request, position_of(c, model), {dollars, scores, latency});
           },
-          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"), nb::arg("latency"))
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"), nb::arg("latency"),
+          nb::call_guard<WithoutGil>())
       .def(
           "fail",
           [](Cascade& c, std::uint64_t request, const std::string& model, double dollars, const std::string& reason) {
-            freely([&] { c.fail(request, position_of(c, model), dollars, reason); });
+            c.fail(request, position_of(c, model), dollars, reason);
           },
-          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("reason"))
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("reason"), nb::call_guard<WithoutGil>())
       .def(
           "skip",
           [](Cascade& c, std::uint64_t request, const std::string& model, double dollars) {
-            freely([&] { c.skip(request, position_of(c, model), dollars); });
+            c.skip(request, position_of(c, model), dollars);
           },
-          nb::arg("request"), nb::arg("model"), nb::arg("dollars"))
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::call_guard<WithoutGil>())
       .def("cancel", &Cascade::cancel, nb::arg("request"), nb::call_guard<WithoutGil>())
       .def(
-          "deploy",
-          [](Cascade& c, std::uint64_t request) { return freely([&] { return c.model_name(c.deploy(request)); }); },
-          nb::arg("request"))
+          "deploy", [](Cascade& c, std::uint64_t request) { return c.model_name(c.deploy(request)); },
+          nb::arg("request"), nb::call_guard<WithoutGil>())
       .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"), nb::call_guard<WithoutGil>())
       .def(
-          "explain",
-          [](const Cascade& c, std::uint64_t request) {
-            return python_of(nlohmann::json::parse(c.explain_json(request)));
-          },
+          "explain", [](const Cascade& c, std::uint64_t request) { return python_of(c.explain_json(request)); },
           nb::arg("request"))
       .def(
           "calibrate",
@@ -168,35 +182,33 @@ void bind_stores(nb::module_& module) {
           "__init__",
           [](Store* store, const std::string& folder, const std::string& cascade, const std::string& text, double sync,
              double timeout, bool beside, bool decisions, bool prompts) {
-            freely([&] {
-              new (store) Store({.folder = folder,
-                                 .cascade = cascade,
-                                 .text = text,
-                                 .sync_seconds = sync,
-                                 .timeout_seconds = timeout,
-                                 .beside = beside,
-                                 .decisions = decisions,
-                                 .prompts = prompts});
-            });
+            new (store) Store({.folder = folder,
+                               .cascade = cascade,
+                               .text = text,
+                               .sync_seconds = sync,
+                               .timeout_seconds = timeout,
+                               .beside = beside,
+                               .decisions = decisions,
+                               .prompts = prompts});
           },
           nb::arg("folder"), nb::arg("cascade"), nb::arg("text"), nb::arg("sync_seconds"), nb::arg("timeout_seconds"),
-          nb::arg("beside"), nb::arg("decisions"), nb::arg("prompts"))
+          nb::arg("beside"), nb::arg("decisions"), nb::arg("prompts"), nb::call_guard<WithoutGil>())
       .def("call", &Store::call, nb::arg("line"), nb::call_guard<WithoutGil>())
       .def(
           "begin",
           [](Store& store, const Psi& psi) {  // as JSON without the GIL: of 385 numbers json.dumps takes 0.2 ms with it
             // Doubles: the shortest text of a float need not be read as that float where it is read as a double first.
             const std::vector<double> exact(psi.data(), psi.data() + psi.size());
-            return freely(
-                [&] { return store.call(fmt::format(R"({{"op":"begin","psi":[{}]}})", fmt::join(exact, ","))); });
+            return store.call(fmt::format(R"({{"op":"begin","psi":[{}]}})", fmt::join(exact, ",")));
           },
-          nb::arg("psi"))
+          nb::arg("psi"), nb::call_guard<WithoutGil>())
       .def("save", &Store::save, nb::call_guard<WithoutGil>())
       .def("caution", &Store::caution)
       .def("passed_over", &Store::passed_over)
       .def("resumed", &Store::resumed)
       .def("calls_made_again", &Store::calls_made_again)
-      .def("text", [](const Store& store) { return freely([&] { return store.cascade().text(); }); });
+      .def(
+          "text", [](const Store& store) { return store.cascade().text(); }, nb::call_guard<WithoutGil>());
 }
 
 }  // namespace
@@ -210,7 +222,8 @@ void bind_cascades(nb::module_& module) {
           "parse", [](const std::string& text, const std::string& name) { return Cascade::parse(text, name); },
           nb::arg("text"), nb::arg("name"))
       .def(
-          "save", [](const Cascade& c, const std::string& path) { freely([&] { c.save(path); }); }, nb::arg("path"))
+          "save", [](const Cascade& c, const std::string& path) { c.save(path); }, nb::arg("path"),
+          nb::call_guard<WithoutGil>())
       .def("text", &Cascade::text, nb::call_guard<WithoutGil>())
       .def("description", &description)
       .def("counts", &counts)
@@ -227,9 +240,10 @@ void bind_cascades(nb::module_& module) {
       .def(
           "log_to",
           [](Cascade& c, const std::string& folder, std::uint64_t file_bytes, std::uint64_t most_bytes, bool prompts) {
-            freely([&] { c.log_to({folder, file_bytes, most_bytes, prompts}); });
+            c.log_to({folder, file_bytes, most_bytes, prompts});
           },
-          nb::arg("folder"), nb::arg("file_bytes"), nb::arg("most_bytes"), nb::arg("prompts"))
+          nb::arg("folder"), nb::arg("file_bytes"), nb::arg("most_bytes"), nb::arg("prompts"),
+          nb::call_guard<WithoutGil>())
       .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<WithoutGil>())
       .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<WithoutGil>())
       .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<WithoutGil>());
@@ -238,13 +252,6 @@ void bind_cascades(nb::module_& module) {
   module.def("new_cascade", &create, nb::arg("models"), nb::arg("price"), nb::arg("evaluator"), nb::arg("policy"),
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
              nb::arg("forget"), nb::arg("most_samples"));
-  module.def(
-      "fit_features",
-      [](const TraceTable& table, const std::vector<std::string>& specs) {
-        const FeatureMap features = freely([&] { return FeatureMap::fit(table, specs); });
-        return std::tuple(features.to_json().dump(), features.names(), features.notes());
-      },
-      nb::arg("table"), nb::arg("specs"));
 }
 
 }  // namespace pandora::python

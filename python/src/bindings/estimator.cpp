@@ -153,16 +153,11 @@ void bind_estimator(nb::module_& module) {
           "rho",
           [](Estimator& e, int box) {
             const std::span<const double> rho = e.of(box).rho(box);
-            return array_of(std::vector<double>(rho.begin(), rho.end()), {rho.size()});
+            return array_of(std::vector<double>(rho.begin(), rho.end()));
           },
           nb::arg("box"), "rho_hat_a, m numbers.")
       .def(
-          "theta",
-          [](const Estimator& e) {
-            std::vector<double> theta = e.theta();
-            const std::size_t n = theta.size();
-            return array_of(std::move(theta), {n});
-          },
+          "theta", [](const Estimator& e) { return array_of(e.theta()); },
           "theta_hat, d numbers; none where mu* is known.")
       .def(
           "learn", &Estimator::learn, nb::arg("opened"), nb::arg("deployed"), nb::arg("reward"),

@@ -1,7 +1,5 @@
-#include <cmath>
-#include <limits>
+// The module itself, and what every topic hands on: columns, tables, exceptions as a line.
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "beside.hpp"
 #include "bindings.hpp"
@@ -16,13 +14,12 @@ Dict dict_of(const Columns& columns) {
   for (const Columns::Column& column : columns.columns()) {
     if (!column.head.in_frames) continue;
     const nb::str name(column.head.column.c_str());
-    const std::size_t n = column.texts.size();
     if (column.head.kind == Field::Kind::text) out[name] = nb::cast(column.texts);
-    if (column.head.kind == Field::Kind::number) out[name] = nb::cast(array_of(column.numbers, {n}));
+    if (column.head.kind == Field::Kind::number) out[name] = nb::cast(array_of(column.numbers));
     if (column.head.kind == Field::Kind::integer) {
       std::vector<std::int64_t> values;
       for (const std::string& text : column.texts) values.push_back(std::stoll(text));
-      out[name] = nb::cast(array_of(std::move(values), {n}));
+      out[name] = nb::cast(array_of(std::move(values)));
     }
     if (column.head.kind == Field::Kind::flag) {
       nb::list flags;
@@ -33,55 +30,9 @@ Dict dict_of(const Columns& columns) {
   return out;
 }
 
-namespace {
-
-// The number that a cell says, NaN for what is unknown; none if it says something else.
-std::optional<double> number_in(const Cell& cell) {
-  const std::string& text = cell.exact.empty() ? cell.text : cell.exact;
-  if (text.empty() || text == "---") return kUnknown;
-  return number_of(text);
-}
-
-Dict columns_of(const Table& table) {
-  nb::dict out;
-  if (!table.heading_column.empty()) {
-    std::string heading;
-    std::vector<std::string> headings;
-    for (const Row& row : table.rows) {
-      if (row.cells.empty()) heading = row.heading;
-      if (!row.cells.empty()) headings.push_back(heading);
-    }
-    out[table.heading_column.c_str()] = headings;
-  }
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    std::vector<double> numbers;
-    std::vector<std::string> texts;
-    bool all_numbers = true, any = false;
-    for (const Row& row : table.rows) {
-      if (row.cells.empty()) continue;
-      const Cell cell = c < row.cells.size() ? row.cells[c] : Cell();
-      const std::optional<double> number = number_in(cell);
-      all_numbers = all_numbers && number;
-      any = any || (number && !std::isnan(*number));
-      numbers.push_back(number.value_or(kUnknown));
-      texts.push_back(cell.text == "---" ? "" : cell.text);
-    }
-    const std::string name = table.columns[c].empty() ? "column " + std::to_string(c + 1) : table.columns[c];
-    const std::size_t rows = numbers.size();
-    if (all_numbers && (any || c >= table.row_headers))
-      out[name.c_str()] = nb::cast(array_of(std::move(numbers), {rows}));
-    else
-      out[name.c_str()] = nb::cast(texts);
-  }
-  return out;
-}
-
-}  // namespace
-
 Dict table_dict(const Table& table) {
   nb::dict out;
   out["title"] = table.title;
-  out["columns"] = columns_of(table);
   out["notes"] = table.notes;
   out["text"] = table_text(table, 100, false);
   out["whole"] = table_json(table).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -140,12 +91,13 @@ NB_MODULE(_core, module) {
   bind_studies(module);
   bind_results(module);
   bind_runs(module);
-  bind_lanes(module);
   bind_oracle(module);
   bind_policies(module);
   bind_environments(module);
   bind_traces(module);
   bind_cascades(module);
-  bind_offline(module);
+  bind_features(module);
+  bind_searches(module);
+  bind_rows(module);
   bind_printing(module);
 }

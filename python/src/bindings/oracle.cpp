@@ -15,9 +15,6 @@
 namespace pandora::python {
 namespace {
 
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 void require_model(const Environment& environment) {
   if (find_drawer(environment.name) || environment.trace != nullptr)
     throw Error(ExitCode::usage, "environment " + environment.name + ": has no oracle of the paper's model");
@@ -48,7 +45,7 @@ nb::typed<nb::tuple, Array<double>, Array<double>> oracle_index(const StudyConfi
     sigma.push_back(one.sigma);
     error.push_back(one.standard_error);
   }
-  return nb::make_tuple(array_of(std::move(sigma), {n}), array_of(std::move(error), {n}));
+  return nb::make_tuple(array_of(std::move(sigma)), array_of(std::move(error)));
 }
 
 // The oracle of one replication, as a sweep makes it.
@@ -170,7 +167,7 @@ void bind_oracle(nb::module_& module) {
           nb::arg("periods"))
       .def(
           "sigma",
-          [](const Grid& grid, const Rows& x) {
+          [](const Grid& grid, const Cells& x) {
             const std::size_t rows = x.shape(0), A = static_cast<std::size_t>(grid.instance().dimensions.boxes);
             if (x.shape(1) != static_cast<std::size_t>(grid.instance().dimensions.context))
               throw Error(ExitCode::usage, "OracleGrid.sigma: a context has " +

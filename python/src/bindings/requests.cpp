@@ -9,8 +9,6 @@
 namespace pandora::python {
 namespace {
 
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Cells = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using View = nb::ndarray<nb::numpy, const double>;
 
 // A read-only view of numbers that live as long as the request does.
@@ -92,8 +90,7 @@ nb::typed<nb::tuple, Array<double>, Array<double>> law_of(const ModelRequest& se
     points = compressed_law(problem.sample.projected, n).points;
     for (double& w : points) w *= problem.sample.projection_norm;
   }
-  const std::size_t count = points.size();
-  return nb::make_tuple(array_of(std::move(points), {count}), array_of(std::move(shift), cells_of(self.asked)));
+  return nb::make_tuple(array_of(std::move(points)), array_of(std::move(shift), cells_of(self.asked)));
 }
 
 // The means of n quantile bins of each row of values.
@@ -234,7 +231,7 @@ void bind_request(nb::module_& module) {
             out[row] = index_of_values({values.data() + row * n, n}, cost(row),
                                        weights ? std::span(weights->data() + row * n, n) : std::span<const double>());
         }
-        return array_of(std::move(out), {rows});
+        return array_of(std::move(out));
       },
       nb::arg("values"), nb::arg("cost"), nb::arg("weights").none(), "sigma of each row of values.");
 }

@@ -1,18 +1,18 @@
-// Folders of results as columns.
+// Folders of results as columns, and what is concluded from them.
 #include "results.hpp"
 
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "beside.hpp"
+#include "host/report/keep.hpp"
+#include "host/report/report.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "kernels/rules/checkpoints.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::python {
 
@@ -38,9 +38,7 @@ std::string note_of(const std::vector<std::string>& environment, const std::vect
 // The columns of a CSV file of the folder, with some that data frames alone have. Curves, boxes and depth are of the
 // rows of the summary that are named.
 Dict columns(Results& results, const std::string& file, const std::vector<std::size_t>& of_rows) {
-  const Columns found = beside([&](Beside&) {
-    const std::lock_guard lock(results.mutex());
-    StoredResults& stored = results.stored();
+  return dict_of(results.read([&](StoredResults& stored) {
     ResultRows rows(stored.settings()[0].setting.varied, stored.settings()[0].plan, "pandora",
                     has_table(stored.settings()));
     std::size_t number = 0;
@@ -53,8 +51,7 @@ Dict columns(Results& results, const std::string& file, const std::vector<std::s
       if (setting.study.regret) rows.add_lanes(setting, plan, units);
     });
     return rows.files.at(file);
-  });
-  return dict_of(found);
+  }));
 }
 
 DictList settings(const Results& results) {
@@ -83,6 +80,85 @@ DictList settings(const Results& results) {
   return out;
 }
 
+using Compared = std::pair<Dict, DictList>;
+
+// The columns of all rows, and the tables as they are shown.
+Compared compared(const std::vector<ComparedPair>& pairs) {
+  return {dict_of(comparison_columns(pairs)), dicts_of(comparison_tables(pairs))};
+}
+
+Compared kept(Results& results, const KeepOptions& options, const CompareOptions& cells) {
+  const std::vector<ComparedPair> pairs = results.read([&](StoredResults& s) { return keep_pairs(s, options, cells); });
+  return {dict_of(keep_columns(pairs, *options.margin)), dicts_of(keep_tables(pairs, *options.margin))};
+}
+
+// Ratios are to `base`, or to the usual one.
+std::vector<Table> overview(StoredResults& stored, std::string base) {
+  const std::vector<SettingSummary> found = stored.summaries();
+  std::vector<std::string> names;
+  for (const SummaryRow& row : found[0].summary.rows)
+    if (row.policy != "oracle" && std::find(names.begin(), names.end(), row.policy) == names.end())
+      names.push_back(row.policy);
+  if (base.empty()) base = usual_base(found[0]);
+  if (!base.empty() && std::find(names.begin(), names.end(), base) == names.end())
+    throw Error(ExitCode::usage, "base \"" + base + "\" is none of the policies of the results");
+  return {overview_table(found, base)};
+}
+
+// What is concluded: tables, comparisons, the overview.
+void bind_conclusions(nb::class_<Results>& results) {
+  results
+      .def(
+          "tables",
+          [](Results& r) {
+            return dicts_of(r.read([](StoredResults& s) { return study_tables(s.summaries(), TableLayout::compact); }));
+          })
+      .def(
+          "overview",
+          [](Results& r, const std::string& base) {
+            return dicts_of(r.read([&](StoredResults& s) { return overview(s, base); }));
+          },
+          nb::arg("base"))
+      .def(
+          "report_numbers",
+          [](Results& r, const std::vector<std::string>& policies, bool differences) {
+            return r.read([&](StoredResults& s) {
+              return report_numbers(s, {policies, "", differences})
+                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+            });
+          },
+          nb::arg("policies"), nb::arg("differences"), "JSON of what figures and reports are made of.")
+      .def(
+          "compare",
+          [](Results& r, const std::vector<std::string>& policies, const std::vector<int>& T0,
+             const std::vector<std::string>& environments, const std::vector<std::string>& regimes) {
+            return compared(r.read([&](StoredResults& s) {
+              return compare_policies(s, {policies, T0, environments, regimes});
+            }));
+          },
+          nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"))
+      .def(
+          "keep",
+          [](Results& r, const std::string& rule, const std::string& base, std::optional<double> margin,
+             const std::vector<int>& T0, const std::vector<std::string>& environments,
+             const std::vector<std::string>& regimes) {
+            return kept(r, {rule, base, margin}, {{}, T0, environments, regimes});
+          },
+          nb::arg("rule"), nb::arg("base"), nb::arg("margin").none(), nb::arg("T0"), nb::arg("environments"),
+          nb::arg("regimes"))
+      .def(
+          "compare_with",
+          [](Results& r, Results& other, const std::vector<std::string>& policies, const std::vector<int>& T0,
+             const std::vector<std::string>& environments, const std::vector<std::string>& regimes) {
+            return compared(r.read([&](StoredResults& s) {
+              std::unique_lock<std::mutex> lock;
+              if (&r != &other) lock = std::unique_lock(other.mutex());
+              return compare_folders(s, other.stored(), {policies, T0, environments, regimes});
+            }));
+          },
+          nb::arg("other"), nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"));
+}
+
 }  // namespace
 
 void bind_results(nb::module_& module) {
@@ -101,31 +177,24 @@ void bind_results(nb::module_& module) {
       .def_prop_ro(
           "manifest", [](const Results& r) { return r.stored().manifest().dump(); }, "As JSON.")
       .def("settings", &settings)
-      .def("unfinished",
-           [](Results& r) {
-             return beside([&](Beside&) {
-               const std::lock_guard lock(r.mutex());
-               return r.stored().unfinished();
-             });
-           })
+      .def("unfinished", [](Results& r) { return r.read([](StoredResults& s) { return s.unfinished(); }); })
       .def("columns", &columns, nb::arg("file"), nb::arg("of_rows"))
       .def("numbers_of_lanes", &numbers_of_lanes, nb::arg("setting"), nb::arg("environment"), nb::arg("regime"),
            nb::arg("lanes"), nb::arg("fields"))
       .def(
           "titles",
           [](Results& r) {
-            const std::vector<PolicyTitle> found = beside([&](Beside&) {
-              const std::lock_guard lock(r.mutex());
+            return r.read([](StoredResults& stored) {
               Summary all;
-              for (SettingSummary& s : r.stored().summaries()) append(std::move(s.summary), all);
-              return policy_titles(all);
+              for (SettingSummary& s : stored.summaries()) append(std::move(s.summary), all);
+              std::vector<std::tuple<std::string, std::string, std::string>> out;
+              for (const PolicyTitle& title : policy_titles(all))
+                out.emplace_back(title.policy, title.reward, title.brief);
+              return out;
             });
-            std::vector<std::tuple<std::string, std::string, std::string>> out;
-            for (const PolicyTitle& title : found) out.emplace_back(title.policy, title.reward, title.brief);
-            return out;
           },
           "Policy, reward and title in figures.");
-  bind_tables(results);
+  bind_conclusions(results);
   module.def("benchmark_note", &note_of, nb::arg("environment"), nb::arg("regime"), nb::arg("policy"), nb::arg("mean"),
              nb::arg("half_width_95"), nb::arg("replications"), "What stands below a table with negative regrets.");
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings.hpp"
+#include "beside.hpp"
 #include "host/studies/results/stored_results.hpp"
 
 namespace pandora::python {
@@ -19,6 +19,14 @@ class Results {
   const std::vector<std::string>& notes() const { return notes_; }
   /// Reading is one at a time.
   std::mutex& mutex() { return mutex_; }
+  /// What `body(StoredResults&)` returns, in a thread of its own.
+  template <class Body>
+  auto read(Body&& body) {
+    return beside([&](Beside&) {
+      const std::lock_guard lock(mutex_);
+      return body(stored_);
+    });
+  }
 
  private:
   std::vector<std::string> notes_;
@@ -29,8 +37,5 @@ class Results {
 /// Numbers of single lanes: for each field an array lanes x replications x what the field has.
 Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
                       const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
-
-/// Adds tables and comparisons.
-void bind_tables(nb::class_<Results>& results);
 
 }  // namespace pandora::python

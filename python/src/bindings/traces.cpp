@@ -1,20 +1,13 @@
 // Tables of outcomes.
-#include "traces.hpp"
-
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "beside.hpp"
-#include "bindings.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 #include "host/outcomes/tables/table_builder.hpp"
-#include "pandora/error.hpp"
+#include "rows.hpp"
 
 namespace pandora::python {
 namespace {
-
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 MissingCells missing_of(const std::string& missing) {
   if (missing != "refuse" && missing != "drop")
@@ -49,21 +42,21 @@ TraceTable read(const std::string& path, TraceOptions options, const nb::object&
       progress);
 }
 
+CellValue number_cell(double value) {
+  return {value == value ? CellValue::Kind::number : CellValue::Kind::missing, value, {}, {}};
+}
+
 // A cell of a column; what stands in `text` and `numbers` lasts as long as they do.
 CellValue value_of(const nb::handle& cell, std::string& text, std::vector<double>& numbers) {
   CellValue out;
-  const auto number = [&out](double value) {
-    out.number = value;
-    out.kind = value == value ? CellValue::Kind::number : CellValue::Kind::missing;
-  };
   if (nb::isinstance<nb::str>(cell)) {
     text = nb::cast<std::string>(cell);
     out.kind = text.empty() ? CellValue::Kind::missing : CellValue::Kind::text;
     out.text = text;
   } else if (nb::isinstance<nb::float_>(cell)) {
-    number(nb::cast<double>(cell));
+    out = number_cell(nb::cast<double>(cell));
   } else if (nb::isinstance<nb::int_>(cell)) {
-    number(nb::cast<double>(cell));
+    out = number_cell(nb::cast<double>(cell));
     text = nb::str(cell).c_str();  // a name has all its digits
     out.text = text;
   } else if (!cell.is_none()) {
@@ -74,15 +67,8 @@ CellValue value_of(const nb::handle& cell, std::string& text, std::vector<double
   return out;
 }
 
-CellValue number_cell(double value) {
-  CellValue out;
-  out.kind = value == value ? CellValue::Kind::number : CellValue::Kind::missing;
-  out.number = value;
-  return out;
-}
-
 using CellList = nb::typed<nb::list, nb::any>;
-using NamedMatrices = std::vector<std::pair<std::string, Matrix>>;
+using NamedMatrices = std::vector<std::pair<std::string, Cells>>;
 using NamedCells = std::vector<std::pair<std::string, CellList>>;
 
 void require_rows(const FilePlace& place, const std::string& what, std::size_t count, std::size_t rows) {
@@ -164,6 +150,13 @@ Array<double> matrix(const std::vector<double>& values, const TraceTable& table)
   return array_of(values, {table.rows(), table.models.size()});
 }
 
+template <class Named>
+std::vector<std::string> names_of(const std::vector<Named>& columns) {
+  std::vector<std::string> out;
+  for (const Named& column : columns) out.push_back(column.name);
+  return out;
+}
+
 nb::object column(const TraceTable& table, const std::string& name) {
   const PromptColumn* found = find_column(table, name);
   if (found == nullptr) throw Error(ExitCode::bad_data, table.source + ": has no column " + in_quotes(name));
@@ -178,34 +171,38 @@ nb::object column(const TraceTable& table, const std::string& name) {
   return nb::cast(array_of(found->numbers, shape));
 }
 
-nb::object text_of(const std::string& text) {
-  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
+using View = nb::ndarray<nb::numpy, const double>;
 
-// Not by the module json: where the interpreter ends while code in Python runs in another thread, it ends that thread
-// there, and C++ below it would be unwound by no exception.
-nb::object object_of(const nlohmann::json& json) {
-  if (json.is_boolean()) return nb::bool_(json.get<bool>());
-  if (json.is_number_unsigned()) return nb::int_(json.get<std::uint64_t>());
-  if (json.is_number_integer()) return nb::int_(json.get<std::int64_t>());
-  if (json.is_number() && std::isfinite(json.get<double>())) return nb::float_(json.get<double>());
-  if (json.is_string()) return text_of(json.get_ref<const std::string&>());
-  if (json.is_array()) {
-    nb::list out;
-    for (const nlohmann::json& element : json) out.append(object_of(element));
-    return out;
+// Views of a table, which they keep.
+class TableArrays {
+ public:
+  explicit TableArrays(nb::object table) : kept_(std::move(table)), table_(nb::cast<const TraceTable&>(kept_)) {}
+
+  const TraceTable& table() const { return table_; }
+  View view(const std::vector<double>& values, std::size_t columns) const {
+    return View(values.data(), {table_.rows(), columns}, kept_);
   }
-  if (!json.is_object()) return nb::none();
-  nb::dict out;
-  for (const auto& [key, value] : json.items()) out[text_of(key)] = object_of(value);
-  return out;
-}
+  std::optional<View> cells(const std::vector<double>& values) const {
+    if (values.empty()) return {};
+    return view(values, table_.models.size());
+  }
+  std::optional<View> logged(std::vector<double> CallLog::*values) const {
+    return table_.log ? cells((*table_.log).*values) : std::nullopt;
+  }
+  View numbers(const std::string& name) const {
+    const PromptColumn* const column = find_column(table_, name);
+    if (column == nullptr) table_.refuse("has no column {}", in_quotes(name));
+    if (column->kind == PromptColumn::Kind::text) table_.refuse("column {} holds texts", in_quotes(name));
+    return column->kind == PromptColumn::Kind::vector ? view(column->numbers, column->length)
+                                                      : View(column->numbers.data(), {table_.rows()}, kept_);
+  }
+
+ private:
+  nb::object kept_;
+  const TraceTable& table_;
+};
 
 }  // namespace
-
-Dict python_of(const nlohmann::json& json) {
-  return nb::cast<Dict>(object_of(json));
-}
 
 void bind_traces(nb::module_& module) {
   nb::class_<TraceOptions>(module, "TraceOptions", "How a table is read.")
@@ -223,18 +220,8 @@ void bind_traces(nb::module_& module) {
                      for (std::size_t row = 0; row < t.rows(); ++row) out.emplace_back(t.prompts[row]);
                      return out;
                    })
-      .def_prop_ro("columns",
-                   [](const TraceTable& t) {
-                     std::vector<std::string> out;
-                     for (const PromptColumn& c : t.columns) out.push_back(c.name);
-                     return out;
-                   })
-      .def_prop_ro("scores",
-                   [](const TraceTable& t) {
-                     std::vector<std::string> out;
-                     for (const ScoreColumn& score : t.scores) out.push_back(score.name);
-                     return out;
-                   })
+      .def_prop_ro("columns", [](const TraceTable& t) { return names_of(t.columns); })
+      .def_prop_ro("scores", [](const TraceTable& t) { return names_of(t.scores); })
       .def("quality", [](const TraceTable& t) { return matrix(t.quality, t); })
       .def("cost", [](const TraceTable& t) { return matrix(t.cost, t); })
       .def("latency",
@@ -266,6 +253,60 @@ void bind_traces(nb::module_& module) {
   module.def("trace_of_arrays", &of_arrays, nb::arg("source"), nb::arg("models"), nb::arg("prompts"),
              nb::arg("answers"), nb::arg("scores"), nb::arg("columns"), nb::arg("options"));
   module.def("trace_of_columns", &of_columns, nb::arg("source"), nb::arg("columns"), nb::arg("options"));
+  constexpr auto kAsItIs = nb::rv_policy::automatic;  // views know who owns them
+  nb::class_<TableArrays>(
+      module, "TableArrays",
+      "What a table holds, without a copy: arrays that cannot be written to, and that keep the table. "
+      "f64[n,A] where nothing else is said.")
+      .def(nb::init<nb::typed<nb::object, TraceTable>>(), nb::arg("table"))
+      .def_prop_ro(
+          "quality", [](const TableArrays& t) { return t.view(t.table().quality, t.table().models.size()); },
+          "In [0, 1]; NaN where not known.", kAsItIs)
+      .def_prop_ro(
+          "usd", [](const TableArrays& t) { return t.view(t.table().cost, t.table().models.size()); },
+          "Dollars of each call, not negative; NaN in a log where the model was not called.", kAsItIs)
+      .def_prop_ro(
+          "latency", [](const TableArrays& t) { return t.cells(t.table().latency); },
+          "Seconds of each call, NaN where not known; None where none has them.", kAsItIs)
+      .def_prop_ro(
+          "label_propensity", [](const TableArrays& t) { return t.cells(t.table().label_propensity); },
+          "That a quality became known, in (0, 1]; None where nothing says so.", kAsItIs)
+      .def_prop_ro("is_log", [](const TableArrays& t) { return t.table().log.has_value(); })
+      .def_prop_ro(
+          "propensity", [](const TableArrays& t) { return t.logged(&CallLog::propensity); },
+          "Of a log: that the model was called there, given all that was seen before, in (0, 1]; NaN where it was not "
+          "called. None of a table.",
+          kAsItIs)
+      .def_prop_ro(
+          "place", [](const TableArrays& t) { return t.logged(&CallLog::place); },
+          "Of a log: 1, 2, ..., which call of its decision it was; NaN where the model was not called. None of tables.",
+          kAsItIs)
+      .def_prop_ro(
+          "by_rules", [](const TableArrays& t) { return t.logged(&CallLog::by_rules); },
+          "Of the answer that a log's client had: with what probability the decision went by the rules in all of its "
+          "steps; NaN of others. None where nothing says so.",
+          kAsItIs)
+      .def(
+          "score",
+          [](const TableArrays& t, const std::string& name) {
+            return t.view(find_score(t.table(), name).values, t.table().models.size());
+          },
+          nb::arg("name"), "A judge's, in [0, 1]; DataError where it is not there.")
+      .def("numbers", &TableArrays::numbers, nb::arg("name"),
+           "A column of numbers, f64[n], or of lists of k numbers, f64[n,k]; NaN where a cell is missing. DataError "
+           "where it is not there or holds texts.");
+  module.def(
+      "group_prompts",
+      [](const TraceTable& table) {
+        const PromptGroups groups = [&] {
+          const WithoutGil release;
+          return group_prompts(table);
+        }();
+        return std::pair(numbers_of(groups.of_row), groups.count);
+      },
+      nb::arg("table"),
+      "Which prompt each row has, i64[n], from 0 to count - 1 in the order of a hash, and count. Rows with the same "
+      "text (without one the same name) are one prompt; fold f of F are those with of_row % F == f.");
 }
 
 }  // namespace pandora::python

@@ -61,7 +61,8 @@ class Features:
             free_calls=True,
         )
         with arguments.named():
-            return cls(*_core.fit_features(table_of(trace), named))
+            fitted = _core.features_fit(table_of(trace), named, np.arange(len(prompts)))
+        return cls(fitted.json, fitted.names, fitted.notes)
 
     def save(self, file: Union[str, os.PathLike[str]]) -> None:
         """As a file for `pandora cascade new --features`."""

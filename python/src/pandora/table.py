@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -142,10 +142,38 @@ def _cell(value: Any, column: str) -> str:
     return str(value)
 
 
+def _numbers(texts: Sequence[str]) -> Optional[npt.NDArray[np.float64]]:
+    """What cells with all their digits say, NaN where they say nothing; None where one is no number."""
+    if any("_" in text or text.strip() != text for text in texts):  # which float() would take
+        return None
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return None
+
+
+def _columns(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays of numbers where all cells are numbers, else texts; nothing in place of "---"."""
+    found: dict[str, Any] = {}
+    rows = [row for row in table["rows"] if "cells" in row]
+    if table["heading_column"]:
+        heading, found[table["heading_column"]] = "", []
+        for row in table["rows"]:
+            heading = row.get("heading", heading)
+            if "cells" in row:
+                found[table["heading_column"]].append(heading)
+    for c, name in enumerate(table["columns"]):
+        numbers = _numbers([row["exact"][c] for row in rows])
+        known = numbers is not None and (c >= table["row_headers"] or not np.isnan(numbers).all())
+        texts = ["" if row["cells"][c] == "---" else row["cells"][c] for row in rows]
+        found[name or f"column {c + 1}"] = numbers if known else texts
+    return found
+
+
 def of_program(found: Mapping[str, Any]) -> Table:
     """A table that the program makes."""
-    html_text = as_html(json.loads(found["whole"]))
-    return Table(found["columns"], found["title"], found["text"], html_text, found["notes"])
+    whole = json.loads(found["whole"])
+    return Table(_columns(whole), found["title"], found["text"], as_html(whole), found["notes"])
 
 
 class Shown:

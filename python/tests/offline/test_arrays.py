@@ -70,7 +70,7 @@ def test_tables_are_seen_without_a_copy(table: _core.TraceTable) -> None:
     np.testing.assert_array_equal(arrays.numbers("hardness"), given["columns"]["hardness"])
     np.testing.assert_array_equal(arrays.numbers("place"), given["columns"]["place"])
     assert arrays.latency is None and arrays.label_propensity is None
-    assert arrays.text_column == "prompt" and arrays.known_digest == "" and not arrays.is_log
+    assert not arrays.is_log
     assert arrays.propensity is None and arrays.place is None and arrays.by_rules is None
     for again in (arrays, _core.TableArrays(table)):
         assert np.shares_memory(again.quality, arrays.quality)
@@ -270,14 +270,13 @@ def test_a_search_by_sums_of_a_twin_finds_the_same_thresholds() -> None:
 # Features.
 
 
-def test_features_of_all_rows_are_those_of_trace_features(table: _core.TraceTable) -> None:
+def test_features_of_all_rows_are_those_of_prompts(table: _core.TraceTable) -> None:
     specs, all_rows = ["text:3", "length", "place", "raw:hardness"], np.arange(table.rows)
     counts = _core.CountedTexts(table)
     fitted = _core.features_fit(table, specs, all_rows, counts)
-    json_of, names, notes = _core.fit_features(table, specs)
-    assert (fitted.json, fitted.names, fitted.notes) == (json_of, names, notes)
-    assert _core.features_fit(table, specs, all_rows).json == json_of
-    assert _core.FeatureMap.parse(fitted.json).json == json_of
+    again = _core.features_fit(table, specs, all_rows)
+    assert (fitted.json, fitted.names, fitted.notes) == (again.json, again.names, again.notes)
+    assert _core.FeatureMap.parse(fitted.json).json == fitted.json
     numbers = _core.features_apply(fitted, table, counts)
     assert numbers.dtype == np.float32 and numbers.shape == (table.rows, fitted.size) == (table.rows, 7)
     np.testing.assert_array_equal(numbers, _core.features_apply(fitted, table))

@@ -8,7 +8,7 @@ namespace pandora::test {
 
 inline CascadeOptions in_order(std::vector<std::size_t> order, std::vector<double> thresholds, double explore) {
   CascadeOptions out;
-  out.models = std::vector<std::string>{"small", "medium", "large"};
+  out.models = {"small", "medium", "large"};
   out.price = 1.0;
   out.evaluator = "score";
   out.order = std::move(order);

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"
-#include "host/outcomes/routing/routing.hpp"
 #include "tests/host/cascades/live/play.hpp"
 #include "tests/host/folder_test.hpp"
+#include "tests/host/outcomes/routing/naive_cascade.hpp"
 
 namespace pandora {
 namespace {
@@ -163,8 +163,7 @@ TEST(LiveThresholds, DoWhatTheTableSays) {
     dollars.push_back(random.uniform(0, 0.1));
   }
   const FixedCascade fixed{{1, 2, 0}, {0.6, 0.4}};
-  const std::vector<std::size_t> rows = all_rows(kRows);
-  const Routed wanted = evaluate({kModels, seen, seen, dollars}, fixed, rows);
+  const test::Routed wanted = test::route({kModels, seen, seen, dollars}, fixed);
   CascadeOptions options;
   options.models = {"a", "b", "c"};
   options.price = 1.0;

@@ -1,12 +1,12 @@
 // The fast engine against the reference: the same algebra in another order.
 #include "host/lanes/engine/run_on_cpu.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "pandora/policy.hpp"
+#include "tests/reference/followers.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -21,37 +21,16 @@ bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
 }
 
 // A lane's decisions and numbers in double, over a whole run with many solves in the middle of blocks.
-class EveryBlockLength : public testing::TestWithParam<std::tuple<int, const char*>> {};
-
-TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
-  const auto [B, schedule] = GetParam();
-  const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
-  for (const Regime regime : {Regime::A, Regime::B}) {
-    const Replication replication =
-        test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
-    for (const LaneSpec& lane :
-         test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0})) {  // 2: a box without a sample
-      SCOPED_TRACE(fmt::format("T0 = {}, fit {}, learned reward {}, c_rho {}, c_theta {}", lane.T0, int(lane.fit),
-                               lane.learns_reward(), lane.c_rho, lane.c_theta));
-      LaneRecord expected, actual;
-      run_reference_lane(replication, lane, estimation, &expected);
-      actual.decisions = &expected.outcomes;
-      run_on_cpu<double>(replication, std::span(&lane, 1), {estimation, B}, nullptr, std::span(&actual, 1));
-      ASSERT_EQ(actual.scores.size(), expected.scores.size());
-      // Rounding alone moves widths by 1e-10 or so; the solvers stop within 3e-4 widths of the minimiser. Where
-      // theta_hat's error of that size puts a learned reward on the other side of an index, a joint fit loses a weight.
-      const double width = lane.fits_jointly() ? (lane.learns_reward() ? 1e-3 : 1e-4) : 1e-9;
-      for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
-        for (int a = 0; a < 3; ++a) {
-          ASSERT_NEAR(actual.widths[t * 3 + a], expected.widths[t * 3 + a], width) << "period " << t;
-          ASSERT_NEAR(actual.scores[t * 3 + a], expected.scores[t * 3 + a], 1e-3) << "period " << t << " box " << a;
-        }
+TEST(EveryBlockLength, DoubleFollowsTheReference) {
+  for (const char* schedule : {"geometric:1.5", "tracking", "every:5"})
+    for (const Regime regime : {Regime::A, Regime::B}) {
+      const Replication replication =
+          test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
+      for (const LaneSpec& lane :
+           test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0}))  // 2: a box without a sample
+        test::expect_engines_follow(replication, lane, {parse_refit(schedule), 1.0, 1.0}, {1, 7, 16, 32, 64});
     }
-  }
 }
-INSTANTIATE_TEST_SUITE_P(Lengths, EveryBlockLength,
-                         testing::Combine(testing::Values(1, 7, 16, 32, 64),
-                                          testing::Values("geometric:1.5", "tracking", "every:5")));
 
 // With tight tolerances between solves: known reward, no solve after calibration, so only rounding is left.
 TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
@@ -126,23 +105,10 @@ TEST(RunOnCpu, AnyRidge) {
 
 // Eight boxes, m > 128, d not a multiple of anything.
 TEST(RunOnCpu, LargerShapes) {
-  Dimensions dimensions = test::small_dimensions(8, 140, 7);
-  const Replication replication = test::small_replication(dimensions, Regime::B, 24, 120, 19);
-  for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
-    for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
-      const LaneSpec dow = dow_lane(reward, 24);
-      LaneRecord expected, actual;
-      run_reference_lane(replication, dow, estimation, &expected);
-      actual.decisions = &expected.outcomes;
-      run_on_cpu<double>(replication, std::span(&dow, 1), {estimation, 32}, nullptr, std::span(&actual, 1));
-      for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
-        for (int a = 0; a < 8; ++a) {
-          ASSERT_NEAR(actual.widths[t * 8 + a], expected.widths[t * 8 + a], 1e-9);
-          ASSERT_NEAR(actual.scores[t * 8 + a], expected.scores[t * 8 + a], 1e-3) << schedule << " period " << t;
-        }
-    }
-  }
+  const Replication replication = test::small_replication(test::small_dimensions(8, 140, 7), Regime::B, 24, 120, 19);
+  for (const char* schedule : {"geometric:1.5", "tracking"})
+    for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
+      test::expect_engines_follow(replication, dow_lane(reward, 24), {parse_refit(schedule), 1.0, 1.0}, {32});
 }
 
 // Single precision replays the double lane's decisions at the paper's m: widths and indices stay close.

@@ -1,23 +1,16 @@
-// Boxes that come and go: which are there, and that no lane of any engine opens another.
+// Boxes that come and go: which are there (scenario_lanes_test.cpp has every engine).
 #include "host/lanes/model/box_changes.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/lanes/estimator/reference_engine.hpp"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
-#include "pandora/weitzman.hpp"
-#include "tests/reference/followers.hpp"
-#include "tests/reference/lane_specs.hpp"
-#include "tests/reference/naive_lane.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
 namespace {
 
-using test::dow_lane;
 using test::kCalibration;
 
 Environment with_changes(const std::string& arrives, const std::string& leaves) {
@@ -93,61 +86,6 @@ TEST(BoxChanges, TheSpellingThatCountedFrom0IsRefusedWithTheSameBoxInTodays) {
   EXPECT_THAT(told("0:5, 15:7"), testing::HasSubstr("write \"box 1:5,box 16:7\" or [{ box_number = 1, at = 5 }, "
                                                     "{ box_number = 16, at = 7 }];"));
   EXPECT_THAT(told("2:5,box 2:6"), testing::HasSubstr("write \"box 3:5,box 2:6\" or"));  // each as it counts
-}
-
-class BoxChangesLanes : public testing::TestWithParam<const char*> {
- protected:
-  EstimationOptions estimation() const { return {parse_refit(GetParam()), 1.0, 1.0}; }
-};
-INSTANTIATE_TEST_SUITE_P(Lanes, BoxChangesLanes, testing::Values("geometric:1.5", "tracking", "every:5"));
-
-TEST_P(BoxChangesLanes, TheReferenceIsTheNaiveLaneAndOpensWhatIsThere) {
-  const Replication replication = replication_with("box 3:40,box 1:90", "box 1:60,box 2:100", Regime::B, 130);
-  for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
-    SCOPED_TRACE(
-        fmt::format("T0 {}, score {}, order {}, stop {}", lane.T0, int(lane.score), int(lane.order), int(lane.stop)));
-    const EstimationOptions options = estimation();
-    const naive::Result wanted = naive::run_lane(replication, lane, options);
-    LaneRecord record;
-    const LaneTally tally = run_reference_lane(replication, lane, options, &record);
-    EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
-    for (std::size_t t = 0; t < wanted.periods.size(); ++t) {
-      const PeriodOutcome& outcome = record.outcomes[t];
-      const std::vector<int> opened(outcome.order, outcome.order + outcome.queried),
-          boxes = there(replication.tape, static_cast<int>(t) + 1);
-      ASSERT_EQ(opened, wanted.periods[t].queried) << t;
-      for (const int a : opened) ASSERT_EQ(std::count(boxes.begin(), boxes.end(), a), 1) << t;
-    }
-    if (lane.score == Score::oracle_index && lane.order == Order::by_score) {
-      EXPECT_EQ(tally.regret, RegretParts{});
-    }
-  }
-}
-
-TEST_P(BoxChangesLanes, EveryEngineFollowsTheReference) {
-  const Replication replication = replication_with("box 3:40,box 1:150", "box 1:100,box 2:200", Regime::B, 260);
-  for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
-    LaneRecord expected;
-    const LaneTally reference = run_reference_lane(replication, lane, estimation(), &expected);
-    const auto sum = [](const RegretParts& parts) {
-      return parts.wrong_order + parts.too_early + parts.too_many + parts.wrong_deployment;
-    };
-    for (const test::Follower& actual : test::followers(replication, lane, estimation(), expected)) {
-      EXPECT_EQ(actual.tally.utility, reference.utility);
-      EXPECT_NEAR(sum(actual.tally.regret), sum(reference.regret), 1e-9);
-      for (std::size_t at = 0; at < expected.scores.size(); ++at)
-        ASSERT_NEAR(actual.record.scores[at], expected.scores[at], 1e-3) << at;
-    }
-  }
-}
-
-TEST_P(BoxChangesLanes, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
-  const Replication replication = replication_with("box 3:40,box 1:150", "box 1:100,box 2:200", Regime::B, 260);
-  for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
-    const LaneSpec lane = dow_lane(reward, kCalibration);
-    WeitzmanPolicy twin(replication, lane, estimation());
-    EXPECT_EQ(run_custom_lane(replication, twin, kCalibration), run_reference_lane(replication, lane, estimation()));
-  }
 }
 
 // Rivals that are code, with a box that they have never seen when it comes.

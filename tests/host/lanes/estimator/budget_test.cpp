@@ -1,5 +1,4 @@
-// Budgets: lanes that pace themselves, on every engine, and the benchmark that keeps to the budget.
-#include <fmt/format.h>
+// Budgets: what lanes that pace themselves spend (scenario_lanes_test.cpp has every engine), and the benchmark.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,9 +7,7 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/constrained.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "tests/reference/followers.hpp"
 #include "tests/reference/lane_specs.hpp"
-#include "tests/reference/naive_lane.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -18,47 +15,6 @@ namespace {
 
 using test::dow_lane;
 using test::kCalibration;
-
-const Pacing kPacings[] = {{Pacing::Of::queries, 1.2, 0.05, 0.02}, {Pacing::Of::costs, 0.1, 0.2, 0.0}};
-
-std::vector<LaneSpec> paced_lanes(const Replication& replication, const Pacing& pacing) {
-  std::vector<LaneSpec> lanes = test::all_lanes(replication, {0, kCalibration}, {0.1});
-  for (LaneSpec& lane : lanes) lane.pacing = pacing;
-  return lanes;
-}
-
-class BudgetLanes : public testing::TestWithParam<std::tuple<std::size_t, const char*>> {
- protected:
-  const Pacing& pacing() const { return kPacings[std::get<0>(GetParam())]; }
-  EstimationOptions estimation() const { return {parse_refit(std::get<1>(GetParam())), 1.0, 1.0}; }
-};
-INSTANTIATE_TEST_SUITE_P(Lanes, BudgetLanes,
-                         testing::Combine(testing::Values(0u, 1u), testing::Values("geometric:1.5", "tracking")));
-
-TEST_P(BudgetLanes, TheReferenceIsTheNaiveLane) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 120, 11);
-  for (const LaneSpec& lane : paced_lanes(replication, pacing())) {
-    const naive::Result wanted = naive::run_lane(replication, lane, estimation());
-    LaneRecord record;
-    const LaneTally tally = run_reference_lane(replication, lane, estimation(), &record);
-    EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
-    for (std::size_t t = 0; t < wanted.periods.size(); ++t)
-      for (std::size_t a = 0; a < 3; ++a) ASSERT_NEAR(record.scores[t * 3 + a], wanted.periods[t].score[a], 1e-6) << t;
-  }
-}
-
-TEST_P(BudgetLanes, EveryEngineFollowsTheReference) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 200, 11);
-  for (const LaneSpec& lane : paced_lanes(replication, pacing())) {
-    LaneRecord expected;
-    run_reference_lane(replication, lane, estimation(), &expected);
-    for (const test::Follower& actual : test::followers(replication, lane, estimation(), expected))
-      for (std::size_t at = 0; at < expected.scores.size(); ++at)
-        ASSERT_NEAR(actual.record.scores[at], expected.scores[at], 1e-3) << at;
-  }
-}
 
 TEST(Budget, PacedLanesSpendWhatTheyMay) {
   for (const Regime regime : {Regime::A, Regime::B}) {
@@ -85,8 +41,9 @@ TEST(Budget, OneThatDoesNotBindChangesNothing) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 300, 11);
   const BlockOptions options{{parse_refit("tracking"), 1.0, 1.0}, 32};
-  std::vector<LaneSpec> plain = paced_lanes(replication, {}),
-                        with_budget = paced_lanes(replication, {Pacing::Of::queries, 3.0});
+  const std::vector<LaneSpec> plain = test::all_lanes(replication, {0, kCalibration}, {0.1});
+  std::vector<LaneSpec> with_budget = plain;
+  for (LaneSpec& lane : with_budget) lane.pacing = {Pacing::Of::queries, 3.0};
   EXPECT_EQ(run_on_cpu<float>(replication, with_budget, options), run_on_cpu<float>(replication, plain, options));
   const OracleOptions oracle = test::small_oracle();
   const ConstrainedOracle free =

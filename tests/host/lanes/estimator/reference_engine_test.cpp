@@ -10,35 +10,11 @@
 #include <tuple>
 
 #include "pandora/policy.hpp"
-#include "tests/reference/naive_lane.hpp"
+#include "tests/reference/followers.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
 namespace {
-
-// Same decisions in every period, scores and widths to 1e-6, summed utilities to 1e-9.
-LaneTally expect_same_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options) {
-  const naive::Result wanted = naive::run_lane(replication, lane, options);
-  int seen = 0;
-  bool same = true;
-  const LaneTally tally = test::run_observed(replication, lane, options, [&](const test::PeriodView& view) {
-    if (!same) return;  // paths differ for good after the first difference: one report is enough
-    ASSERT_EQ(view.period, seen);
-    const naive::Period& period = wanted.periods[static_cast<std::size_t>(seen++)];
-    const std::vector<int> queried(view.outcome->order, view.outcome->order + view.outcome->queried);
-    EXPECT_EQ(queried, period.queried) << "period " << view.period;
-    EXPECT_EQ(view.outcome->deployed, period.deployed) << "period " << view.period;
-    for (std::size_t a = 0; a < period.score.size(); ++a) {
-      EXPECT_NEAR(view.score[a], period.score[a], 1e-6) << "period " << view.period << ", box " << a;
-      EXPECT_NEAR(view.width[a], period.width[a], 1e-6) << "period " << view.period << ", box " << a;
-    }
-    same = !testing::Test::HasFailure();
-  });
-  EXPECT_EQ(tally.periods, static_cast<int>(wanted.periods.size()));
-  EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
-  EXPECT_NEAR(tally.realised_utility, wanted.realised_utility, 1e-9);
-  return tally;
-}
 
 // Every variant of every policy.
 void expect_same_policies(const Replication& replication, int T0, const EstimationOptions& options) {
@@ -47,7 +23,7 @@ void expect_same_policies(const Replication& replication, int T0, const Estimati
     for (const PolicyVariant& variant : policy.variants({0.02, 0.5})) {
       if (!variant.lane) continue;  // code of its own
       SCOPED_TRACE(policy.name + " " + variant.reward + " " + variant.hyperparameter + ", T0 = " + std::to_string(T0));
-      expect_same_lane(replication, variant.lane(replication, T0), options);
+      test::expect_naive_lane(replication, variant.lane(replication, T0), options);
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -93,7 +69,7 @@ TEST(ReferenceEngine, IsTheNaiveLaneWhereTrackingTakesNewtonSteps) {
   for (const char* name : {"online_plugin", "dow"})
     for (const PolicyVariant& variant : find_policy(name)->variants({0.1})) {
       SCOPED_TRACE(std::string(name) + " " + variant.reward);
-      const LaneTally tally = expect_same_lane(replication, variant.lane(replication, 12), options);
+      const LaneTally tally = test::expect_naive_lane(replication, variant.lane(replication, 12), options);
       EXPECT_GT(std::max(tally.queries_of_box[0], tally.queries_of_box[1]), 260.0);  // past two exact solves
     }
 }
@@ -113,7 +89,7 @@ TEST_P(EveryRule, IsTheNaiveLane) {
     for (const PolicyVariant& variant : find_policy(name)->variants({0.3})) {
       SCOPED_TRACE(std::string(name) + " " + variant.reward);
       const LaneSpec lane = with_estimation(variant.lane(replication, T0), options, 3, 5, 2, 110);
-      expect_same_lane(replication, lane, options);
+      test::expect_naive_lane(replication, lane, options);
     }
   };
   for (const Bonus bonus :
@@ -163,7 +139,7 @@ TEST(ReferenceEngine, IsTheNaiveLaneWhereThetaHasAScheduleOfItsOwn) {
           EstimationOptions options = {parse_refit(schedule), 0.5, 2.0};
           const LaneTally stepping = run_reference_lane(replication, variant.lane(replication, 7), options, nullptr);
           options.refit_reward = parse_reward_refit(reward);
-          const LaneTally tally = expect_same_lane(replication, variant.lane(replication, 7), options);
+          const LaneTally tally = test::expect_naive_lane(replication, variant.lane(replication, 7), options);
           EXPECT_TRUE(options.refit_reward.growth < 2.0 || tally != stepping);  // steps stay close to frequent solves
         }
 }
@@ -182,7 +158,7 @@ TEST(ReferenceEngine, IsTheNaiveLaneInBalls) {
     for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
       if (variant.reward != reward) continue;
       const LaneSpec lane = variant.lane(replication, 7);
-      expect_same_lane(replication, lane, options);
+      test::expect_naive_lane(replication, lane, options);
       LaneRecord inside, outside;
       run_reference_lane(replication, lane, options, &inside);
       options.radius_rho = options.radius_theta = 0.0;
@@ -243,6 +219,23 @@ TEST(ReferenceEngine, LooksAtThePreviousPeriodsOnly) {
       }
       EXPECT_EQ(scores[0], scores[1]);
     }
+}
+
+// theta_hat on a schedule of its own stands still between solves.
+TEST(RewardSchedule, StandsStillBetweenSolves) {
+  const LaneSpec lane = test::dow_lane(RewardModel::learned, 8);
+  const auto theta_after = [&](int periods, const char* reward) {
+    const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 8, periods, 62);
+    EstimationOptions options{parse_refit("geometric:1.5"), 1.0, 2.0};
+    options.refit_reward = parse_reward_refit(reward);
+    LaneRecord record;
+    run_reference_lane(replication, lane, options, &record);
+    return record.theta;
+  };
+  // Solves at 8 samples, of the calibration, and at 16.
+  EXPECT_EQ(theta_after(1, "geometric:2"), theta_after(7, "geometric:2"));
+  EXPECT_NE(theta_after(7, "geometric:2"), theta_after(8, "geometric:2"));
+  EXPECT_NE(theta_after(1, "tracking"), theta_after(7, "tracking"));
 }
 
 }  // namespace

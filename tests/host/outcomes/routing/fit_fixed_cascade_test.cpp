@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tests/host/outcomes/routing/naive_cascade.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -32,8 +33,9 @@ SmallOutcomes small_outcomes(std::size_t models, int rows, std::uint64_t seed) {
 }
 
 double mean_utility(const Outcomes& outcomes, const FixedCascade& cascade, double price) {
+  const test::Routed routed = test::route(outcomes, cascade);
   double sum = 0.0;
-  for (const double u : evaluate(outcomes, cascade, all_rows(outcomes.rows())).utility(price)) sum += u;
+  for (std::size_t row = 0; row < outcomes.rows(); ++row) sum += routed.quality[row] - price * routed.dollars[row];
   return sum / static_cast<double>(outcomes.rows());
 }
 
@@ -64,7 +66,7 @@ TEST(CascadeFit, FindsTheBestCascade) {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
       for (const double price : {0.0, 1.0, 4.0}) {
         const SmallOutcomes small = small_outcomes(models, 40, seed);
-        const FixedCascade fitted = fit_fixed_cascade(small.view(), price, all_rows(40));
+        const FixedCascade fitted = fit_fixed_cascade(small.view(), price);
         EXPECT_NEAR(mean_utility(small.view(), fitted, price), best_of_all(small.view(), price), 1e-8)
             << models << " models, seed " << seed << ", price " << price;
         longest = std::max(longest, fitted.order.size());
@@ -81,11 +83,11 @@ TEST(CascadeFit, BeginsWithTheModelThatIsNamed) {
       for (const std::size_t second : {(first + 1) % 3, (first + 2) % 3})
         for (int k = 1; k <= 4; ++k)
           best = std::max(best, best_of_all(small.view(), 4.0, {{first, second}, {k / 4.0}}));
-      const FixedCascade fitted = fit_fixed_cascade(small.view(), 4.0, all_rows(40), {}, first);
+      const FixedCascade fitted = fit_fixed_cascade(small.view(), 4.0, {}, first);
       EXPECT_EQ(fitted.order[0], first);
       EXPECT_GE(fitted.order.size(), 2u);
       EXPECT_NEAR(mean_utility(small.view(), fitted, 4.0), best, 1e-8) << "seed " << seed << ", first " << first;
-      const FixedCascade beam = fit_fixed_cascade(small.view(), 4.0, all_rows(40), {.most_steps = 1}, first);
+      const FixedCascade beam = fit_fixed_cascade(small.view(), 4.0, {.most_steps = 1}, first);
       EXPECT_EQ(beam.order[0], first);
       EXPECT_GE(beam.order.size(), 2u);
       EXPECT_LE(mean_utility(small.view(), beam, 4.0), best + 1e-9);
@@ -103,7 +105,7 @@ TEST(CascadeFit, ThresholdsGoToTheBestValueThatIsSeen) {
     out.quality.insert(out.quality.end(), {seen < 0.411 ? 0.2 : 0.9, 0.8});
     out.dollars.insert(out.dollars.end(), {0.0, 0.1});
   }
-  const FixedCascade fitted = fit_fixed_cascade(out.view(), 1.0, all_rows(400));
+  const FixedCascade fitted = fit_fixed_cascade(out.view(), 1.0);
   ASSERT_EQ(fitted.order, (std::vector<std::size_t>{0, 1}));
   double least = 1.0;  // that is worth accepting
   for (int row = 0; row < 400; ++row)
@@ -116,8 +118,8 @@ TEST(CascadeFit, ABeamOfManyModelsIsNearToTheSearchOfAll) {
   int equal = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const SmallOutcomes small = small_outcomes(4, 60, 100 + seed);
-    const double found = mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0, all_rows(60), beam), 2.0);
-    const double all = mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0, all_rows(60)), 2.0);
+    const double found = mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0, beam), 2.0);
+    const double all = mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0), 2.0);
     EXPECT_LE(found, all + 1e-8);
     EXPECT_GE(found, all - 0.005) << "seed " << seed;
     equal += found >= all - 1e-8 ? 1 : 0;
@@ -147,24 +149,25 @@ TEST(CascadeFit, AModelWithoutAnythingToSeeIsAlwaysAccepted) {
   for (std::size_t at = 0; at < small.seen.size(); at += 2) small.seen[at] = 0.5;
   for (const std::uint64_t steps : {std::uint64_t{0}, CascadeEffort().most_steps})
     for (const double price : {0.0, 1.0, 100.0}) {
-      const FixedCascade fitted = fit_fixed_cascade(small.view(), price, all_rows(50), {.most_steps = steps});
+      const FixedCascade fitted = fit_fixed_cascade(small.view(), price, {.most_steps = steps});
       if (fitted.order.size() > 1) {
         EXPECT_EQ(fitted.order[0], 1u);
       }
     }
 }
 
-TEST(CascadeFit, LooksAtItsRowsAloneAndAtNoMoreThanItMay) {
-  const SmallOutcomes small = small_outcomes(2, 100, 6);
-  SmallOutcomes changed = small;
-  for (std::size_t at = 100; at < 200; ++at) changed.quality[at] = 1.0 - changed.quality[at];
-  const std::vector<std::size_t> first = all_rows(50);
-  EXPECT_EQ(fit_fixed_cascade(small.view(), 2.0, first), fit_fixed_cascade(changed.view(), 2.0, first));
-  // Every second row of all is what a fit of at most 50 prompts looks at.
-  std::vector<std::size_t> even;
-  for (std::size_t row = 0; row < 100; row += 2) even.push_back(row);
-  EXPECT_EQ(fit_fixed_cascade(small.view(), 2.0, all_rows(100), {.most_prompts = 50}),
-            fit_fixed_cascade(small.view(), 2.0, even));
+// Every second row of all is what a fit of at most half as many prompts looks at.
+TEST(CascadeFit, LooksAtNoMorePromptsThanItMay) {
+  SmallOutcomes small = small_outcomes(2, 100, 6), even{2, {}, {}, {}};
+  for (std::size_t at = 0; at < 200; ++at)
+    if (at % 4 < 2) {
+      even.seen.push_back(small.seen[at]);
+      even.quality.push_back(small.quality[at]);
+      even.dollars.push_back(small.dollars[at]);
+    } else {
+      small.quality[at] = 1.0 - small.quality[at];
+    }
+  EXPECT_EQ(fit_fixed_cascade(small.view(), 2.0, {.most_prompts = 50}), fit_fixed_cascade(even.view(), 2.0));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/routing/search_cascades.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -61,17 +61,17 @@ TEST(ThresholdSums, AreThoseOfRowsOneByOne) {
 // The mean of worth - cost, prompt by prompt.
 double utility_of(const std::vector<SearchedModel>& models, const FixedCascade& cascade) {
   double sum = 0.0;
-  const std::size_t prompts = models[0].seen.size();
+  const std::size_t prompts = models[0].answers.size();
   for (std::size_t prompt = 0; prompt < prompts; ++prompt) {
     double most = -std::numeric_limits<double>::infinity(), worth = 0.0, spent = 0.0;
     for (std::size_t position = 0; position < cascade.order.size(); ++position) {
-      const SearchedModel& model = models[cascade.order[position]];
-      spent += model.cost[prompt];
-      if (model.seen[prompt] > most) {
-        most = model.seen[prompt];
-        worth = model.worth[prompt];
+      const OpenedAnswer& answer = models[cascade.order[position]].answers[prompt];
+      spent += answer.cost;
+      if (answer.seen > most) {
+        most = answer.seen;
+        worth = answer.worth;
       }
-      if (position < cascade.thresholds.size() && model.seen[prompt] >= cascade.thresholds[position]) break;
+      if (position < cascade.thresholds.size() && answer.seen >= cascade.thresholds[position]) break;
     }
     sum += worth - spent;
   }
@@ -121,11 +121,8 @@ TEST(ThresholdSums, ASearchByThemFindsTheFirstOfTheBest) {
     std::vector<SearchedModel> models(1 + static_cast<std::size_t>(random.below(4)));
     const int prompts = 1 + random.below(25);
     for (SearchedModel& model : models) {
-      for (int prompt = 0; prompt < prompts; ++prompt) {
-        model.seen.push_back(random.below(5) / 4.0);
-        model.worth.push_back(random.below(4) * unit);
-        model.cost.push_back(random.below(3) * unit / 4.0);
-      }
+      for (int prompt = 0; prompt < prompts; ++prompt)
+        model.answers.push_back({random.below(5) / 4.0, random.below(4) * unit, random.below(3) * unit / 4.0});
       for (int k = random.below(4); k >= 0; --k) model.thresholds.push_back(1.0 - k / 4.0);
     }
     EXPECT_EQ(search_cascades(models, models.size()), first_of_the_best(models, models.size())) << world;

@@ -64,7 +64,7 @@ TEST_F(FeaturesTest, AreWhatTheirDefinitionsSay) {
   const std::vector<double> features = map.apply(table);
   ASSERT_EQ(features.size(), 40u * 11);
   std::vector<double> lengths, chat, other, v, first;
-  const TextProjection projection = TextProjection::fit(table.columns[0].texts, 3);
+  const TextProjection projection = test::projection_of(table.columns[0].texts, 3);
   std::vector<double> numbers(3);
   for (std::size_t row = 0; row < 40; ++row) {
     const std::string text(table.text(row));
@@ -101,14 +101,6 @@ TEST_F(FeaturesTest, DependOnTheTableThatWasFittedAlone) {
     EXPECT_LE(feature, 1);
   }
   EXPECT_EQ(map.apply(select_rows(table, {})), std::vector<double>{});
-}
-
-TEST_F(FeaturesTest, HaveTheSameBitsForEveryNumberOfThreads) {
-  const TraceTable table = prompts(2000);
-  const FeatureMap map = FeatureMap::fit(table, {"text:4", "n", "source"});
-  const std::vector<double> features = map.apply(table);
-  for (const unsigned threads : {0u, 2u, 3u, 7u}) EXPECT_EQ(map.apply(table, threads), features);
-  EXPECT_EQ(FeatureMap::fit(table, {"text:4", "n", "source"}), map);
 }
 
 TEST_F(FeaturesTest, KeepTheMostFrequentClasses) {
@@ -181,7 +173,7 @@ TEST_F(FeaturesTest, RefuseTablesOfOtherColumns) {
   const auto refused = [&](auto change) {
     TraceTable table = prompts(3);
     change(table);
-    return refusal_of([&] { (void)map.apply(table, 2); });
+    return refusal_of([&] { (void)map.apply(table); });
   };
   EXPECT_THAT(refused([](TraceTable& t) { t.columns[2].name = "m"; }), HasSubstr("has no column \"n\" of prompts"));
   EXPECT_THAT(refused([](TraceTable& t) { t.columns[2] = t.columns[1], t.columns[2].name = "n"; }),
@@ -189,7 +181,7 @@ TEST_F(FeaturesTest, RefuseTablesOfOtherColumns) {
   EXPECT_THAT(refused([](TraceTable& t) { t.columns[3] = t.columns[2], t.columns[3].name = "v"; }),
               HasSubstr("column \"v\" holds 1 numbers a prompt where features are made of 2"));
   const FeatureMap raw = FeatureMap::fit(prompts(4), {"raw:n"});
-  EXPECT_THAT(refusal_of([&] { (void)raw.apply(prompts(40), 3); }), HasSubstr("row 5, column \"n\": is missing"));
+  EXPECT_THAT(refusal_of([&] { (void)raw.apply(prompts(40)); }), HasSubstr("row 5, column \"n\": is missing"));
 }
 
 TEST_F(FeaturesTest, DropWhatDoesNotVary) {

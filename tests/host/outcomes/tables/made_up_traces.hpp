@@ -1,7 +1,6 @@
-// Tables of outcomes drawn from a law.
+// Tables of outcomes drawn from a law that is known.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,10 +19,13 @@ class TraceLaw {
   explicit TraceLaw(double noise) : noise_(noise) {}
 
   TraceTable draw(std::size_t rows, Random& random) const {
-    TraceTable table = table_of_models();
+    TraceTable table;
+    table.source = "made up";
+    table.models = {"small", "medium", "large"};
+    table.scores = {{"score", {}}};
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t difficulty = pick(random, [&](std::size_t k) { return share(k); });
-      std::vector<std::size_t> levels(2 * kModels);
+      std::vector<std::size_t> levels(2 * kModels);  // qualities, then scores
       for (std::size_t m = 0; m < kModels; ++m) {
         levels[m] = pick(random, [&](std::size_t k) { return quality_share(difficulty, m, k); });
         levels[kModels + m] = pick(random, [&](std::size_t k) { return score_share(levels[m], k); });
@@ -51,14 +53,6 @@ class TraceLaw {
     for (std::size_t k = 0; k + 1 < kLevels; ++k)
       if ((left -= share_of(k)) < 0.0) return k;
     return kLevels - 1;
-  }
-
-  static TraceTable table_of_models() {
-    TraceTable table;
-    table.source = "made up";
-    table.models = {"small", "medium", "large"};
-    table.scores = {{"score", {}}};
-    return table;
   }
 
   static void add_row(TraceTable& table, std::size_t difficulty, const std::vector<std::size_t>& levels) {

@@ -1,4 +1,4 @@
-// What host/outcomes/tables/features.hpp says of texts, word by word.
+// What host/outcomes/tables/text_projection.hpp says of texts, word by word.
 #pragma once
 
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
+#include "host/outcomes/tables/text_projection.hpp"
 
 namespace pandora::test {
 
@@ -85,6 +85,12 @@ inline TextColumn some_texts(int count) {
   for (int i = 0; i < count; ++i)
     texts.push_back(std::string(openings[i % 4]) + " " + things[i % 7] + ", please! Number " + std::to_string(i * i));
   return texts;
+}
+
+/// Fitted on all of them.
+inline TextProjection projection_of(const TextColumn& texts, std::size_t k) {
+  const std::vector<std::size_t> rows = TextProjection::spread(texts.size());
+  return TextProjection::fit(TextCounts::of(texts, rows), rows, k);
 }
 
 }  // namespace pandora::test

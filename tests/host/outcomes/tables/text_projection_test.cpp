@@ -1,9 +1,10 @@
 // Numbers of texts, against what the definition says and a dense singular value decomposition.
+#include "host/outcomes/tables/text_projection.hpp"
+
 #include <gmock/gmock.h>
 
 #include <Eigen/Dense>
 
-#include "host/outcomes/tables/features.hpp"
 #include "tests/host/outcomes/tables/naive_ngrams.hpp"
 
 namespace pandora {
@@ -39,7 +40,7 @@ TEST(CountNgramsTest, TakesTheBeginningOfALongText) {
 }
 
 TEST(TextProjectionTest, AppliesItsBasisToWeights) {
-  const TextProjection projection = TextProjection::fit(test::some_texts(60), 5);
+  const TextProjection projection = test::projection_of(test::some_texts(60), 5);
   ASSERT_EQ(projection.basis.size(), 5u << kBucketBits);
   for (const char* const text :
        {"What is the capital of Chile?", "words never seen before", "\u00dcbersetze Stra\u00dfe", ""}) {
@@ -53,7 +54,7 @@ TEST(TextProjectionTest, AppliesItsBasisToWeights) {
 
 TEST(TextProjectionTest, WeighsBucketsByHowRareTheyAre) {
   const TextColumn texts = test::some_texts(60);
-  const TextProjection projection = TextProjection::fit(texts, 1);
+  const TextProjection projection = test::projection_of(texts, 1);
   std::vector<double> with(std::size_t{1} << kBucketBits);
   for (std::size_t i = 0; i < texts.size(); ++i)
     for (const auto& [bucket, count] : test::naive_counts(std::string(texts[i]), kBucketBits)) ++with[bucket];
@@ -64,7 +65,7 @@ TEST(TextProjectionTest, WeighsBucketsByHowRareTheyAre) {
 TEST(TextProjectionTest, FindsTheDirectionsOfADenseDecomposition) {
   constexpr Eigen::Index kTexts = 80, kSize = 4;
   const TextColumn texts = test::some_texts(kTexts);
-  const TextProjection projection = TextProjection::fit(texts, kSize);
+  const TextProjection projection = test::projection_of(texts, kSize);
   Eigen::MatrixXd x = Eigen::MatrixXd::Zero(kTexts, 1 << kBucketBits);
   for (Eigen::Index i = 0; i < kTexts; ++i)
     for (const auto& [bucket, weight] :
@@ -85,18 +86,18 @@ TEST(TextProjectionTest, FindsTheDirectionsOfADenseDecomposition) {
 }
 
 TEST(TextProjectionTest, GivesZerosBeyondTheRank) {
-  const TextProjection projection = TextProjection::fit(test::some_texts(3), 6);  // centred: rank 2
+  const TextProjection projection = test::projection_of(test::some_texts(3), 6);  // centred: rank 2
   std::vector<double> numbers(6);
   projection.apply(test::some_texts(1)[0], numbers);
   EXPECT_NE(numbers[1], 0);
   for (std::size_t j = 2; j < 6; ++j) EXPECT_EQ(numbers[j], 0);
   for (const int count : {0, 1}) {
-    TextProjection::fit(test::some_texts(count), 2).apply("anything", std::span(numbers).first(2));
+    test::projection_of(test::some_texts(count), 2).apply("anything", std::span(numbers).first(2));
     EXPECT_EQ(numbers[0], 0);
   }
   TextColumn blank;
   for (int i = 0; i < 20; ++i) blank.push_back("");
-  TextProjection::fit(blank, 2).apply("anything", std::span(numbers).first(2));
+  test::projection_of(blank, 2).apply("anything", std::span(numbers).first(2));
   EXPECT_EQ(numbers[0], 0);
 }
 

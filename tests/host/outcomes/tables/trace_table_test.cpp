@@ -1,4 +1,6 @@
 // What is done with a table in memory.
+#include <set>
+
 #include "host/outcomes/tables/text_hash.hpp"
 #include "tests/host/outcomes/tables/trace_files.hpp"
 
@@ -26,7 +28,6 @@ TEST_F(TraceTableTest, SelectsModels) {
   EXPECT_EQ(table.scores[0].values[3], 0.4);
   EXPECT_EQ(content_digest(select_models(table, small_.models)), content_digest(small_));
   EXPECT_NE(refusal_of([&] { (void)select_models(small_, {}); }).find("no model is asked for"), std::string::npos);
-  EXPECT_NE(refusal_of([&] { require_content(select_rows(small_, {})); }).find("has 0 prompts"), std::string::npos);
   EXPECT_EQ(refusal_of([&] { (void)select_models(small_, {"smal"}); }),
             "small.csv: has no model \"smal\"; the nearest is small");
   EXPECT_THAT(refusal_of([&] { (void)select_models(small_, {"small", "small"}); }), HasSubstr("asked for twice"));
@@ -121,6 +122,20 @@ TEST_F(TraceTableTest, RefusesSplitsThatAreNone) {
   for (const double share : {0.0, 1.0, -1.0, std::nan("")})
     EXPECT_THAT(refusal_of([&] { (void)split_rows(small_, share); }, ExitCode::usage), HasSubstr("no share in (0, 1)"));
   EXPECT_THAT(refusal_of([&] { (void)split_rows(numbered_table(1, true), 0.5); }), HasSubstr("too few to be split"));
+}
+
+TEST_F(TraceTableTest, GroupsRowsByThePromptAlone) {
+  TraceTable table = numbered_table(50, true);
+  table.columns[0].texts = {};
+  for (int row = 0; row < 50; ++row) table.columns[0].texts.push_back(row < 10 ? "" : fmt::format("text {}", row / 2));
+  const PromptGroups groups = group_prompts(table);
+  EXPECT_EQ(groups.count, 10u + 20u);  // rows without a text are told apart by their names
+  EXPECT_EQ(std::set(groups.of_row.begin(), groups.of_row.end()).size(), 30u);
+  std::vector<std::size_t> reversed;
+  for (std::size_t row = 50; row-- > 0;) reversed.push_back(row);
+  for (std::size_t row = 10; row < 50; row += 2) EXPECT_EQ(groups.of_row[row], groups.of_row[row + 1]);
+  const PromptGroups others = group_prompts(select_rows(table, reversed));  // nor by the order of the file
+  for (std::size_t row = 0; row < 50; ++row) EXPECT_EQ(groups.of_row[row], others.of_row[49 - row]);
 }
 
 TEST_F(TraceTableTest, KnowsTheHash) {  // other programs compute it

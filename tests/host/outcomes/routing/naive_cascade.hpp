@@ -1,19 +1,22 @@
-#include "host/outcomes/routing/routing.hpp"
+// What becomes of prompts under a fixed cascade, prompt by prompt.
+#pragma once
 
 #include <limits>
-#include <numeric>
+#include <vector>
 
-namespace pandora {
+#include "host/outcomes/routing/fit_fixed_cascade.hpp"
 
-std::vector<double> Routed::utility(double price) const {
-  std::vector<double> out(quality.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = quality[i] - price * dollars[i];
-  return out;
-}
+namespace pandora::test {
 
-Routed evaluate(const Outcomes& outcomes, const FixedCascade& cascade, std::span<const std::size_t> rows) {
+/// By prompt.
+struct Routed {
+  std::vector<double> quality, dollars;  ///< of the deployed answer; of all opened ones
+  std::vector<double> calls;
+};
+
+inline Routed route(const Outcomes& outcomes, const FixedCascade& cascade) {
   Routed out;
-  for (const std::size_t row : rows) {
+  for (std::size_t row = 0; row < outcomes.rows(); ++row) {
     double best = -std::numeric_limits<double>::infinity(), quality = 0.0, dollars = 0.0;
     std::size_t calls = 0;
     while (calls < cascade.order.size()) {
@@ -32,10 +35,4 @@ Routed evaluate(const Outcomes& outcomes, const FixedCascade& cascade, std::span
   return out;
 }
 
-std::vector<std::size_t> all_rows(std::size_t rows) {
-  std::vector<std::size_t> out(rows);
-  std::iota(out.begin(), out.end(), std::size_t{0});
-  return out;
-}
-
-}  // namespace pandora
+}  // namespace pandora::test

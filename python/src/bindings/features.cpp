@@ -1,0 +1,83 @@
+// Features of prompts, fitted on some rows of a table.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "beside.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "rows.hpp"
+
+namespace pandora::python {
+namespace {
+
+// The n-grams of all texts of a table.
+struct CountedTexts {
+  TextCounts counts;
+
+  explicit CountedTexts(const TraceTable& table) {
+    if (table.text_column == TraceTable::kNone) table.refuse("has no text of prompts");
+    const WithoutGil release;
+    counts = TextCounts::of(table.columns[table.text_column].texts, all_rows(table.rows()));
+  }
+};
+
+CountedRows counted_rows(const CountedTexts* counts, const TraceTable& table, std::span<const std::size_t> rows = {}) {
+  if (counts == nullptr) return {};
+  if (counts->counts.size() != table.rows()) throw misuse("the texts that were counted are another table's");
+  return {&counts->counts, rows};
+}
+
+FeatureMap fit_map(const TraceTable& table, const std::vector<std::string>& specs, const RowNumbers& rows,
+                   const CountedTexts* counts, const FeatureMap* near) {
+  const std::vector<std::size_t> fitted = rows_of(rows, table.rows());
+  if (fitted.empty()) throw misuse("features are fitted on a row at least");
+  const CountedRows counted = counted_rows(counts, table, fitted);
+  return beside([&](Beside&) {
+    if (fitted == all_rows(table.rows())) return FeatureMap::fit(table, specs, counted, near);
+    return FeatureMap::fit(select_rows(table, fitted), specs, counted, near);
+  });
+}
+
+Array<float> apply_map(const FeatureMap& map, const TraceTable& table, const CountedTexts* counts) {
+  const CountedRows counted = counted_rows(counts, table);
+  std::vector<float> out = beside([&](Beside&) {
+    const std::vector<double> numbers = map.apply(table, counted);
+    return std::vector<float>(numbers.begin(), numbers.end());
+  });
+  return array_of(std::move(out), {table.rows(), map.size()});
+}
+
+}  // namespace
+
+FeatureMap parse_map(const std::string& json) {
+  try {
+    return FeatureMap::from_json(nlohmann::json::parse(json));
+  } catch (const nlohmann::json::exception&) {
+    throw misuse("the features are not JSON");
+  } catch (const Damaged& damage) {
+    throw misuse(fmt::format("the features: the text {}", damage.what()));
+  }
+}
+
+void bind_features(nb::module_& module) {
+  nb::class_<CountedTexts>(module, "CountedTexts", "The n-grams of a table's texts, counted once for many fits.")
+      .def(nb::init<const TraceTable&>(), nb::arg("table"), "DataError where the table has no texts.");
+  nb::class_<FeatureMap>(module, "FeatureMap", "Features of prompts, fitted on some rows of a table.")
+      .def_static("parse", &parse_map, nb::arg("json"), "As `json` says it; UsageError for what it cannot have said.")
+      .def_prop_ro(
+          "json", [](const FeatureMap& map) { return map.to_json().dump(); }, "As files of cascades have it.")
+      .def_prop_ro("names", &FeatureMap::names, "One for each number.")
+      .def_prop_ro("notes", &FeatureMap::notes, "What was dropped, a sentence each.")
+      .def_prop_ro("size", &FeatureMap::size, "d, numbers of a prompt.");
+  module.def(
+      "features_fit", &fit_map, nb::arg("table"), nb::arg("specs"), nb::arg("rows"),
+      nb::arg("counts").none() = nb::none(), nb::arg("near").none() = nb::none(),
+      "Of these rows, i64[k]. specs: text:K, length, NAME, raw:NAME. counts: of this table; without them texts are "
+      "counted anew. near: of the same specs, fitted on nearly the same rows, as those of all rows are; text:K sets "
+      "out from there and takes fewer iterations. UsageError for a spec that is none or stands twice, DataError "
+      "where the table lacks what it names.");
+  module.def("features_apply", &apply_map, nb::arg("map"), nb::arg("table"), nb::arg("counts").none() = nb::none(),
+             "f32[n,d], in [-1, 1] but for those of raw columns. DataError where the table lacks a column.");
+}
+
+}  // namespace pandora::python

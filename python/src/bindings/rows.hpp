@@ -1,0 +1,39 @@
+// Arrays over the rows of a table, as functions of rows are given them and give them. n rows have A models each. A shape
+// or a row that cannot be raises UsageError.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bindings.hpp"
+#include "host/outcomes/tables/features.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::python {
+
+using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto span_of(const Array& array) {
+  return std::span(array.data(), array.size());
+}
+
+inline Error misuse(const std::string& what) {
+  return Error(ExitCode::usage, what);
+}
+
+void require_shape(const char* name, const Cells& cells, std::size_t rows, std::size_t columns);
+
+/// 0 to rows - 1.
+std::vector<std::size_t> all_rows(std::size_t rows);
+/// Those that are named, of so many.
+std::vector<std::size_t> rows_of(const RowNumbers& rows, std::size_t count);
+
+inline Array<std::int64_t> numbers_of(const std::vector<std::size_t>& values) {
+  return array_of(std::vector<std::int64_t>(values.begin(), values.end()));
+}
+
+/// UsageError for what features as JSON cannot have said.
+FeatureMap parse_map(const std::string& json);
+
+}  // namespace pandora::python

@@ -165,11 +165,6 @@ void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> va
   write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values, values.size(), shape, about);
 }
 
-void Hdf5File::dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
-                       const Attributes& about) {
-  write_dataset(state_->file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values, values.size(), shape, about);
-}
-
 void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
                        const Attributes& about) {
   std::size_t length = 1;

@@ -40,8 +40,6 @@ class Hdf5File {
   void dataset(const std::string& path, std::span<const double> values, const Shape& shape, const Attributes& about);
   void dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
                const Attributes& about);
-  void dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
-               const Attributes& about);
   /// Strings of one length in UTF-8, padded with zeros.
   void dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
                const Attributes& about);

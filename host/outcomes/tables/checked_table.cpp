@@ -1,10 +1,11 @@
-// What can be said of a table only when all of it is there.
+#include "host/outcomes/tables/checked_table.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "host/outcomes/tables/table_builder.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {

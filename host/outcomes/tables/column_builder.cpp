@@ -1,3 +1,5 @@
+#include "host/outcomes/tables/column_builder.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <limits>
 
 #include "host/ground/base/printable.hpp"
-#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {

@@ -1,3 +1,5 @@
+#include "host/outcomes/tables/decision_rows.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -76,29 +76,28 @@ struct FittedTexts {
   FittedTexts& operator=(const FittedTexts&) = delete;
 };
 
-}  // namespace
+// What a source makes its numbers of; without numbers they are missing.
+struct Input {
+  std::string_view text;
+  std::span<const double> numbers;
+  std::optional<CountedText> counted = {};
+};
 
-std::string FeatureMap::name_of(const Source& source, std::size_t index) {
-  constexpr const char* kForms[] = {"text:{1}", "length", "{0}", "{0}={2}", "{0}:{1}", "raw:{0}:{1}"};
-  const bool raw_number = source.kind == Kind::raw && source.length == 1;
-  return fmt::format(fmt::runtime(raw_number ? "raw:{0}" : kForms[static_cast<int>(source.kind)]), source.column, index,
-                     index < source.classes.size() ? source.classes[index] : "(other)");
-}
+// A source's column in a table; nullptr where it is the prompt's text.
+struct Bound {
+  const PromptColumn* column = nullptr;
+  const TraceTable* table = nullptr;
+  CountedRows counted = {};
 
-std::vector<std::string> FeatureMap::names() const {
-  std::vector<std::string> names;
-  for (const Column& column : columns_) names.push_back(name_of(sources_[column.source], column.index));
-  return names;
-}
+  Input input(std::size_t row) const {
+    if (column == nullptr) return {table->text(row), {}, counted.counts ? std::optional(counted[row]) : std::nullopt};
+    if (column->kind == PromptColumn::Kind::text) return {column->texts[row], {}};
+    return {{}, std::span(column->numbers).subspan(row * column->length, column->length)};
+  }
+};
 
-FeatureMap::Input FeatureMap::Bound::input(std::size_t row) const {
-  if (column == nullptr) return {table->text(row), {}, counted.counts ? std::optional(counted[row]) : std::nullopt};
-  if (column->kind == PromptColumn::Kind::text) return {column->texts[row], {}};
-  return {{}, std::span(column->numbers).subspan(row * column->length, column->length)};
-}
-
-FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table, const CountedRows& counted) {
-  if (source.kind == Kind::text || source.kind == Kind::length) {
+Bound bind(const FeatureSource& source, const TraceTable& table, const CountedRows& counted) {
+  if (source.kind == FeatureKind::text || source.kind == FeatureKind::length) {
     if (table.text_column == TraceTable::kNone)
       table.refuse("has no text of prompts (a column prompt), which features are made of");
     return {nullptr, &table, counted};
@@ -106,7 +105,7 @@ FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table
   const PromptColumn* const column = find_column(table, source.column);
   if (column == nullptr) table.refuse(no_column(table, source.column, {}));
   const bool is_text = column->kind == PromptColumn::Kind::text;
-  if (is_text != (source.kind == Kind::classes))
+  if (is_text != (source.kind == FeatureKind::classes))
     table.refuse("column {} holds {} where features are made of {}", in_quotes(source.column),
                  is_text ? "texts" : "numbers", is_text ? "numbers" : "texts");
   if (!is_text && column->length != source.length)
@@ -115,16 +114,16 @@ FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table
   return {column, &table, {}};
 }
 
-void FeatureMap::measure(const Source& source, const Input& input, std::span<double> numbers) {
-  if (source.kind == Kind::text)
+void measure(const FeatureSource& source, const Input& input, std::span<double> numbers) {
+  if (source.kind == FeatureKind::text)
     return input.counted ? source.projection.apply(*input.counted, numbers)
                          : source.projection.apply(input.text, numbers);
-  const bool is_number = source.kind != Kind::length && source.kind != Kind::classes;
+  const bool is_number = source.kind != FeatureKind::length && source.kind != FeatureKind::classes;
   std::fill(numbers.begin(), numbers.end(), is_number ? std::numeric_limits<double>::quiet_NaN() : 0.0);
-  if (source.kind == Kind::length) {
+  if (source.kind == FeatureKind::length) {
     const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // a character
     numbers[0] = std::log1p(static_cast<double>(std::count_if(input.text.begin(), input.text.end(), begins)));
-  } else if (source.kind == Kind::classes) {
+  } else if (source.kind == FeatureKind::classes) {
     const auto found = std::lower_bound(source.classes.begin(), source.classes.end(), input.text);
     const bool is_class = found != source.classes.end() && *found == input.text;
     numbers[is_class ? static_cast<std::size_t>(found - source.classes.begin()) : source.classes.size()] = 1.0;
@@ -133,53 +132,42 @@ void FeatureMap::measure(const Source& source, const Input& input, std::span<dou
   }
 }
 
+// A prompt's features, whose input is given by the number of its source; `numbers` is room.
 template <class InputOf>
-void FeatureMap::give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const {
-  std::size_t measured = sources_.size();  // which source `numbers` are of
-  for (std::size_t j = 0; j < size(); ++j) {
-    const Column& column = columns_[j];
-    const Source& source = sources_[column.source];
+void give(const std::vector<FeatureSource>& sources, const std::vector<FeatureColumn>& columns, const InputOf& input_of,
+          std::vector<double>& numbers, std::span<double> features) {
+  std::size_t measured = sources.size();  // which source `numbers` are of
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const FeatureColumn& column = columns[j];
+    const FeatureSource& source = sources[column.source];
     if (measured != column.source) {
       numbers.resize(source.length);
       measure(source, input_of(column.source), numbers);
     }
     measured = column.source;
     const double x = numbers[column.index];  // NaN stays only where a raw column lacks a value
-    features[j] = source.kind == Kind::raw ? x
-                  : std::isnan(x)          ? 0.0
-                                           : std::clamp((x - column.mean) / column.spread, -1.0, 1.0);
+    features[j] = source.kind == FeatureKind::raw ? x
+                  : std::isnan(x)                 ? 0.0
+                                                  : std::clamp((x - column.mean) / column.spread, -1.0, 1.0);
   }
 }
 
-std::vector<double> FeatureMap::apply(const TraceTable& table, const CountedRows& counted) const {
-  std::vector<double> features(table.rows() * size()), numbers;
-  std::vector<Bound> bound;
-  for (const Source& source : sources_) bound.push_back(bind(source, table, counted));
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto of_row = std::span(features).subspan(row * size(), size());
-    give([&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
-    for (std::size_t j = 0; j < size(); ++j)
-      if (std::isnan(of_row[j])) refuse_missing(table, row, sources_[columns_[j].source].column);
-  }
-  return features;
-}
-
-FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& prompt) {
-  if (source.kind == Kind::text || source.kind == Kind::length) return {prompt.text, {}};
+Input input_of(const FeatureSource& source, const Prompt& prompt) {
+  if (source.kind == FeatureKind::text || source.kind == FeatureKind::length) return {prompt.text, {}};
   const auto refuse = [&source](const std::string& what) {
     throw Error(ExitCode::usage, fmt::format("column {} of the prompt: {}", in_quotes(source.column), what));
   };
   const auto found = prompt.columns.find(source.column);
   if (found == prompt.columns.end() || std::holds_alternative<std::monostate>(found->second)) {
-    if (source.kind == Kind::raw) refuse("is missing, and a raw column must be whole");
+    if (source.kind == FeatureKind::raw) refuse("is missing, and a raw column must be whole");
     return {};
   }
   if (const auto* const text = std::get_if<std::string>(&found->second)) {
-    if (source.kind != Kind::classes) refuse("is a text where a number belongs");
+    if (source.kind != FeatureKind::classes) refuse("is a text where a number belongs");
     return {*text, {}};
   }
   Input input;
-  if (source.kind == Kind::classes) refuse("is a number where a text belongs");
+  if (source.kind == FeatureKind::classes) refuse("is a number where a text belongs");
   if (const auto* const number = std::get_if<double>(&found->second)) input.numbers = {number, 1};
   if (const auto* const vector = std::get_if<std::vector<double>>(&found->second)) input.numbers = *vector;
   if (input.numbers.size() != source.length)
@@ -189,21 +177,15 @@ FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& promp
   return input;
 }
 
-std::vector<double> FeatureMap::apply(const Prompt& prompt) const {
-  std::vector<double> features(size()), numbers;
-  give([&](std::size_t source) { return input_of(sources_[source], prompt); }, numbers, features);
-  return features;
-}
-
-FeatureMap::Source FeatureMap::source_of(const std::string& spec, const TraceTable& table) {
-  Source source;
+FeatureSource source_of(const std::string& spec, const TraceTable& table) {
+  FeatureSource source;
   if (spec.starts_with("text:")) {
-    source.kind = Kind::text;
+    source.kind = FeatureKind::text;
     source.length = text_size(spec);
   } else if (spec == "length") {
     if (find_column(table, spec) != nullptr)
       table.refuse("has a column length, which is also the name of the text's length; give the column another name");
-    source.kind = Kind::length;
+    source.kind = FeatureKind::length;
   } else {
     const bool raw = spec.starts_with("raw:");
     source.column = raw ? spec.substr(4) : spec;
@@ -213,11 +195,11 @@ FeatureMap::Source FeatureMap::source_of(const std::string& spec, const TraceTab
                    "; features are text:k, length, raw:COLUMN and columns");
     source.length = column->length;
     if (raw) {
-      source.kind = Kind::raw;
+      source.kind = FeatureKind::raw;
     } else if (column->kind == PromptColumn::Kind::vector) {
-      source.kind = Kind::vector;
+      source.kind = FeatureKind::vector;
     } else if (column->kind == PromptColumn::Kind::text) {
-      source.kind = Kind::classes;
+      source.kind = FeatureKind::classes;
       source.classes = classes_of(*column, table);
       source.length = source.classes.size() + 1;
     }
@@ -227,15 +209,15 @@ FeatureMap::Source FeatureMap::source_of(const std::string& spec, const TraceTab
 }
 
 // All numbers of source `number` with their scale; a spread of 0: it does not vary.
-std::vector<FeatureMap::Column> FeatureMap::columns_of(const Source& source, std::size_t number,
-                                                       const TraceTable& table, const CountedRows& counted) {
-  std::vector<Column> columns(source.length);
+std::vector<FeatureColumn> columns_of(const FeatureSource& source, std::size_t number, const TraceTable& table,
+                                      const CountedRows& counted) {
+  std::vector<FeatureColumn> columns(source.length);
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = {number, i, 0, 1};
-  if (source.kind == Kind::raw) return columns;
+  if (source.kind == FeatureKind::raw) return columns;
   const Bound bound = bind(source, table, counted);
   std::vector<std::size_t> rows(table.rows());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
-  if (source.kind == Kind::text) rows = TextProjection::spread(table.rows());  // that it was fitted on
+  if (source.kind == FeatureKind::text) rows = TextProjection::spread(table.rows());  // that it was fitted on
   std::vector<double> numbers(source.length), squares(source.length), seen(source.length);
   for (const std::size_t row : rows) {
     measure(source, bound.input(row), numbers);
@@ -254,25 +236,57 @@ std::vector<FeatureMap::Column> FeatureMap::columns_of(const Source& source, std
   return columns;
 }
 
-const TextProjection* FeatureMap::projection() const {
-  const auto found = std::ranges::find(sources_, Kind::text, &Source::kind);
-  return found == sources_.end() ? nullptr : &found->projection;
+}  // namespace
+
+std::string FeatureSource::name(std::size_t index) const {
+  constexpr const char* kForms[] = {"text:{1}", "length", "{0}", "{0}={2}", "{0}:{1}", "raw:{0}:{1}"};
+  const bool raw_number = kind == FeatureKind::raw && length == 1;
+  return fmt::format(fmt::runtime(raw_number ? "raw:{0}" : kForms[static_cast<int>(kind)]), column, index,
+                     index < classes.size() ? classes[index] : "(other)");
+}
+
+std::vector<std::string> FeatureMap::names() const {
+  std::vector<std::string> names;
+  for (const FeatureColumn& column : columns_) names.push_back(sources_[column.source].name(column.index));
+  return names;
+}
+
+std::vector<double> FeatureMap::apply(const TraceTable& table, const CountedRows& counted) const {
+  std::vector<double> features(table.rows() * size()), numbers;
+  std::vector<Bound> bound;
+  for (const FeatureSource& source : sources_) bound.push_back(bind(source, table, counted));
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto of_row = std::span(features).subspan(row * size(), size());
+    give(
+        sources_, columns_, [&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
+    for (std::size_t j = 0; j < size(); ++j)
+      if (std::isnan(of_row[j])) refuse_missing(table, row, sources_[columns_[j].source].column);
+  }
+  return features;
+}
+
+std::vector<double> FeatureMap::apply(const Prompt& prompt) const {
+  std::vector<double> features(size()), numbers;
+  give(
+      sources_, columns_, [&](std::size_t source) { return input_of(sources_[source], prompt); }, numbers, features);
+  return features;
 }
 
 FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std::string>& specs,
                            const CountedRows& counted, const FeatureMap* near) {
   FeatureMap map;
+  const TextProjection* start = nullptr;
+  for (std::size_t s = 0; near != nullptr && s < near->sources_.size(); ++s)
+    if (near->sources_[s].kind == FeatureKind::text) start = &near->sources_[s].projection;
   for (auto spec = specs.begin(); spec != specs.end(); ++spec) {
     const bool is_text = spec->starts_with("text:");
     for (auto before = specs.begin(); before != spec; ++before)
       if (*before == *spec || (is_text && before->starts_with("text:")))
         throw Error(ExitCode::usage, fmt::format("feature {} stands twice", in_quotes(*spec)));
-    Source& source = map.sources_.emplace_back(source_of(*spec, calibration));
+    FeatureSource& source = map.sources_.emplace_back(source_of(*spec, calibration));
     const FittedTexts texts(calibration, is_text, counted);
-    if (is_text)
-      source.projection =
-          TextProjection::fit(*texts.counted.counts, texts.which, source.length, near ? near->projection() : nullptr);
-    const std::vector<Column> all = columns_of(source, map.sources_.size() - 1, calibration, texts.counted);
+    if (is_text) source.projection = TextProjection::fit(*texts.counted.counts, texts.which, source.length, start);
+    const std::vector<FeatureColumn> all = columns_of(source, map.sources_.size() - 1, calibration, texts.counted);
     const std::size_t before = map.size();
     std::copy_if(all.begin(), all.end(), std::back_inserter(map.columns_), [](const auto& c) { return c.spread > 0; });
     if (const std::size_t dropped = before + all.size() - map.size(); dropped > 0)
@@ -283,8 +297,8 @@ FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std:
     if (map.size() > kMostFeatures)
       throw Error(ExitCode::usage, fmt::format("more than {} features of a prompt", kMostFeatures));
   }
-  for (const Source& source : map.sources_) {
-    if (source.kind != Kind::raw) continue;
+  for (const FeatureSource& source : map.sources_) {
+    if (source.kind != FeatureKind::raw) continue;
     const PromptColumn& column = *find_column(calibration, source.column);
     const auto none =
         std::find_if(column.numbers.begin(), column.numbers.end(), [](double x) { return std::isnan(x); });

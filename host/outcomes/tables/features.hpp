@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 
 #include "host/ground/base/prompt.hpp"
 #include "host/outcomes/tables/text_projection.hpp"
@@ -33,6 +32,27 @@ struct CountedRows {
 
   std::size_t text_of(std::size_t row) const { return rows.empty() ? row : rows[row]; }
   CountedText operator[](std::size_t row) const { return (*counts)[text_of(row)]; }
+};
+
+enum class FeatureKind { text, length, number, classes, vector, raw };
+
+/// Where numbers come from: a spec.
+struct FeatureSource {
+  FeatureKind kind = FeatureKind::number;
+  std::string column = {};                ///< of number, classes, vector, raw
+  std::size_t length = 1;                 ///< numbers of a prompt, before any is dropped
+  std::vector<std::string> classes = {};  ///< of classes, ascending; the number after theirs is the rest
+  TextProjection projection = {};         ///< of text
+
+  std::string name(std::size_t index) const;  ///< of one of its numbers
+  bool operator==(const FeatureSource&) const = default;
+};
+
+/// A number that is kept.
+struct FeatureColumn {
+  std::size_t source = 0, index = 0;  ///< which number of which source
+  double mean = 0, spread = 1;        ///< (x - mean) / spread, clipped unless the source is raw
+  bool operator==(const FeatureColumn&) const = default;
 };
 
 class FeatureMap {
@@ -72,53 +92,8 @@ class FeatureMap {
   bool operator==(const FeatureMap&) const = default;
 
  private:
-  friend struct FeatureJson;
-  enum class Kind { text, length, number, classes, vector, raw };
-
-  // Where numbers come from: a spec.
-  struct Source {
-    Kind kind = Kind::number;
-    std::string column;                // of number, classes, vector, raw
-    std::size_t length = 1;            // numbers of a prompt, before any is dropped
-    std::vector<std::string> classes;  // of classes, ascending; the number after theirs is the rest
-    TextProjection projection;         // of text
-    bool operator==(const Source&) const = default;
-  };
-  // A number that is kept.
-  struct Column {
-    std::size_t source = 0, index = 0;  // which number of which source
-    double mean = 0, spread = 1;        // (x - mean) / spread, clipped unless the source is raw
-    bool operator==(const Column&) const = default;
-  };
-
-  // What a source makes its numbers of; without numbers they are missing.
-  struct Input {
-    std::string_view text;
-    std::span<const double> numbers;
-    std::optional<CountedText> counted = {};
-  };
-  // A source's column in a table; nullptr where it is the prompt's text.
-  struct Bound {
-    const PromptColumn* column = nullptr;
-    const TraceTable* table = nullptr;
-    CountedRows counted = {};
-    Input input(std::size_t row) const;
-  };
-
-  static std::string name_of(const Source& source, std::size_t index);
-  static Bound bind(const Source& source, const TraceTable& table, const CountedRows& counted);
-  static void measure(const Source& source, const Input& input, std::span<double> numbers);
-  static Input input_of(const Source& source, const Prompt& prompt);
-  static Source source_of(const std::string& spec, const TraceTable& table);
-  static std::vector<Column> columns_of(const Source& source, std::size_t number, const TraceTable& table,
-                                        const CountedRows& counted);
-  const TextProjection* projection() const;
-  /// A prompt's features, whose input is given by the number of its source; `numbers` is room.
-  template <class InputOf>
-  void give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const;
-
-  std::vector<Source> sources_;
-  std::vector<Column> columns_;  // by source and index
+  std::vector<FeatureSource> sources_;
+  std::vector<FeatureColumn> columns_;  // by source and index
   std::vector<std::string> notes_;
 };
 

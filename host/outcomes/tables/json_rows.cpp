@@ -7,27 +7,21 @@ namespace pandora {
 namespace dom = simdjson::dom;
 using JsonType = dom::element_type;
 
-const AnswerForm& router_arena_form() {
-  static const AnswerForm form{"global_index",
-                               "llm_selected",
-                               "question",
-                               {{"/evaluation_result/score", "quality"},
-                                {"/evaluation_result/inference_cost", "cost"},
-                                {"/token_usage/input_tokens", "prompt_tokens"},
-                                {"/token_usage/output_tokens", "completion_tokens"}}};
-  return form;
-}
+const AnswerForm kRouterArena{"global_index",
+                              "llm_selected",
+                              "question",
+                              {{"/evaluation_result/score", "quality"},
+                               {"/evaluation_result/inference_cost", "cost"},
+                               {"/token_usage/input_tokens", "prompt_tokens"},
+                               {"/token_usage/output_tokens", "completion_tokens"}}};
 
-const AnswerForm& llm_router_bench_form() {
-  static const AnswerForm form{"index",
-                               "model_name",
-                               "origin_query",
-                               {{"/score", "quality"},
-                                {"/cost", "cost"},
-                                {"/prompt_tokens", "prompt_tokens"},
-                                {"/completion_tokens", "completion_tokens"}}};
-  return form;
-}
+const AnswerForm kLlmRouterBench{"index",
+                                 "model_name",
+                                 "origin_query",
+                                 {{"/score", "quality"},
+                                  {"/cost", "cost"},
+                                  {"/prompt_tokens", "prompt_tokens"},
+                                  {"/completion_tokens", "completion_tokens"}}};
 
 void JsonRows::take_lines(RecordStream& stream) {
   dom::parser parser;
@@ -82,11 +76,10 @@ void JsonRows::choose_form(const Object& row) {
   long_ = answers_.empty() && has_model && has_quality && !prompt_name_.empty();
   if (long_ && log_) builder_.is_log();
   if (long_ || !answers_.empty()) return;
-  const AnswerForm& arena = router_arena_form();
   const auto has = [&](const char* member) { return row.at_key(member).error() == simdjson::SUCCESS; };
-  if (!has(arena.prompt) || !has(arena.model))
+  if (!has(kRouterArena.prompt) || !has(kRouterArena.model))
     place_.refuse_form("its first object has the members " + in_quotes(found));
-  form_ = &arena;
+  form_ = &kRouterArena;
 }
 
 std::string_view JsonRows::text_of(std::string_view text) const {

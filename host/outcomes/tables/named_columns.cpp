@@ -1,10 +1,12 @@
+#include "host/outcomes/tables/named_columns.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "host/ground/base/printable.hpp"
-#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 

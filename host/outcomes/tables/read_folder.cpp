@@ -148,7 +148,7 @@ class FolderReader {
     take_rows(rows, {std::string(model),
                      fmt::format("{}/{}/", dataset, split),
                      {{"dataset", std::string(dataset)}, {"split", std::string(split)}},
-                     &llm_router_bench_form()});
+                     &kLlmRouterBench});
     return true;
   }
 

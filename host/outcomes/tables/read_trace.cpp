@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "host/outcomes/tables/json_rows.hpp"
+#include "host/outcomes/tables/named_columns.hpp"
 #include "host/outcomes/tables/record_stream.hpp"
-#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {

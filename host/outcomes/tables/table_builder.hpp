@@ -1,55 +1,14 @@
 // A table of outcomes while its file is read: cells come in any order, and what is wrong with one is refused at once.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <unordered_map>
 
+#include "host/outcomes/tables/column_builder.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {
-
-/// What stands in a cell of a file.
-struct CellValue {
-  enum class Kind { missing, number, text, vector };
-  Kind kind = Kind::missing;
-  double number = 0;                    ///< finite, unless a file or a caller has another
-  std::string_view text = {};           ///< of a text, as it stands in a CSV file, and of a whole number that is a name
-  std::span<const double> vector = {};  ///< likewise
-};
-
-/// The number that a text spells, blanks around it aside; it may be infinite or NaN.
-std::optional<double> number_in(std::string_view text);
-
-class ColumnBuilder {
- public:
-  explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}
-
-  const std::string& name() const { return name_; }
-  /// Rows up to the last value that was put.
-  std::size_t rows() const { return rows_; }
-
-  /// Values come in the order of rows; rows that are passed over are missing. Numbers and texts together are texts.
-  /// Returns nullptr, or why the value cannot stand here: a vector beside what is none, or of another length.
-  const char* put(std::size_t row, const CellValue& value);
-
-  /// Whether a row that has a value would have got the same, or none.
-  bool agrees(std::size_t row, const CellValue& value) const;
-
-  /// The column for so many rows. `infer`: texts that are all numbers, or all vectors of one length, become those.
-  PromptColumn finish(std::size_t rows, bool infer) &&;
-
- private:
-  void fill(std::size_t rows);
-
-  std::string name_;
-  bool known_ = false;  // kind_ is what a value said
-  PromptColumn::Kind kind_ = PromptColumn::Kind::text;
-  std::size_t rows_ = 0, length_ = 1;
-  std::vector<double> numbers_;
-  TextColumn texts_;
-};
 
 /// Names in the order in which they came.
 class NameList {
@@ -197,60 +156,6 @@ class TableBuilder {
   std::vector<ColumnBuilder> columns_;
   std::vector<std::uint8_t> differs_;  // whether a column's values differ between rows of the same prompt
   std::uint64_t text_bytes_ = 0;
-};
-
-/// What finish() does with a table whose cells hold kMissingCell: rows that lack one, or a price, are refused or
-/// dropped; then prompts that stand twice are refused.
-inline constexpr double kAbsentCell = -1.0;   ///< never seen
-inline constexpr double kMissingCell = -2.0;  ///< seen without a value
-/// `repeats`: a prompt may stand in several rows.
-TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats);
-
-// A table whose columns have names, as CSV files and data frames: what a column is, its name says.
-
-/// The name of a prompt or a model: a text or a whole number; empty where the cell is missing.
-std::string name_in(const FilePlace& place, std::string_view column, const CellValue& cell);
-
-class NamedColumns {
- public:
-  /// `infer`: cells are texts, which may spell numbers (a CSV file has nothing else). Both references must outlive it.
-  NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
-      : place_(place), infer_(infer), builder_(place, options, infer) {}
-
-  /// Before the first row. Throws Error (bad_data) for names of no known form.
-  void name(std::vector<std::string> names);
-  std::size_t size() const { return names_.size(); }
-
-  /// A row: size() cells.
-  void take(std::span<const CellValue> cells);
-
-  TraceTable finish() &&;
-
- private:
-  static constexpr std::size_t kNone = TraceTable::kNone;
-
-  // What a column is.
-  struct Role {
-    enum class Is { ignored, prompt_name, model_name, cell, value } is = Is::ignored;
-    std::size_t model = 0, quantity = 0;  // of a cell; in a long table the row says which model
-    std::size_t column = 0;               // of a value
-  };
-
-  std::size_t position(std::string_view name) const {
-    return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
-  }
-  bool has(std::string_view name) const { return position(name) < names_.size(); }
-  void give_long_roles();
-  std::string model_of_cost(const std::string& name) const;
-  void give_wide_roles();
-
-  const FilePlace& place_;
-  const bool infer_;
-  TableBuilder builder_;
-  bool long_ = false;
-  std::size_t prompt_name_ = kNone, model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
-  std::vector<std::string> names_;
-  std::vector<Role> roles_;
 };
 
 }  // namespace pandora

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
+#include "host/outcomes/tables/checked_table.hpp"
 #include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "beside.hpp"
+#include "host/outcomes/tables/named_columns.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
-#include "host/outcomes/tables/table_builder.hpp"
 #include "rows.hpp"
 
 namespace pandora::python {

@@ -27,7 +27,7 @@ void fill(Hdf5File& file) {
   file.group("/lanes");
   file.dataset("/lanes/regret", kDoubles, {3, 2}, {"regret of a lane", "1", "lane x replication"});
   file.dataset("/lanes/deep/count", std::vector<std::int32_t>{-1, 2147483647}, {2}, {"a count", "1", "lane"});
-  file.dataset("/queries", std::vector<std::int64_t>{1ll << 40}, {}, {"all queries", "queries", "scalar"});
+  file.dataset("/queries", std::vector<double>{0x1p40}, {}, {"all queries", "queries", "scalar"});
   file.dataset("/lanes/policy", std::vector<std::string>{"dow", "", "β-plug-in"}, {3}, {"its name", "", "lane"});
   file.dataset("/empty", std::vector<double>{}, {0, 4}, {"nothing yet", "1", "row x column"});
   file.attribute("/", "version", "0.1.0");
@@ -101,7 +101,7 @@ TEST_F(Hdf5FileTest, HoldsValuesShapesAndMeaning) {
     EXPECT_EQ(std::bit_cast<std::uint64_t>(doubles[i]), std::bit_cast<std::uint64_t>(kDoubles[i])) << i;
   EXPECT_EQ(reader.values<std::int32_t>("/lanes/deep/count", H5T_NATIVE_INT32, {2}),
             (std::vector<std::int32_t>{-1, 2147483647}));
-  EXPECT_EQ(reader.values<std::int64_t>("/queries", H5T_NATIVE_INT64, {}), std::vector<std::int64_t>{1ll << 40});
+  EXPECT_EQ(reader.values<double>("/queries", H5T_NATIVE_DOUBLE, {}), std::vector<double>{0x1p40});
   EXPECT_TRUE(reader.values<double>("/empty", H5T_NATIVE_DOUBLE, {0, 4}).empty());
   const hid_t name = H5Tcopy(H5T_C_S1);
   H5Tset_size(name, 10);  // of "β-plug-in" in UTF-8

@@ -1,0 +1,55 @@
+// A table whose columns have names, as CSV files and data frames: what a column is, its name says.
+#pragma once
+
+#include <algorithm>
+
+#include "host/outcomes/tables/table_builder.hpp"
+
+namespace pandora {
+
+/// The name of a prompt or a model: a text or a whole number; empty where the cell is missing.
+std::string name_in(const FilePlace& place, std::string_view column, const CellValue& cell);
+
+class NamedColumns {
+ public:
+  /// `infer`: cells are texts, which may spell numbers (a CSV file has nothing else). Both references must outlive it.
+  NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
+      : place_(place), infer_(infer), builder_(place, options, infer) {}
+
+  /// Before the first row. Throws Error (bad_data) for names of no known form.
+  void name(std::vector<std::string> names);
+  std::size_t size() const { return names_.size(); }
+
+  /// A row: size() cells.
+  void take(std::span<const CellValue> cells);
+
+  TraceTable finish() &&;
+
+ private:
+  static constexpr std::size_t kNone = TraceTable::kNone;
+
+  // What a column is.
+  struct Role {
+    enum class Is { ignored, prompt_name, model_name, cell, value } is = Is::ignored;
+    std::size_t model = 0, quantity = 0;  // of a cell; in a long table the row says which model
+    std::size_t column = 0;               // of a value
+  };
+
+  std::size_t position(std::string_view name) const {
+    return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+  }
+  bool has(std::string_view name) const { return position(name) < names_.size(); }
+  void give_long_roles();
+  std::string model_of_cost(const std::string& name) const;
+  void give_wide_roles();
+
+  const FilePlace& place_;
+  const bool infer_;
+  TableBuilder builder_;
+  bool long_ = false;
+  std::size_t prompt_name_ = kNone, model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
+  std::vector<std::string> names_;
+  std::vector<Role> roles_;
+};
+
+}  // namespace pandora

@@ -68,7 +68,7 @@ class Meeting:
         table: _core.TraceTable,
         evaluator: Optional[str],
         judge_usd: Optional[float],
-        openings: Openings,
+        openings: Openings = Openings.IN_ORDER,
     ) -> None:
         self.cascade, self.table, self.arrays, self.openings = cascade, table, _core.TableArrays(table), openings
         own = cascade if isinstance(cascade, RoutedByEstimator) else None

@@ -132,7 +132,7 @@ TEST(CascadeFit, TheBetterOfTwoSearchesIsTaken) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const SmallOutcomes small = small_outcomes(5, 60, 200 + seed);
     const auto found = [&](const CascadeEffort& effort) {
-      return mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0, all_rows(60), effort), 2.0);
+      return mean_utility(small.view(), fit_fixed_cascade(small.view(), 2.0, effort), 2.0);
     };
     const double beam = found({.most_steps = 0}), all = found({}), both = found({.both = true});
     EXPECT_NEAR(both, std::max(beam, all), 2e-9) << "seed " << seed;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>  // here alone: it takes seconds to compile
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <random>
 

@@ -1,5 +1,4 @@
 // Environments that are code in Python.
-#include <memory>
 #include <stdexcept>
 
 #include "beside.hpp"

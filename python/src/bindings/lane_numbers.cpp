@@ -1,9 +1,7 @@
 // Numbers of single lanes from the parts of a folder, one part in memory at a time.
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 
 #include "beside.hpp"
 #include "host/ground/base/nearest.hpp"

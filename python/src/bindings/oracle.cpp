@@ -2,7 +2,6 @@
 #include "oracle/oracle.hpp"
 
 #include <cmath>
-#include <memory>
 #include <optional>
 
 #include "beside.hpp"

@@ -1,7 +1,6 @@
 // Studies that are run, tuned and calibrated.
 #include <nanobind/stl/tuple.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"

@@ -1,8 +1,6 @@
 // Fixed cascades: their search, and what all of their thresholds come to.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "beside.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
 #include "host/outcomes/routing/threshold_sums.hpp"

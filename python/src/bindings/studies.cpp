@@ -31,6 +31,16 @@ void read_tables(StudyConfig& config, Beside& work) {
 
 namespace {
 
+// A key's list with these names behind those that it has.
+void add_names(StudyConfig& config, const std::string& key, std::vector<std::string> all,
+               const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names)
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  for (const std::string& name : all) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  config.set(key, "[" + list + "]", key + " of pandora.run");
+}
+
 // The study with policies that are code in Python added to those that it names.
 void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
   if (names.empty()) return;
@@ -38,22 +48,13 @@ void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
   if (all.empty())
     for (const Policy& policy : all_policies())
       if (!policy.by_name_only) all.push_back(policy.name);
-  for (const std::string& name : names)
-    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
-  std::string list;
-  for (const std::string& name : all) list += (list.empty() ? "\"" : ", \"") + name + "\"";
-  config.set("policies", "[" + list + "]", "policies of pandora.run");
+  add_names(config, "policies", std::move(all), names);
 }
 
 void add_environments(StudyConfig& config, const std::vector<std::string>& names, bool named) {
   if (names.empty()) return;
-  std::vector<std::string> all;
-  if (named) all = config.values().at("environments").texts;
-  for (const std::string& name : names)
-    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
-  std::string list;
-  for (const std::string& name : all) list += (list.empty() ? "\"" : ", \"") + name + "\"";
-  config.set("environments", "[" + list + "]", "environments of pandora.run");
+  add_names(config, "environments", named ? config.values().at("environments").texts : std::vector<std::string>(),
+            names);
 }
 
 std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> keys() {

@@ -11,6 +11,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/package.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/studies/study/study.hpp"
@@ -52,7 +53,7 @@ void new_command(const NewArguments& o) {
   if (!o.features.empty()) try {
       settings.features = read_file(o.features, kMostFeatures);
     } catch (const Unreadable& problem) {
-      throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
+      fail(ExitCode::bad_data, "{}: {}", o.features, problem.what());
     }
   CascadeOptions options = new_cascade(settings);
   options.explore = o.file.explore;
@@ -101,8 +102,7 @@ void add_cascade(CLI::App& program, Session& session) {
   };
   packaged("fit", "the cascade that is best at a price, or keeps a bound on dollars or quality, and what it promises");
   packaged("test", "what a cascade does on another table, beside one model alone, with intervals");
-  packaged("frontier",
-           "quality against dollars: cascades over a range of prices, models alone, mixtures of models");
+  packaged("frontier", "quality against dollars: cascades over a range of prices, models alone, mixtures of models");
   packaged("show", "a cascade's file in words");
   add_cascade_new(*cascade, session);
 }

@@ -8,9 +8,10 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/lanes/devices/backend_choice.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/run/find_lane.hpp"
+#include "host/studies/run/explain.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {
@@ -57,7 +58,7 @@ std::pair<int, int> parse_period(const std::string& text) {
   last = first;
   if (read.ec == std::errc() && read.ptr != end && *read.ptr == ':') read = std::from_chars(read.ptr + 1, end, last);
   if (read.ec != std::errc() || read.ptr != end)
-    throw Error(ExitCode::usage, fmt::format("--period {}: give t or t:u, such as 12 or 1:5", text));
+    fail(ExitCode::usage, "--period {}: give t or t:u, such as 12 or 1:5", text);
   return {first, last};
 }
 
@@ -104,7 +105,7 @@ void add_explain(CLI::App& program, Session& session) {
     o->with_lane([&](const FoundLane& lane) {
       const Explanation found = explain(lane, periods.first, periods.second);
       if (o->format == "json")
-        print_json(explanation_json(found));
+        print_json(found.told);
       else
         print_text(explanation_text(found));
     });

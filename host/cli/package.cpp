@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
 #include "pandora/error.hpp"
 
@@ -68,12 +69,10 @@ bool has_package(const std::string& python) {
     ::execv(python.c_str(), pointers(words).data());
   }
   const char* const named = std::getenv("PANDORA_PYTHON");
-  throw Error(ExitCode::usage,
-              fmt::format("`pandora {}` runs in pandora's Python package, which {}; run `make python` in the source "
-                          "folder, or install it with pip (docs/install.md)",
-                          command,
-                          named != nullptr ? fmt::format("PANDORA_PYTHON={} does not have", named)
-                                           : "no python3 here has"));
+  fail(ExitCode::usage,
+       "`pandora {}` runs in pandora's Python package, which {}; run `make python` in the source folder, or install it "
+       "with pip (docs/install.md)",
+       command, named != nullptr ? fmt::format("PANDORA_PYTHON={} does not have", named) : "no python3 here has");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
@@ -89,8 +90,8 @@ class ResultFilter {
                             const std::vector<std::string>& known) {
     for (const std::string& name : wanted)
       if (!has(known, name))
-        throw Error(ExitCode::usage, fmt::format("{} {}: the results have none of that name{}; they have {}", option,
-                                                 name, nearest_text(nearest(name, known)), fmt::join(known, ", ")));
+        fail(ExitCode::usage, "{} {}: the results have none of that name{}; they have {}", option, name,
+             nearest_text(nearest(name, known)), fmt::join(known, ", "));
   }
 
   template <class Other>
@@ -117,8 +118,8 @@ std::string base_of(const ShowOptions& o, const std::vector<SettingSummary>& set
   for (const SummaryRow& row : settings[0].summary.rows)
     if (row.policy != "oracle") add_new(names, row.policy);
   if (!has(names, o.base))
-    throw Error(ExitCode::usage, fmt::format("--base {}: is none of the policies that are shown{}; they are {}", o.base,
-                                             nearest_text(nearest(o.base, names)), fmt::join(names, ", ")));
+    fail(ExitCode::usage, "--base {}: is none of the policies that are shown{}; they are {}", o.base,
+         nearest_text(nearest(o.base, names)), fmt::join(names, ", "));
   return o.base;
 }
 
@@ -160,10 +161,10 @@ void print_decisions(const std::vector<ComparedPair>& pairs, double margin, Tabl
 
 // What sets results against the paper is no part of the program.
 [[noreturn]] void refuse_published(const std::string& command, const std::string& folder) {
-  throw Error(ExitCode::usage,
-              fmt::format("{}: results are set against the paper by `python3 experiments/verdict {}` in a checkout, "
-                          "`python3 -m pandora_verdict {}` where the Python package is installed",
-                          command, folder, folder));
+  fail(ExitCode::usage,
+       "{}: results are set against the paper by `python3 experiments/verdict {}` in a checkout, `python3 -m "
+       "pandora_verdict {}` where the Python package is installed",
+       command, folder, folder);
 }
 
 void compare(const CompareArguments& o) {

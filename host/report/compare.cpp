@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "host/ground/base/fail.hpp"
 #include "host/report/cells.hpp"
 #include "pandora/error.hpp"
 
@@ -93,8 +94,8 @@ void require_rows(const std::vector<ComparedPair>& pairs) {
       if (row.paired.n > 0) return;
   throw Error(
       ExitCode::bad_data,
-      "compare: there is no replication in which both policies and the oracle were run to their end; failures.csv "
-      "says which lanes failed");
+      "compare: there is no replication in which both policies and the oracle were run to their end; failures.csv says "
+      "which lanes failed");
 }
 
 void require_policies(const StoredResults& results) {
@@ -110,11 +111,9 @@ void require_common_oracle(const StoredResults& first, const StoredResults& seco
   for (std::size_t r = 0; r < n; ++r) {
     const double x = a.lanes[0].utility[r], y = b.lanes[0].utility[r];
     if (std::abs(x - y) > kTolerance)  // NaN: not there
-      throw Error(
-          ExitCode::mismatch,
-          fmt::format("{} and {} do not share tapes: the oracle's utility x 1000 in {}/{}/{} is {:.4f} there and "
-                      "{:.4f} here",
-                      first.path(), second.path(), a.environment.name, a.regime, r, x, y));
+      fail(ExitCode::mismatch,
+           "{} and {} do not share tapes: the oracle's utility x 1000 in {}/{}/{} is {:.4f} there and {:.4f} here",
+           first.path(), second.path(), a.environment.name, a.regime, r, x, y);
   }
 }
 

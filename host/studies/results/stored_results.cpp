@@ -1,18 +1,21 @@
+// Folders as they are read, whoever wrote them and whether or not they are finished.
 #include "host/studies/results/stored_results.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <climits>
 #include <iterator>
 #include <list>
 #include <new>
 
+#include "host/ground/base/fail.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/study/former_spellings.hpp"
+#include "host/studies/results/results_hdf5.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -22,11 +25,11 @@ namespace fs = std::filesystem;
 
 Error no_memory(const ResultFolder& folder, const std::string& program) {
   const std::string path = folder.path().string();
-  return {
-      ExitCode::device,
-      fmt::format("{}/results.h5: does not fit in memory; everything else is there, and `{} run {} --out {} --resume "
-                  "--set output.hdf5=false` ends without it",
-                  path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
+  return {ExitCode::device,
+          fmt::format(
+              "{}/results.h5: does not fit in memory; everything else is there, and `{} run {} --out {} --resume --set "
+              "output.hdf5=false` ends without it",
+              path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
 }
 
 // What is there of a part, in the length of all of it.
@@ -43,19 +46,12 @@ bool is_foreign(const Identity& identity) {
 
 // A lane of a policy that this program does not know, from its name: see lane_name().
 PlannedLane lane_from(const std::string& name) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; words.size() < 4 && at <= name.size();) {
-    const std::size_t slash = words.size() == 3 ? name.size() : std::min(name.find('/', at), name.size());
-    words.push_back(name.substr(at, slash - at));
-    at = slash + 1;
-  }
-  if (words.size() < 3 || words[1].empty() || words[1] == "oracle") throw Damaged("names a lane that cannot be");
+  const std::vector<std::string> words = split(name, '/');
+  const bool calibrates = words.empty() || words[0] != "-";
+  const std::optional<int> T0 = calibrates && !words.empty() ? whole_within(words[0], 0, INT_MAX) : 0;
+  if (words.size() < 3 || !T0 || words[1].empty() || words[1] == "oracle") throw Damaged("names a lane that cannot be");
   PlannedLane lane;
-  const bool calibrates = words[0] != "-";
-  if (calibrates) {
-    const auto [end, error] = std::from_chars(words[0].data(), words[0].data() + words[0].size(), lane.T0);
-    if (error != std::errc() || end != words[0].data() + words[0].size()) throw Damaged("names a lane that cannot be");
-  }
+  lane.T0 = *T0;
   static std::list<Policy> unknown;  // as long as the program, like those that are known
   const auto known = std::ranges::find_if(
       unknown, [&](const Policy& policy) { return policy.name == words[1] && policy.uses_calibration == calibrates; });
@@ -63,7 +59,8 @@ PlannedLane lane_from(const std::string& name) {
                     ? &*known
                     : &unknown.emplace_back(Policy{.name = words[1], .uses_calibration = calibrates});
   lane.variant.reward = words[2];
-  if (words.size() == 4) lane.variant.hyperparameter = words[3];
+  const std::size_t lead = words[0].size() + words[1].size() + words[2].size() + 3;
+  if (name.size() > lead) lane.variant.hyperparameter = name.substr(lead);
   return lane;
 }
 
@@ -88,7 +85,7 @@ StudyConfig config_of(const std::string& file, bool foreign, const std::optional
     if (!foreign) config.forget_defaults();
     return config;
   } catch (const Error& error) {
-    throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
+    fail(ExitCode::bad_data, "{}; run it again with --resume", error.what());
   }
 }
 
@@ -137,9 +134,8 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
     for (auto part = first; part != last; ++part) {
       std::optional<PartContents> found = folder.load(planned, *part, missing == Missing::leave_empty);
       if (missing == Missing::refuse && (!found || !found->whole()))
-        throw Error(ExitCode::output_lost,
-                    fmt::format("{}: vanished while the tables were made; run again with --resume",
-                                (folder.path() / "parts" / part->name).string()));
+        fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with --resume",
+             (folder.path() / "parts" / part->name).string());
       std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
     }
     body(first->setting, plan, results);
@@ -159,11 +155,10 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
     const std::vector<std::string> found = strays(folder.identity(), config, foreign);
     if (found.empty()) return config;
     if (!extending)
-      throw Error(ExitCode::bad_data,
-                  fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
-                              file, fmt::join(found, "; ")));
+      fail(ExitCode::bad_data, "{}: is not the study of the results: {} (here is the file); run it again with --resume",
+           file, fmt::join(found, "; "));
   }
-  return config_of(file, foreign, study_in_todays_spelling(own.get<std::string>()));
+  return config_of(file, foreign, own.get<std::string>());
 }
 
 StoredResults::StoredResults(const std::string& path, const DamageNote& note)
@@ -181,7 +176,7 @@ StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, St
   try {
     if (foreign) take_lanes_of(folder_, parts_, settings_);
   } catch (const Damaged& damage) {
-    throw Error(ExitCode::bad_data, fmt::format("{}: a part {}; run the study again", path, damage.what()));
+    fail(ExitCode::bad_data, "{}: a part {}; run the study again", path, damage.what());
   }
 }
 

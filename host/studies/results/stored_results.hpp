@@ -2,9 +2,8 @@
 // the final files and tables of one whose parts are all there.
 #pragma once
 
-#include "host/ground/files/hdf5_file.hpp"
-#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_folder.hpp"
+#include "host/studies/results/summary.hpp"
 
 namespace pandora {
 
@@ -79,15 +78,5 @@ std::size_t failed_lanes(const std::vector<UnitResult>& results);
 /// Throws Error (output_lost).
 Findings write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
                        const std::vector<Part>& parts, const std::string& program);
-
-// results.h5, in results_hdf5.cpp: everything that is known of every replication.
-
-/// What the file says of itself.
-void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& identity);
-
-/// Adds the units of one (setting, environment, regime), all replications, as a group such as /uniform_A or, where keys
-/// vary, /000/uniform_A. Its contents are described in docs/files.md and by the attributes of every dataset.
-void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& group,
-                 const std::vector<UnitResult>& results);
 
 }  // namespace pandora

@@ -1,3 +1,4 @@
+// From the tallies of units to means with their intervals, and beside them what the paper says.
 #include "host/studies/results/summary.hpp"
 
 #include <fmt/format.h>
@@ -153,8 +154,7 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       for (const UnitResult& u : units) {
         row.replications += counts(u, lane) ? 1 : 0;
         row.failed += fails(u, lane) ? 1 : 0;
-        if (counts(u, lane) && u.lanes[lane].unsolved_refits > 0.0)  // NaN where another version did not count them
-          row.unsolved_refits += u.lanes[lane].unsolved_refits;
+        if (counts(u, lane)) row.unsolved_refits += u.lanes[lane].unsolved_refits;
       }
       row.periods = study.periods;
       for (const RowStatistic& statistic : row_statistics())
@@ -272,6 +272,21 @@ bool outside(const Estimate& ours, const PublishedValue& published, int replicat
 bool comparable(const Study& study, const Environment& environment) {
   return study.dimensions == Dimensions{} && study.periods == kPaperPeriods &&
          std::ranges::count(paper_environments(), environment) > 0;
+}
+
+const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
+                           const std::string& regime, const std::string& environment) {
+  const auto row = std::ranges::find_if(summary.rows, [&](const SummaryRow& r) {
+    return r.best && r.policy == policy && r.reward == reward && r.T0 == T0 && r.regime == regime &&
+           r.environment == environment;
+  });
+  return row == summary.rows.end() ? nullptr : &*row;
+}
+
+std::string plus_minus(const Estimate& e, int decimals) {
+  if (std::isnan(e.mean)) return "---";
+  return e.half_width_95 > 0.0 ? fmt::format("{:.{}f}±{:.{}f}", e.mean, decimals, e.half_width_95, decimals)
+                               : fmt::format("{:.{}f}", e.mean, decimals);
 }
 
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results) {

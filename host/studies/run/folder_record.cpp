@@ -1,3 +1,4 @@
+// The manifest of a folder that is being filled.
 #include "host/studies/run/folder_record.hpp"
 
 #include <fmt/format.h>
@@ -74,7 +75,6 @@ json process_json(const RunOptions& options, std::size_t computed) {
 
 void FolderRecord::write_manifest(const char* state, const json& session, std::size_t parts_there) {
   folder_.write_manifest({{"program", program_json()},
-                          {"study", study_json(config_)},
                           {"study_toml", config_.toml()},
                           {"state", state},
                           {"parts", parts_},

@@ -1,10 +1,12 @@
+// Units that come in any order become parts on disk.
+#include "host/studies/run/run_parts.hpp"
+
 #include <fmt/format.h>
 
 #include <list>
 
-#include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sweep.hpp"
+#include "host/studies/sweep/sound.hpp"
 
 namespace pandora {
 

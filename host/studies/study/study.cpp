@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "kernels/base/assert.hpp"
 #include "pandora/error.hpp"
@@ -100,9 +101,9 @@ Plan make_plan(const Study& study) {
         if (policy.needs_calibration && T0 == 0) continue;
         plan.lanes.push_back({&policy, under(study, variant), policy.uses_calibration ? T0 : 0});
         if (const std::string name = lane_name(plan.lanes.back()); !names.insert(name).second)
-          throw Error(ExitCode::usage, fmt::format("policy {}: two of its variants are named {}; give each a reward or "
-                                                   "hyperparameter text of its own",
-                                                   policy.name, name.substr(name.find('/') + 1)));
+          fail(ExitCode::usage,
+               "policy {}: two of its variants are named {}; give each a reward or hyperparameter text of its own",
+               policy.name, name.substr(name.find('/') + 1));
         if (!policy.uses_calibration) break;
       }
   }
@@ -129,18 +130,17 @@ RefitSchedule parse_refit(const std::string& text) {
     return {.kind = Kind::every, .every = static_cast<int>(*every)};
   if (const auto growth = number_behind("geometric:", text, [](double g) { return g > 1.0 && g <= 1e6; }))
     return {.kind = Kind::geometric, .growth = *growth};
-  throw Error(ExitCode::usage,
-              fmt::format("\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g "
-                          "with g > 1, or tracking",
-                          text));
+  fail(
+      ExitCode::usage,
+      "\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g with g > 1, or tracking",
+      text);
 }
 
 RewardSchedule parse_reward_refit(const std::string& text) {
   if (text == "tracking") return {};
   if (const auto growth = number_behind("geometric:", text, [](double g) { return g >= 1.0 && g <= 1e6; }))
     return {.growth = *growth, .steps = false};
-  throw Error(ExitCode::usage,
-              fmt::format("\"{}\" is not a schedule of theta_hat; use tracking, or geometric:g with g >= 1", text));
+  fail(ExitCode::usage, "\"{}\" is not a schedule of theta_hat; use tracking, or geometric:g with g >= 1", text);
 }
 
 std::string refit_text(const RefitSchedule& schedule) {

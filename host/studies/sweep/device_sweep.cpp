@@ -5,6 +5,7 @@
 
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {

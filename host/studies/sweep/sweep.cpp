@@ -14,6 +14,7 @@
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "kernels/base/assert.hpp"
 #include "kernels/lane/cohort.hpp"
 #include "pandora/custom_policy.hpp"

@@ -36,6 +36,13 @@ void end_if_interrupted(const std::atomic<bool>* flag);
 /// of threads, on the chunk, on the number of devices of one kind, or on which other units the plan has.
 void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink);
 
+/// A sweep that is to be run for a setting: all of it, or what a folder lacks.
+struct PlannedSweep {
+  const PlannedSetting* setting;
+  Study study;
+  Plan plan;
+};
+
 /// All results, in the plan's unit order.
 std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options);
 

@@ -17,6 +17,7 @@
 #include "host/report/cells.hpp"
 #include "host/report/keep.hpp"
 #include "host/report/report.hpp"
+#include "host/studies/results/other_tables.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/results/stored_results.hpp"

@@ -6,6 +6,7 @@
 #include "beside.hpp"
 #include "host/report/keep.hpp"
 #include "host/report/report.hpp"
+#include "host/studies/results/other_tables.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "pandora/error.hpp"
 #include "results.hpp"

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
-#include "host/studies/results/regret_tables.hpp"
+#include "host/studies/results/policy_titles.hpp"
+#include "host/studies/results/table_notes.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "kernels/rules/checkpoints.hpp"

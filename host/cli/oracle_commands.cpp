@@ -14,7 +14,6 @@
 #include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -19,7 +19,6 @@
 #include "host/ground/files/temporary_file.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -13,7 +13,6 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {

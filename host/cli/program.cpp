@@ -24,7 +24,6 @@
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace cli {
@@ -52,7 +51,7 @@ void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
     const std::vector<const CLI::App*> inside = command->get_subcommands({});
     if (inside.empty()) return;
     words += (i > 1 ? " " : "") + std::string(argv[i]);
-    const auto at = std::find_if(inside.begin(), inside.end(), [&](auto* c) { return c->get_name() == argv[i]; });
+    const auto at = std::ranges::find_if(inside, [&](auto* c) { return c->get_name() == argv[i]; });
     if (at == inside.end()) {
       std::vector<std::string> names;
       for (const CLI::App* c : inside) names.push_back(c->get_name());

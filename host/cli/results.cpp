@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +20,6 @@
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/results/stored_results.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -200,10 +198,6 @@ void print_text(const std::string& text) {
   fmt::print("{}", printable_lines(text));
 }
 
-void print_json(const nlohmann::json& json) {
-  print_text(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-}
-
 void print_table(const Table& table) {
   print_tables({table}, TableFormat::text);
 }
@@ -268,16 +262,10 @@ void make_report(const std::string& folder, const std::string& out, const Report
   const nlohmann::json numbers = report_numbers(results, options);
   const std::filesystem::path own = out.empty() ? std::filesystem::path(folder) / "report" : std::filesystem::path(out);
   const FolderLock lock = claim_report(own);
-  const RenderResult made = pandora::render(own, "study", numbers, rendering);
+  const RenderResult made = pandora::render(own, numbers, rendering);
   if (!made.message.empty()) print_error(made.message);
   print_text(!made.said.empty() ? made.said
                                 : fmt::format("numbers of the report in {}\n", (own / "numbers.json").string()));
-}
-
-void add_figure_formats(CLI::App& command, std::vector<std::string>& formats) {
-  command.add_option("--figures", formats, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
-      ->delimiter(',')
-      ->capture_default_str();
 }
 
 void add_report(CLI::App& program, Session& session) {
@@ -300,7 +288,10 @@ void add_report(CLI::App& program, Session& session) {
   command->add_option(
       "--base", o->report.base,
       "what the others are compared with (default: the first of --policy, else of the study's list, else dow)");
-  add_figure_formats(*command, o->rendering.formats);
+  command
+      ->add_option("--figures", o->rendering.formats, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
+      ->delimiter(',')
+      ->capture_default_str();
   session.on_call(command, [o] {
     const std::string out = folder_of("--out", o->out);
     o->rendering.formats = parse_figure_formats(o->rendering.formats);

@@ -21,7 +21,6 @@
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/run/tune_tables.hpp"
 #include "host/studies/study/study.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -12,7 +12,6 @@
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "pandora/error.hpp"
 #include "paper_study.hpp"
 
 namespace pandora::cli {
@@ -51,7 +50,7 @@ constexpr Shortcut kShortcuts[] = {
 void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& options, const char* file) {
   if (file != nullptr) command.add_option("study", file_, file);
   for (const Shortcut& shortcut : kShortcuts) {
-    if (!options.empty() && std::find(options.begin(), options.end(), shortcut.option) == options.end()) continue;
+    if (!options.empty() && std::ranges::find(options, shortcut.option) == options.end()) continue;
     CLI::Option* option = command.add_option(shortcut.option, given_[shortcut.option],
                                              fmt::format("{} ({})", shortcut.meaning, shortcut.key));
     if (shortcut.list) option->join(',');
@@ -125,10 +124,6 @@ void require_count(const char* option, int value, int least, int most) {
 void require_positive(const char* option, double value) {
   if (!(value > 0.0 && std::isfinite(value)))
     fail(ExitCode::usage, "{} {:g}: out of range; give a finite number above 0", option, value);
-}
-
-void require_format(const std::string& format) {
-  if (format != "text" && format != "json") fail(ExitCode::usage, "--format {}: unknown; use text or json", format);
 }
 
 std::string folder_of(const char* option, const std::optional<std::string>& path) {

@@ -11,7 +11,6 @@
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/find_lane.hpp"
-#include "pandora/error.hpp"
 #include "pandora/paper_setting.hpp"
 
 namespace pandora::cli {

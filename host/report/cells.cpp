@@ -10,7 +10,6 @@
 #include "host/ground/tables/table.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/environment_keys.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -106,8 +105,7 @@ std::vector<Contender> contenders(const Plan& plan, int T0, const std::string& p
     const PlannedLane& planned = plan.lanes[lane];
     if (planned.policy->name != policy || (!reward.empty() && planned.variant.reward != reward)) continue;
     if (planned.policy->uses_calibration && planned.T0 != T0) continue;
-    auto own =
-        std::find_if(out.begin(), out.end(), [&](const Contender& c) { return c.reward == planned.variant.reward; });
+    auto own = std::ranges::find_if(out, [&](const Contender& c) { return c.reward == planned.variant.reward; });
     if (own == out.end()) own = out.insert(out.end(), {policy, planned.variant.reward, {}});
     own->lanes.push_back(lane);
   }
@@ -118,7 +116,7 @@ std::vector<std::size_t> common_replications(const CellSeries& cell, const std::
   std::vector<std::size_t> out;
   for (std::size_t r = 0; r < cell.lanes[0].utility.size(); ++r)
     if (!std::isnan(cell.lanes[0].utility[r]) &&
-        std::none_of(lanes.begin(), lanes.end(), [&](std::size_t l) { return std::isnan(cell.lanes[l].utility[r]); }))
+        std::ranges::none_of(lanes, [&](std::size_t l) { return std::isnan(cell.lanes[l].utility[r]); }))
       out.push_back(r);
   return out;
 }
@@ -194,7 +192,7 @@ void refuse_folders(const StoredResults& first, const StoredResults& second, con
   if (!shared) require_no(difference, first, second);
   const Offer here(first, options), there(second, {});
   const auto require_common = [&](const char* what, const Names& a, const Names& b) {
-    if (std::none_of(a.begin(), a.end(), [&](const std::string& x) { return wanted(b, x); }))
+    if (std::ranges::none_of(a, [&](const std::string& x) { return wanted(b, x); }))
       fail(ExitCode::usage, "compare: {} and {} have no {} in common: {} there, {} here", first.path(), second.path(),
            what, list_text(a), list_text(b));
   };

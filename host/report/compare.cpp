@@ -8,7 +8,6 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/report/cells.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -70,8 +69,7 @@ void add_row(std::vector<ComparedPair>& pairs, const Setting& setting, std::opti
       difference.sums[p] = 1000.0 * (difference.sums[p] - x.sums[p]);
     row.over_prompts = difference.estimate();
   }
-  auto pair =
-      std::find_if(pairs.begin(), pairs.end(), [&](const ComparedPair& p) { return p.a == a.name && p.b == b.name; });
+  auto pair = std::ranges::find_if(pairs, [&](const ComparedPair& p) { return p.a == a.name && p.b == b.name; });
   if (pair == pairs.end()) pair = pairs.insert(pairs.end(), {a.name, b.name, {}});
   pair->rows.push_back(std::move(row));
 }
@@ -122,7 +120,7 @@ std::vector<PlannedSetting>::const_iterator matching_setting(const std::vector<P
                                                              const std::vector<PlannedSetting>& there,
                                                              const PlannedSetting& planned) {
   if (here.size() == 1 && there.size() == 1) return there.begin();
-  return std::find_if(there.begin(), there.end(), [&](const PlannedSetting& p) {
+  return std::ranges::find_if(there, [&](const PlannedSetting& p) {
     const Study &own = planned.setting.study, &other = p.setting.study;
     return p.setting.label() == planned.setting.label() && of_table(other) == of_table(own) &&
            (!of_table(own) || other.environments[0].name == own.environments[0].name);
@@ -146,8 +144,8 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
       for (std::size_t other = 1; other < names.size(); ++other) {
         const auto as = contenders(plan, T0, names[0].policy, names[0].reward),
                    bs = contenders(plan, T0, names[other].policy, names[other].reward);
-        const bool common = std::any_of(as.begin(), as.end(), [&](const Contender& a) {
-          return std::any_of(bs.begin(), bs.end(), [&](const Contender& b) { return a.reward == b.reward; });
+        const bool common = std::ranges::any_of(as, [&](const Contender& a) {
+          return std::ranges::any_of(bs, [&](const Contender& b) { return a.reward == b.reward; });
         });
         for (const Contender& a : as)
           for (const Contender& b : bs) {
@@ -181,7 +179,7 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
     const auto other = matching_setting(here, there, here[a.setting]);
     if (other == there.end()) continue;
     require_common_tapes(first, second, setting.study, other->setting.study);
-    const auto b = std::find_if(theirs.begin(), theirs.end(), [&](const CellSeries& c) {
+    const auto b = std::ranges::find_if(theirs, [&](const CellSeries& c) {
       return c.setting == static_cast<std::size_t>(other - there.begin()) && c.regime == a.regime &&
              c.environment.name == a.environment.name;
     });

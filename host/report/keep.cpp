@@ -8,7 +8,6 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/report/cells.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -177,7 +176,7 @@ std::vector<Decision> decide(const std::vector<ComparedPair>& pairs, double marg
     for (const Verdict verdict : {Verdict::keep, Verdict::drop}) p.push_back(e.p(verdict, e.n));
   const std::vector<double> adjusted = holm_adjusted(p);
   std::vector<Decision> out;
-  auto left = std::count_if(p.begin(), p.end(), [](double one) { return !std::isnan(one); });
+  auto left = std::ranges::count_if(p, [](double one) { return !std::isnan(one); });
   for (std::size_t i = 0; i < evidence.size(); ++i) {
     const Verdict verdict = evidence[i].likelier();
     const double own = adjusted[2 * i + (verdict == Verdict::keep ? 0 : 1)];

@@ -1,6 +1,5 @@
 #include "host/report/renderer.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
@@ -23,7 +22,6 @@
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_folder.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -238,11 +236,11 @@ Words parse_figure_formats(const Words& names) {
   return names;
 }
 
-RenderResult render(const fs::path& folder, const std::string& of, const json& numbers, const RenderOptions& options) {
+RenderResult render(const fs::path& folder, const json& numbers, const RenderOptions& options) {
   std::error_code ignored;
   for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(folder / name, ignored);
   // The order of the keys makes the generator one of the first words.
-  nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"of", of}};
+  nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"of", "study"}};
   for (const auto& [key, value] : numbers.items()) ordered[key] = value;
   write_file(folder / "numbers.json", ordered.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   Words words = {"--format", fmt::format("{}", fmt::join(options.formats, ","))};

@@ -1,6 +1,5 @@
 #include "host/report/report.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/lists.hpp"

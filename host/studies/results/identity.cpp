@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +11,6 @@
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/machine/build.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -39,10 +37,8 @@ bool is_code(const std::string& name) {
 Identity codes_of(const std::vector<Setting>& settings) {
   Identity out;
   for (const Setting& setting : settings) {
-    const std::vector<std::string>& named = setting.study.policies;
     for (const Policy& policy : all_policies())
-      if (!policy.code.empty() && (named.empty() ? !policy.by_name_only : std::ranges::count(named, policy.name) > 0))
-        out[kPolicyCode + policy.name] = policy.code;
+      if (!policy.code.empty() && lists(setting.study.policies, policy)) out[kPolicyCode + policy.name] = policy.code;
     for (const Environment& environment : setting.study.environments)
       if (const std::string code = code_of_environment(environment.name); !code.empty())
         out[kEnvironmentCode + environment.name] = code;

@@ -2,8 +2,6 @@
 #include "host/studies/results/lane_contents.hpp"
 
 #include <cmath>
-#include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"

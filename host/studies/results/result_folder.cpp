@@ -12,7 +12,6 @@
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/temporary_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;
@@ -237,14 +236,13 @@ std::vector<std::string> ResultFolder::lanes_of(const PlannedSetting& planned, c
   return {};
 }
 
-std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part,
-                                               bool passes_over_others) {
+std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
   const fs::path file = path_ / "parts" / part.name;
   try {
     const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
     const std::vector<std::string> found = differences_of_fixed(identity_in(content), identity_);
     if (!found.empty()) refuse_mismatch(file.string(), found);
-    return part_contents(planned, part, content, passes_over_others);
+    return part_contents(planned, part, content, is_shown);
   } catch (const Unreadable& problem) {
     if (problem.why == Unreadable::Why::absent) return {};
     refuse_unreadable(file, problem.what());

@@ -16,7 +16,6 @@
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/results/results_hdf5.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -122,7 +121,7 @@ std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const Dama
 }  // namespace
 
 void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
-                    Missing missing, const GroupBody& body) {
+                    const GroupBody& body) {
   for (auto first = parts.begin(); first != parts.end();) {
     const PlannedSetting& planned = settings[first->setting];
     const std::size_t R = static_cast<std::size_t>(planned.setting.study.replications);
@@ -132,8 +131,8 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
     plan.units.append(planned.plan.units, first->first, last[-1].last);
     std::vector<UnitResult> results;
     for (auto part = first; part != last; ++part) {
-      std::optional<PartContents> found = folder.load(planned, *part, missing == Missing::leave_empty);
-      if (missing == Missing::refuse && (!found || !found->whole()))
+      std::optional<PartContents> found = folder.load(planned, *part);
+      if (!folder.is_shown && (!found || !found->whole()))
         fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with --resume",
              (folder.path() / "parts" / part->name).string());
       std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
@@ -167,21 +166,21 @@ StoredResults::StoredResults(const std::string& path, const DamageNote& note)
 StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, StudyConfig> found,
                              const DamageNote& note)
     : path_(path), folder_(std::move(found.first)), config_(std::move(found.second)) {
-  const bool foreign = is_foreign(folder_.identity());
+  folder_.is_shown = true;
   if (!config_.passed_over().empty())
     note(fmt::format("{}/study.toml: this program does not know {}; shown without", path,
                      fmt::join(config_.passed_over(), ", ")));
   settings_ = make_plans(config_);
   parts_ = make_parts(settings_);
   try {
-    if (foreign) take_lanes_of(folder_, parts_, settings_);
+    if (is_foreign(folder_.identity())) take_lanes_of(folder_, parts_, settings_);
   } catch (const Damaged& damage) {
     fail(ExitCode::bad_data, "{}: a part {}; run the study again", path, damage.what());
   }
 }
 
 void StoredResults::for_each_group(const GroupBody& body) {
-  pandora::for_each_group(folder_, settings_, parts_, Missing::leave_empty, body);
+  pandora::for_each_group(folder_, settings_, parts_, body);
 }
 
 void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
@@ -189,7 +188,7 @@ void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
     const PlannedSetting& planned = settings_[part.setting];
     const Unit first = planned.plan.units[part.first];
     if (!wanted(part.setting, first)) continue;
-    body(part.setting, first, units_there(folder_.load(planned, part, true), part));
+    body(part.setting, first, units_there(folder_.load(planned, part), part));
   }
 }
 
@@ -209,7 +208,7 @@ std::vector<SettingSummary> StoredResults::summaries() {
 }
 
 std::string StoredResults::unfinished() {
-  const std::size_t lacking = lacking_parts(folder_, settings_, parts_, true).size();
+  const std::size_t lacking = lacking_parts(folder_, settings_, parts_).size();
   return lacking == 0 ? ""
                       : fmt::format("unfinished: {} of {} parts are complete", parts_.size() - lacking, parts_.size());
 }
@@ -222,10 +221,10 @@ std::size_t failed_lanes(const std::vector<UnitResult>& results) {
 }
 
 std::vector<Part> lacking_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
-                                const std::vector<Part>& parts, bool passes_over_others) {
+                                const std::vector<Part>& parts) {
   std::vector<Part> lacking;
   std::ranges::copy_if(parts, std::back_inserter(lacking), [&](const Part& part) {
-    const auto there = folder.load(settings[part.setting], part, passes_over_others);
+    const auto there = folder.load(settings[part.setting], part);
     return !there || !there->whole();
   });
   return lacking;
@@ -236,14 +235,13 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
   Findings out;
   ResultRows rows(settings[0].setting.varied, settings[0].plan, program, has_table(settings));
   for (const PlannedSetting& planned : settings) out.settings.push_back({planned.setting, {}});
-  for_each_group(folder, settings, parts, Missing::refuse,
-                 [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                   const Setting& setting = settings[s].setting;
-                   Summary summary = summarise(setting.study, plan, results);
-                   rows.add(setting, plan, results, summary);
-                   out.failed_lanes += failed_lanes(results);
-                   append(std::move(summary), out.settings[s].summary);
-                 });
+  for_each_group(folder, settings, parts, [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+    const Setting& setting = settings[s].setting;
+    Summary summary = summarise(setting.study, plan, results);
+    rows.add(setting, plan, results, summary);
+    out.failed_lanes += failed_lanes(results);
+    append(std::move(summary), out.settings[s].summary);
+  });
   const Study& first = settings[0].setting.study;
   if (first.regret)
     for (const char* name : {"summary", "oracle", "curves", "boxes", "depth", "choices", "failures"})
@@ -254,7 +252,7 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
     try {
       Hdf5File file;
       begin_hdf5(file, config, folder.identity());
-      for_each_group(folder, settings, parts, Missing::refuse,
+      for_each_group(folder, settings, parts,
                      [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
                        add_to_hdf5(file, settings[s], plan, results);
                      });

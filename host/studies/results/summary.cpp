@@ -7,7 +7,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -33,20 +32,15 @@ double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
 }
 
-struct PromptValues {
-  double utility = 0.0, quality = 0.0, dollars = 0.0, calls = 0.0;
-};
-
-PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
-  PromptValues out;
+// PromptStatistics of one period, but for the gap.
+std::array<double, 4> values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
   const std::size_t first = row * table.models;
   const std::uint32_t opened = opened_bits(outcome);
+  double dollars = 0.0;
   for (std::size_t a = 0; a < table.models; ++a)
-    if ((opened >> a & 1) != 0) out.dollars += static_cast<double>(table.dollars[first + a]);
-  out.quality = static_cast<double>(table.quality[first + deployed_box(outcome)]);
-  out.calls = std::popcount(opened);
-  out.utility = out.quality - price * out.dollars;
-  return out;
+    if ((opened >> a & 1) != 0) dollars += static_cast<double>(table.dollars[first + a]);
+  const double quality = static_cast<double>(table.quality[first + deployed_box(outcome)]);
+  return {quality - price * dollars, quality, 1000.0 * dollars, static_cast<double>(std::popcount(opened))};
 }
 
 // The sums of what PromptStatistics are estimates of, in their order.
@@ -61,9 +55,9 @@ std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, st
     if (own.size() != unit.prompts.size() || benchmark.size() != own.size()) continue;
     for (std::size_t t = 0; t < own.size(); ++t) {
       const std::size_t row = unit.prompts[t];
-      const PromptValues lanes = values_of(*unit.table, row, own[t], price);
-      const double gap = values_of(*unit.table, row, benchmark[t], price).utility - lanes.utility;
-      const double values[] = {lanes.utility, lanes.quality, 1000.0 * lanes.dollars, lanes.calls, gap};
+      const auto [utility, quality, dollars, calls] = values_of(*unit.table, row, own[t], price);
+      const double values[] = {utility, quality, dollars, calls,
+                               values_of(*unit.table, row, benchmark[t], price)[0] - utility};
       for (std::size_t k = 0; k < out.size(); ++k) {
         out[k].sums[row] += values[k];
         out[k].periods[row] += 1.0;

@@ -14,7 +14,7 @@
 #include "host/lanes/model/constrained.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sweep.hpp"
+#include "host/studies/sweep/device_sweep.hpp"
 
 namespace pandora {
 namespace {

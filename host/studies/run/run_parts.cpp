@@ -23,7 +23,7 @@ std::vector<std::size_t> Lack::lanes_to_run() const {
 }
 
 std::size_t Lack::work() const {
-  return units() * std::max<std::size_t>(static_cast<std::size_t>(std::count(there.begin(), there.end(), false)), 1);
+  return units() * std::max<std::size_t>(static_cast<std::size_t>(std::ranges::count(there, false)), 1);
 }
 
 void Lack::add(std::size_t part, std::size_t place, std::size_t count) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <climits>
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
@@ -192,14 +192,11 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
 }
 
 Shard Shard::parse(const std::string& text) {
-  Shard shard;
-  const char *begin = text.data(), *end = begin + text.size(), *slash = std::find(begin, end, '/');
-  const auto index = std::from_chars(begin, slash, shard.index);
-  const auto count = slash == end ? index : std::from_chars(slash + 1, end, shard.count);
-  if (index.ec != std::errc() || index.ptr != slash || slash == end || count.ec != std::errc() || count.ptr != end ||
-      shard.index < 0 || shard.count < 1 || shard.index >= shard.count)
-    fail(ExitCode::usage, "--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text);
-  return shard;
+  const std::size_t slash = text.find('/');
+  const auto count = slash == std::string::npos ? std::nullopt : whole_within(text.substr(slash + 1), 1, INT_MAX);
+  const auto index = count ? whole_within(text.substr(0, slash), 0, *count - 1) : std::nullopt;
+  if (!index) fail(ExitCode::usage, "--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text);
+  return {*index, *count};
 }
 
 BackendChoice backend_for(const std::string& backend, const std::string& devices,

@@ -171,8 +171,7 @@ void refuse_hyperparameter(const std::string& key, const std::string& where) {
 }
 
 bool simulates(const StudyValues& values, const Policy& policy) {
-  const std::vector<std::string>& named = values.at("policies").texts;
-  return named.empty() ? !policy.by_name_only : std::ranges::count(named, policy.name) > 0;
+  return lists(values.at("policies").texts, policy);
 }
 
 StudyValue standard_hyperparameter(const std::string& name, const StudyValues& values) {

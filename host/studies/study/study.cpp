@@ -10,7 +10,6 @@
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "kernels/base/assert.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -91,9 +90,7 @@ Plan make_plan(const Study& study) {
   std::set<std::string> names;
   for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);
   for (const Policy& policy : all_policies()) {
-    const bool wanted =
-        study.policies.empty() ? !policy.by_name_only : std::ranges::count(study.policies, policy.name) > 0;
-    if (!wanted && policy.name != "oracle") continue;
+    if (!lists(study.policies, policy) && policy.name != "oracle") continue;
     const auto own = study.hyperparameters_of.find(policy.name);
     const Grids& grids = own == study.hyperparameters_of.end() ? study.hyperparameters : own->second;
     for (const PolicyVariant& variant : policy.variants(grids))

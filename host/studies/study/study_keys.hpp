@@ -1,8 +1,6 @@
 // The keys of a study: one list behind parsing, --set, errors, the resolved file, --print-defaults and the identity.
 #pragma once
 
-#include <string_view>
-
 #include "host/studies/study/key_list.hpp"
 
 namespace pandora {

@@ -1,3 +1,4 @@
+// An oracle table as a sealed file, under the digest of all that it is computed from.
 #include "host/studies/sweep/oracle_cache.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Drawing a replication on the CPU, and running its lanes there.
 #include "host/studies/sweep/prepare_replication.hpp"
 
 #include <fmt/format.h>

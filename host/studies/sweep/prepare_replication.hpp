@@ -1,7 +1,6 @@
 // Everything about one replication, on the CPU: what is drawn, and its lanes.
 #pragma once
 
-#include <functional>
 #include <span>
 
 #include "host/lanes/engine/lanes.hpp"

@@ -13,7 +13,6 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/error.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -11,54 +11,36 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/package.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/studies/study/study.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
 
-// The file of a cascade, which a command writes.
-struct CascadeFile {
-  std::string out = "cascade.json";
-  bool force = false;
-  double explore = 0.0;
-
-  void add_to(CLI::App& command) {
-    command.add_option("--out", out, "the cascade's file")->capture_default_str();
-    command.add_flag("--force", force, "replace the file that --out names");
-    command
-        .add_option(
-            "--explore", explore,
-            "while it runs: with this probability a drawn model is called next, or its answer deployed, so that a "
-            "decision log tells what other cascades would bring; in a fit all models of the table are then in the file")
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
-  }
-};
-
 struct NewArguments {
   NewCascade cascade;
-  std::string refit = "geometric:1.5", features;
-  CascadeFile file;
+  std::string refit = "geometric:1.5", features, out = "cascade.json";
+  bool force = false;
+  double explore = 0.0;
 };
 
 void new_command(const NewArguments& o) {
   constexpr std::uint64_t kMostFeatures = std::uint64_t{256} << 20;  // bytes
-  claim_output_file(o.file.out, o.file.force, {o.features});
+  claim_output_file(o.out, o.force, {o.features});
   NewCascade settings = o.cascade;
   settings.refit = parse_refit(o.refit);
   if (!o.features.empty()) try {
       settings.features = read_file(o.features, kMostFeatures);
     } catch (const Unreadable& problem) {
-      throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
+      fail(ExitCode::bad_data, "{}: {}", o.features, problem.what());
     }
   CascadeOptions options = new_cascade(settings);
-  options.explore = o.file.explore;
+  options.explore = o.explore;
   const Cascade cascade(options);
-  write_file(o.file.out, cascade.text());
-  print_text(fmt::format("{}: {} models, evaluator {}, nothing learned yet\n", o.file.out, settings.models.size(),
+  write_file(o.out, cascade.text());
+  print_text(fmt::format("{}: {} models, evaluator {}, nothing learned yet\n", o.out, settings.models.size(),
                          settings.evaluator));
   const int most = cascade.options().estimation.most_samples;
   if (settings.most_samples == 0 || most < settings.most_samples)
@@ -69,7 +51,7 @@ void add_cascade_new(CLI::App& cascade, Session& session) {
   const auto o = std::make_shared<NewArguments>();
   CLI::App* command = cascade.add_subcommand("new", "a cascade that learns from nothing, for a service");
   const auto usual = [command](const char* name, auto& value, const char* meaning) {
-    command->add_option(name, value, meaning)->capture_default_str();
+    return command->add_option(name, value, meaning)->capture_default_str();
   };
   command->add_option("--models", o->cascade.models, "names, 1 to 16")->delimiter(',')->required();
   command->add_option("--price", o->cascade.price, "utility per dollar")->required();
@@ -86,7 +68,12 @@ void add_cascade_new(CLI::App& cascade, Session& session) {
   usual("--refit", o->refit, "when estimates are solved anew (docs/conventions.md)");
   usual("--forget", o->cascade.forget, "half-life of a sample's weight in requests; 0: samples do not age");
   usual("--most-samples", o->cascade.most_samples, "of a model; of more, the older half is forgotten; 0: any");
-  o->file.add_to(*command);
+  usual("--out", o->out, "the cascade's file");
+  command->add_flag("--force", o->force, "replace the file that --out names");
+  usual("--explore", o->explore,
+        "while it runs: with this probability a drawn model is called next, or its answer deployed, so that a decision "
+        "log tells what other cascades would bring; in a fit all models of the table are then in the file")
+      ->check(CLI::Range(0.0, 1.0));
   session.on_call(command, [o] { new_command(*o); });
 }
 
@@ -101,8 +88,7 @@ void add_cascade(CLI::App& program, Session& session) {
   };
   packaged("fit", "the cascade that is best at a price, or keeps a bound on dollars or quality, and what it promises");
   packaged("test", "what a cascade does on another table, beside one model alone, with intervals");
-  packaged("frontier",
-           "quality against dollars: cascades over a range of prices, models alone, mixtures of models");
+  packaged("frontier", "quality against dollars: cascades over a range of prices, models alone, mixtures of models");
   packaged("show", "a cascade's file in words");
   add_cascade_new(*cascade, session);
 }

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <functional>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,13 +46,9 @@ void print_error(const std::string& message);
 /// Writes the report of a folder of results, by default into it, and says where it is.
 void make_report(const std::string& folder, const std::string& out = "", const ReportOptions& options = {},
                  const RenderOptions& rendering = {});
-/// Adds --figures.
-void add_figure_formats(CLI::App& command, std::vector<std::string>& formats);
 
 /// To standard output, whatever the text holds.
 void print_text(const std::string& text);
-/// Indented.
-void print_json(const nlohmann::json& json);
 /// In the width of the terminal.
 void print_table(const Table& table);
 /// The same in that format; LaTeX by Python.
@@ -63,7 +58,6 @@ void print_tables(const std::vector<Table>& tables, TableFormat format);
 GridShape parse_grid(const std::string& text);
 void require_count(const char* option, int value, int least, int most = std::numeric_limits<int>::max());
 void require_positive(const char* option, double value);
-void require_format(const std::string& format);  ///< "text" or "json"
 /// A folder that may be named; an empty word names none.
 std::string folder_of(const char* option, const std::optional<std::string>& path);
 

@@ -2,16 +2,17 @@
 // studies: `policies`, `devices`.
 #include <fmt/format.h>
 
-#include <charconv>
+#include <climits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/lanes/devices/backend_choice.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/run/find_lane.hpp"
-#include "pandora/error.hpp"
+#include "host/studies/run/explain.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -51,14 +52,11 @@ struct LaneOptions {
 
 // t or t:u
 std::pair<int, int> parse_period(const std::string& text) {
-  const char *begin = text.data(), *end = begin + text.size();
-  int first = 0, last = 0;
-  std::from_chars_result read = std::from_chars(begin, end, first);
-  last = first;
-  if (read.ec == std::errc() && read.ptr != end && *read.ptr == ':') read = std::from_chars(read.ptr + 1, end, last);
-  if (read.ec != std::errc() || read.ptr != end)
-    throw Error(ExitCode::usage, fmt::format("--period {}: give t or t:u, such as 12 or 1:5", text));
-  return {first, last};
+  const std::size_t colon = text.find(':');
+  const auto first = whole_within(text.substr(0, colon), INT_MIN, INT_MAX),
+             last = colon == std::string::npos ? first : whole_within(text.substr(colon + 1), INT_MIN, INT_MAX);
+  if (!first || !last) fail(ExitCode::usage, "--period {}: give t or t:u, such as 12 or 1:5", text);
+  return {*first, *last};
 }
 
 void list_lanes(const LaneOptions& o) {
@@ -99,14 +97,13 @@ void add_explain(CLI::App& program, Session& session) {
   command->add_option("--period", o->period, "t, or t:u for a range; from 1")->required();
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   session.on_call(command, [o] {
-    require_format(o->format);
+    if (o->format != "text" && o->format != "json")
+      fail(ExitCode::usage, "--format {}: unknown; use text or json", o->format);
     const std::pair<int, int> periods = parse_period(o->period);
     o->with_lane([&](const FoundLane& lane) {
       const Explanation found = explain(lane, periods.first, periods.second);
-      if (o->format == "json")
-        print_json(explanation_json(found));
-      else
-        print_text(explanation_text(found));
+      print_text(o->format == "text" ? explanation_text(found)
+                                     : found.told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     });
   });
 }

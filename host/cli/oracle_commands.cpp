@@ -8,12 +8,12 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -29,13 +29,12 @@ struct OracleArguments {
 void print_index(const OracleArguments& o) {
   require_positive("--cost", o.cost);
   require_positive("--scale", o.scale);
-  if (!std::isfinite(o.shift)) throw Error(ExitCode::usage, fmt::format("--ell {}: give a finite number", o.shift));
+  if (!std::isfinite(o.shift)) fail(ExitCode::usage, "--ell {}: give a finite number", o.shift);
   const std::vector<Setting> settings = oracle_settings(o.study.config());
   if (const std::vector<Environment>& environments = settings[0].study.environments; environments.size() > 1) {
     std::vector<std::string> names;
     for (const Environment& environment : environments) names.push_back(environment.name);
-    throw Error(ExitCode::usage,
-                fmt::format("--environment: an index is of one environment; name one of {}", fmt::join(names, ", ")));
+    fail(ExitCode::usage, "--environment: an index is of one environment; name one of {}", fmt::join(names, ", "));
   }
   for (const Setting& setting : settings) {
     const OracleIndex::Found found = OracleIndex(setting.study)(o.shift, o.scale, o.cost);
@@ -163,10 +162,9 @@ std::vector<Setting> oracle_settings(const StudyConfig& config) {
   for (const Setting& setting : settings)
     for (const Environment& environment : setting.study.environments)
       if (find_drawer(environment.name) || environment.trace != nullptr)
-        throw Error(ExitCode::usage,
-                    fmt::format("environment {}: {}; leave it out by --environment", environment.name,
-                                environment.trace != nullptr ? "is a table of outcomes, whose oracle nobody knows"
-                                                             : "its oracle is code of its own, without tables"));
+        fail(ExitCode::usage, "environment {}: {}; leave it out by --environment", environment.name,
+             environment.trace != nullptr ? "is a table of outcomes, whose oracle nobody knows"
+                                          : "its oracle is code of its own, without tables");
   return settings;
 }
 

@@ -12,13 +12,13 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/in_parallel.hpp"
 #include "host/ground/files/hdf5_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/temporary_file.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -247,22 +247,21 @@ void write_setting(Hdf5File& file, const std::string& group, const Setting& sett
 
 void end_if_full(const GridOptions& o, const OracleCache* cache) {
   if (cache != nullptr && !cache->storing())
-    throw Error(ExitCode::output_lost,
-                fmt::format("--cache {}: not all tables could be stored; free some space and run again", o.cache));
+    fail(ExitCode::output_lost, "--cache {}: not all tables could be stored; free some space and run again", o.cache);
 }
 
 void require_sense(const GridOptions& o, const std::vector<Setting>& settings) {
   for (const Setting& setting : settings)
     for (const Environment& environment : setting.study.environments)
       if (environment.indices == Indices::linear)
-        throw Error(ExitCode::usage, fmt::format("environment {}: draws its indices, tanh(rho_a' psi(x)), and has no "
-                                                 "tables; leave it out by --environment",
-                                                 environment.name));
+        fail(ExitCode::usage,
+             "environment {}: draws its indices, tanh(rho_a' psi(x)), and has no tables; leave it out by --environment",
+             environment.name);
   for (const Environment& environment : settings[0].study.environments)
     if (environment.law == Law::custom && !o.cache.empty())
-      throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "
-                                               "out by --environment",
-                                               o.cache, environment.name));
+      fail(ExitCode::usage,
+           "--cache {}: no key can hold the code of environment {}'s law; leave it out by --environment", o.cache,
+           environment.name);
 }
 
 // The tables of one setting, in the order of its units; none where there is no file to write them to.

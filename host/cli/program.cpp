@@ -17,13 +17,13 @@
 #include <system_error>
 
 #include "host/cli/commands.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/base/want_of_memory.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace cli {
@@ -51,12 +51,12 @@ void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
     const std::vector<const CLI::App*> inside = command->get_subcommands({});
     if (inside.empty()) return;
     words += (i > 1 ? " " : "") + std::string(argv[i]);
-    const auto at = std::find_if(inside.begin(), inside.end(), [&](auto* c) { return c->get_name() == argv[i]; });
+    const auto at = std::ranges::find_if(inside, [&](auto* c) { return c->get_name() == argv[i]; });
     if (at == inside.end()) {
       std::vector<std::string> names;
       for (const CLI::App* c : inside) names.push_back(c->get_name());
-      throw Error(ExitCode::usage, fmt::format("{}: unknown command{}; `{} --help` lists the commands", words,
-                                               nearest_text(nearest(argv[i], names)), called));
+      fail(ExitCode::usage, "{}: unknown command{}; `{} --help` lists the commands", words,
+           nearest_text(nearest(argv[i], names)), called);
     }
     command = *at;
     called += " " + command->get_name();
@@ -70,8 +70,7 @@ void refuse_empty_numbers(const CLI::App& program) {
       if (const std::string type = option->get_type_name(); type == "FLOAT" || type == "INT" || type == "UINT")
         for (const std::string& word : option->results())
           if (word.find_first_not_of(" \t") == std::string::npos)
-            throw Error(ExitCode::usage,
-                        fmt::format("{} \"{}\": is no number; give one or leave it out", option->get_name(), word));
+            fail(ExitCode::usage, "{} \"{}\": is no number; give one or leave it out", option->get_name(), word);
     refuse_empty_numbers(*command);
   }
 }
@@ -112,11 +111,10 @@ void refuse_other_level() {
   if (level == nullptr || *level == '\0') return;
   const std::string flags = build_identity().at("flags"), mark = "-march=x86-64-";
   if ((flags + " ").find(mark + level + " ") != std::string::npos) return;
-  throw Error(
-      ExitCode::usage,
-      fmt::format("PANDORA_LEVEL={}: this program is compiled for one kind of processor, and not for that level; "
-                  "unset it, or start the program of all levels (packaging/levels)",
-                  level));
+  fail(ExitCode::usage,
+       "PANDORA_LEVEL={}: this program is compiled for one kind of processor, and not for that level; unset it, or "
+       "start the program of all levels (packaging/levels)",
+       level);
 }
 
 int run_command_line(int argc, char** argv) {

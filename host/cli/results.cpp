@@ -4,22 +4,22 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/report/cells.hpp"
 #include "host/report/keep.hpp"
 #include "host/report/report.hpp"
+#include "host/studies/results/other_tables.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/results/stored_results.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -89,8 +89,8 @@ class ResultFilter {
                             const std::vector<std::string>& known) {
     for (const std::string& name : wanted)
       if (!has(known, name))
-        throw Error(ExitCode::usage, fmt::format("{} {}: the results have none of that name{}; they have {}", option,
-                                                 name, nearest_text(nearest(name, known)), fmt::join(known, ", ")));
+        fail(ExitCode::usage, "{} {}: the results have none of that name{}; they have {}", option, name,
+             nearest_text(nearest(name, known)), fmt::join(known, ", "));
   }
 
   template <class Other>
@@ -117,8 +117,8 @@ std::string base_of(const ShowOptions& o, const std::vector<SettingSummary>& set
   for (const SummaryRow& row : settings[0].summary.rows)
     if (row.policy != "oracle") add_new(names, row.policy);
   if (!has(names, o.base))
-    throw Error(ExitCode::usage, fmt::format("--base {}: is none of the policies that are shown{}; they are {}", o.base,
-                                             nearest_text(nearest(o.base, names)), fmt::join(names, ", ")));
+    fail(ExitCode::usage, "--base {}: is none of the policies that are shown{}; they are {}", o.base,
+         nearest_text(nearest(o.base, names)), fmt::join(names, ", "));
   return o.base;
 }
 
@@ -160,10 +160,10 @@ void print_decisions(const std::vector<ComparedPair>& pairs, double margin, Tabl
 
 // What sets results against the paper is no part of the program.
 [[noreturn]] void refuse_published(const std::string& command, const std::string& folder) {
-  throw Error(ExitCode::usage,
-              fmt::format("{}: results are set against the paper by `python3 experiments/verdict {}` in a checkout, "
-                          "`python3 -m pandora_verdict {}` where the Python package is installed",
-                          command, folder, folder));
+  fail(ExitCode::usage,
+       "{}: results are set against the paper by `python3 experiments/verdict {}` in a checkout, `python3 -m "
+       "pandora_verdict {}` where the Python package is installed",
+       command, folder, folder);
 }
 
 void compare(const CompareArguments& o) {
@@ -196,10 +196,6 @@ void compare(const CompareArguments& o) {
 
 void print_text(const std::string& text) {
   fmt::print("{}", printable_lines(text));
-}
-
-void print_json(const nlohmann::json& json) {
-  print_text(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_table(const Table& table) {
@@ -266,16 +262,10 @@ void make_report(const std::string& folder, const std::string& out, const Report
   const nlohmann::json numbers = report_numbers(results, options);
   const std::filesystem::path own = out.empty() ? std::filesystem::path(folder) / "report" : std::filesystem::path(out);
   const FolderLock lock = claim_report(own);
-  const RenderResult made = pandora::render(own, "study", numbers, rendering);
+  const RenderResult made = pandora::render(own, numbers, rendering);
   if (!made.message.empty()) print_error(made.message);
   print_text(!made.said.empty() ? made.said
                                 : fmt::format("numbers of the report in {}\n", (own / "numbers.json").string()));
-}
-
-void add_figure_formats(CLI::App& command, std::vector<std::string>& formats) {
-  command.add_option("--figures", formats, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
-      ->delimiter(',')
-      ->capture_default_str();
 }
 
 void add_report(CLI::App& program, Session& session) {
@@ -298,7 +288,10 @@ void add_report(CLI::App& program, Session& session) {
   command->add_option(
       "--base", o->report.base,
       "what the others are compared with (default: the first of --policy, else of the study's list, else dow)");
-  add_figure_formats(*command, o->rendering.formats);
+  command
+      ->add_option("--figures", o->rendering.formats, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
+      ->delimiter(',')
+      ->capture_default_str();
   session.on_call(command, [o] {
     const std::string out = folder_of("--out", o->out);
     o->rendering.formats = parse_figure_formats(o->rendering.formats);

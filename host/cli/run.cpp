@@ -10,13 +10,17 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/run/folder_record.hpp"
+#include "host/studies/run/forecast.hpp"
+#include "host/studies/run/merge_folders.hpp"
+#include "host/studies/run/run_parts.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "host/studies/run/tune.hpp"
+#include "host/studies/run/tune_tables.hpp"
 #include "host/studies/study/study.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -237,9 +241,7 @@ void tune_command(const TuneArguments& o, Session& session) {
   session.listen();
   const TableFormat format = parse_table_format(o.format);
   require_count("--threads", o.backend.threads, 0);
-  if (o.budget < 1)
-    throw Error(ExitCode::usage,
-                fmt::format("--budget {}: give the lanes that the choice may take, 1 or more", o.budget));
+  if (o.budget < 1) fail(ExitCode::usage, "--budget {}: give the lanes that the choice may take, 1 or more", o.budget);
   const StudyConfig config = o.study.config();
   if (o.out) claim_output_file(*o.out, o.force, o.study.inputs(config));
   const std::vector<PlannedSetting> settings = make_plans(config);
@@ -264,9 +266,8 @@ void tune_command(const TuneArguments& o, Session& session) {
   int failed = 0;
   for (const TuneRace& race : tuning.races) failed += race.judged.failed() + race.judged_standard.failed();
   if (failed > 0)
-    throw Error(ExitCode::internal, fmt::format("lanes of a policy failed in {} of the replications that it is judged "
-                                                "on, which are left out",
-                                                failed));
+    fail(ExitCode::internal,
+         "lanes of a policy failed in {} of the replications that it is judged on, which are left out", failed);
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "pandora/error.hpp"
 #include "paper_study.hpp"
 
 namespace pandora::cli {
@@ -50,7 +50,7 @@ constexpr Shortcut kShortcuts[] = {
 void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& options, const char* file) {
   if (file != nullptr) command.add_option("study", file_, file);
   for (const Shortcut& shortcut : kShortcuts) {
-    if (!options.empty() && std::find(options.begin(), options.end(), shortcut.option) == options.end()) continue;
+    if (!options.empty() && std::ranges::find(options, shortcut.option) == options.end()) continue;
     CLI::Option* option = command.add_option(shortcut.option, given_[shortcut.option],
                                              fmt::format("{} ({})", shortcut.meaning, shortcut.key));
     if (shortcut.list) option->join(',');
@@ -76,8 +76,7 @@ StudyConfig StudyOptions::config(const std::vector<Implied>& implied) const {
   for (const Implied& one : implied) config.set(one.key, one.value, one.where);
   for (const std::string& set : sets_) {
     const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Error(ExitCode::usage, fmt::format("--set {}: give key=value", set));
+    if (equals == std::string::npos || equals == 0) fail(ExitCode::usage, "--set {}: give key=value", set);
     config.set(set.substr(0, equals), set.substr(equals + 1), "--set " + set);
   }
   (void)config.settings();  // values in range, and together
@@ -112,33 +111,23 @@ GridShape parse_grid(const std::string& text) {
   char rest;
   if (std::sscanf(text.c_str(), "%dx%dx%d%c", &shape.shift, &shape.scale, &shape.cost, &rest) != 3 || shape.shift < 2 ||
       shape.scale < 2 || shape.cost < 2 || shape.shift > 2001 || shape.scale > 2001 || shape.cost > 2001)
-    throw Error(ExitCode::usage,
-                fmt::format("--grid {}: not a grid; give nodes in l, s and cost as LxSxC, each from 2 to 2001", text));
+    fail(ExitCode::usage, "--grid {}: not a grid; give nodes in l, s and cost as LxSxC, each from 2 to 2001", text);
   return shape;
 }
 
 void require_count(const char* option, int value, int least, int most) {
   if (value > most)
-    throw Error(ExitCode::usage,
-                fmt::format("{} {}: out of range; give an integer from {} to {}", option, value, least, most));
-  if (value < least)
-    throw Error(ExitCode::usage,
-                fmt::format("{} {}: out of range; give an integer of at least {}", option, value, least));
+    fail(ExitCode::usage, "{} {}: out of range; give an integer from {} to {}", option, value, least, most);
+  if (value < least) fail(ExitCode::usage, "{} {}: out of range; give an integer of at least {}", option, value, least);
 }
 
 void require_positive(const char* option, double value) {
   if (!(value > 0.0 && std::isfinite(value)))
-    throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give a finite number above 0", option, value));
-}
-
-void require_format(const std::string& format) {
-  if (format != "text" && format != "json")
-    throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", format));
+    fail(ExitCode::usage, "{} {:g}: out of range; give a finite number above 0", option, value);
 }
 
 std::string folder_of(const char* option, const std::optional<std::string>& path) {
-  if (path && path->empty())
-    throw Error(ExitCode::usage, fmt::format("{}: names no folder; give one or leave it out", option));
+  if (path && path->empty()) fail(ExitCode::usage, "{}: names no folder; give one or leave it out", option);
   return path.value_or("");
 }
 

@@ -7,10 +7,10 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/package.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/find_lane.hpp"
-#include "pandora/error.hpp"
 #include "pandora/paper_setting.hpp"
 
 namespace pandora::cli {
@@ -40,17 +40,14 @@ Unit unit_of(const PlannedSetting& planned, const FileArguments& o) {
   for (const Unit& unit : units)
     if (unit.replication == 0)
       there += fmt::format("{}{}/{}", there.empty() ? "" : ", ", unit.environment.name, regime_name(unit.regime));
-  throw Error(ExitCode::usage,
-              fmt::format("the study has no replication {} of environment {}, regime {}; it has {}, "
-                          "replications 0 to {}",
-                          o.replication, o.environment.empty() ? "(any)" : o.environment,
-                          o.regime.empty() ? "(any)" : o.regime, there, planned.setting.study.replications - 1));
+  fail(ExitCode::usage, "the study has no replication {} of environment {}, regime {}; it has {}, replications 0 to {}",
+       o.replication, o.environment.empty() ? "(any)" : o.environment, o.regime.empty() ? "(any)" : o.regime, there,
+       planned.setting.study.replications - 1);
 }
 
 void export_command(const FileArguments& o) {
   if (!is_plain_name(o.name))
-    throw Error(ExitCode::usage,
-                fmt::format("--name {}: cannot stand in a study; use up to 64 letters, digits, _ and -", o.name));
+    fail(ExitCode::usage, "--name {}: cannot stand in a study; use up to 64 letters, digits, _ and -", o.name);
   const std::vector<PlannedSetting> settings = make_plans(o.claim());
   const PlannedSetting& planned = find_setting(settings, o.setting, o.environment);
   const ExportedTrace exported = export_trace(planned, unit_of(planned, o), o.name, o.out);
@@ -105,10 +102,11 @@ void add_features(CLI::App& trace, Session& session) {
 void add_trace(CLI::App& program, Session& session) {
   CLI::App* trace = program.add_subcommand("trace", "tables of outcomes");
   trace->require_subcommand(1);
-  add_package_command(*trace, "check",
-                      "what a table holds, and what routing between its models can pay: best single model, index "
-                      "policy, fixed cascade, bound",
-                      session);
+  add_package_command(
+      *trace, "check",
+      "what a table holds, and what routing between its models can pay: best single model, index policy, fixed "
+      "cascade, bound",
+      session);
   for (const auto add : {add_export, add_features}) add(*trace, session);
 }
 

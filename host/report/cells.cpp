@@ -5,11 +5,11 @@
 
 #include <cmath>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/tables/table.hpp"
 #include "host/lanes/model/trace_keys.hpp"
-#include "host/studies/study/study_keys.hpp"
-#include "pandora/error.hpp"
+#include "host/studies/study/environment_keys.hpp"
 
 namespace pandora {
 namespace {
@@ -69,9 +69,8 @@ std::string tape_difference(const Study& a, const Study& b) {
 
 void require_no(const std::string& difference, const StoredResults& first, const StoredResults& second) {
   if (!difference.empty())
-    throw Error(ExitCode::mismatch,
-                fmt::format("{} and {} do not share tapes: {}; only results on the same draws can be paired",
-                            first.path(), second.path(), difference));
+    fail(ExitCode::mismatch, "{} and {} do not share tapes: {}; only results on the same draws can be paired",
+         first.path(), second.path(), difference);
 }
 
 }  // namespace
@@ -106,8 +105,7 @@ std::vector<Contender> contenders(const Plan& plan, int T0, const std::string& p
     const PlannedLane& planned = plan.lanes[lane];
     if (planned.policy->name != policy || (!reward.empty() && planned.variant.reward != reward)) continue;
     if (planned.policy->uses_calibration && planned.T0 != T0) continue;
-    auto own =
-        std::find_if(out.begin(), out.end(), [&](const Contender& c) { return c.reward == planned.variant.reward; });
+    auto own = std::ranges::find_if(out, [&](const Contender& c) { return c.reward == planned.variant.reward; });
     if (own == out.end()) own = out.insert(out.end(), {policy, planned.variant.reward, {}});
     own->lanes.push_back(lane);
   }
@@ -118,7 +116,7 @@ std::vector<std::size_t> common_replications(const CellSeries& cell, const std::
   std::vector<std::size_t> out;
   for (std::size_t r = 0; r < cell.lanes[0].utility.size(); ++r)
     if (!std::isnan(cell.lanes[0].utility[r]) &&
-        std::none_of(lanes.begin(), lanes.end(), [&](std::size_t l) { return std::isnan(cell.lanes[l].utility[r]); }))
+        std::ranges::none_of(lanes, [&](std::size_t l) { return std::isnan(cell.lanes[l].utility[r]); }))
       out.push_back(r);
   return out;
 }
@@ -131,15 +129,14 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan, const ch
     for (const std::string& own : {lane.policy->name, lane.policy->name + "/" + lane.variant.reward})
       add_new(known, own);
   if (!has(known, text))
-    throw Error(ExitCode::usage, fmt::format("{} {}: the results have no such policy{}; they have {}", option, text,
-                                             nearest_text(nearest(text, known)), fmt::join(known, ", ")));
+    fail(ExitCode::usage, "{} {}: the results have no such policy{}; they have {}", option, text,
+         nearest_text(nearest(text, known)), fmt::join(known, ", "));
   return name;
 }
 
 void require_T0(const std::vector<int>& asked, const Study& study) {
   for (const int T0 : asked)
-    if (!has(study.T0, T0))
-      throw Error(ExitCode::usage, fmt::format("--t0 {}: the results have T0 = {}", T0, fmt::join(study.T0, ", ")));
+    if (!has(study.T0, T0)) fail(ExitCode::usage, "--t0 {}: the results have T0 = {}", T0, fmt::join(study.T0, ", "));
 }
 
 void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings) {
@@ -148,10 +145,10 @@ void require_names(const CompareOptions& options, const std::vector<PlannedSetti
     for (const Environment& e : planned.setting.study.environments) add_new(environments, e.name);
   for (const std::string& name : options.environments)
     if (!has(environments, name))
-      throw Error(ExitCode::usage, fmt::format("--environment {}: the results have none of that name{}", name,
-                                               nearest_text(nearest(name, environments))));
+      fail(ExitCode::usage, "--environment {}: the results have none of that name{}", name,
+           nearest_text(nearest(name, environments)));
   for (const std::string& name : options.regimes)
-    if (name != "A" && name != "B") throw Error(ExitCode::usage, fmt::format("--regime {}: use A, B", name));
+    if (name != "A" && name != "B") fail(ExitCode::usage, "--regime {}: use A, B", name);
   require_T0(options.T0, settings[0].setting.study);
 }
 
@@ -168,9 +165,8 @@ void require_common_tapes(const StoredResults& first, const StoredResults& secon
 void refuse_policies(const StoredResults& results, const CompareOptions& options) {
   const Offer offer(results, options);
   if (offer.cells.empty())
-    throw Error(ExitCode::usage, fmt::format("compare: {} has no cell of --environment {} and --regime {}; it has {}",
-                                             results.path(), fmt::join(options.environments, ","),
-                                             fmt::join(options.regimes, ","), list_text(Offer(results, {}).cells)));
+    fail(ExitCode::usage, "compare: {} has no cell of --environment {} and --regime {}; it has {}", results.path(),
+         fmt::join(options.environments, ","), fmt::join(options.regimes, ","), list_text(Offer(results, {}).cells));
   const PlannedSetting& planned = results.settings()[0];
   Names where;
   for (const std::string& text : options.policies) {
@@ -180,8 +176,8 @@ void refuse_policies(const StoredResults& results, const CompareOptions& options
       if (!contenders(planned.plan, T0, name.policy, name.reward).empty()) add_new(at, fmt::format("{}", T0));
     where.push_back(fmt::format("{} runs at T0 = {}", text, list_text(at)));
   }
-  throw Error(ExitCode::usage, fmt::format("compare: {} is compared with none of the others at T0 = {}: {}",
-                                           options.policies[0], fmt::join(offer.T0, ", "), fmt::join(where, "; ")));
+  fail(ExitCode::usage, "compare: {} is compared with none of the others at T0 = {}: {}", options.policies[0],
+       fmt::join(offer.T0, ", "), fmt::join(where, "; "));
 }
 
 void refuse_folders(const StoredResults& first, const StoredResults& second, const CompareOptions& options) {
@@ -196,18 +192,17 @@ void refuse_folders(const StoredResults& first, const StoredResults& second, con
   if (!shared) require_no(difference, first, second);
   const Offer here(first, options), there(second, {});
   const auto require_common = [&](const char* what, const Names& a, const Names& b) {
-    if (std::none_of(a.begin(), a.end(), [&](const std::string& x) { return wanted(b, x); }))
-      throw Error(ExitCode::usage, fmt::format("compare: {} and {} have no {} in common: {} there, {} here",
-                                               first.path(), second.path(), what, list_text(a), list_text(b)));
+    if (std::ranges::none_of(a, [&](const std::string& x) { return wanted(b, x); }))
+      fail(ExitCode::usage, "compare: {} and {} have no {} in common: {} there, {} here", first.path(), second.path(),
+           what, list_text(a), list_text(b));
   };
   require_common("setting (the values of the keys under [vary])", here.settings, there.settings);
   require_common("environment and regime", here.cells, there.cells);
   require_common("T0", here.T0, there.T0);
   require_common("policy", here.policies, there.policies);
-  throw Error(ExitCode::usage,
-              fmt::format("compare: {} and {} have no cell (setting, environment, regime, T0) in common in which both "
-                          "have one of {}",
-                          first.path(), second.path(), list_text(here.policies)));
+  fail(ExitCode::usage,
+       "compare: {} and {} have no cell (setting, environment, regime, T0) in common in which both have one of {}",
+       first.path(), second.path(), list_text(here.policies));
 }
 
 }  // namespace pandora

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "host/ground/base/fail.hpp"
 #include "host/report/cells.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -69,8 +69,7 @@ void add_row(std::vector<ComparedPair>& pairs, const Setting& setting, std::opti
       difference.sums[p] = 1000.0 * (difference.sums[p] - x.sums[p]);
     row.over_prompts = difference.estimate();
   }
-  auto pair =
-      std::find_if(pairs.begin(), pairs.end(), [&](const ComparedPair& p) { return p.a == a.name && p.b == b.name; });
+  auto pair = std::ranges::find_if(pairs, [&](const ComparedPair& p) { return p.a == a.name && p.b == b.name; });
   if (pair == pairs.end()) pair = pairs.insert(pairs.end(), {a.name, b.name, {}});
   pair->rows.push_back(std::move(row));
 }
@@ -93,8 +92,8 @@ void require_rows(const std::vector<ComparedPair>& pairs) {
       if (row.paired.n > 0) return;
   throw Error(
       ExitCode::bad_data,
-      "compare: there is no replication in which both policies and the oracle were run to their end; failures.csv "
-      "says which lanes failed");
+      "compare: there is no replication in which both policies and the oracle were run to their end; failures.csv says "
+      "which lanes failed");
 }
 
 void require_policies(const StoredResults& results) {
@@ -110,11 +109,9 @@ void require_common_oracle(const StoredResults& first, const StoredResults& seco
   for (std::size_t r = 0; r < n; ++r) {
     const double x = a.lanes[0].utility[r], y = b.lanes[0].utility[r];
     if (std::abs(x - y) > kTolerance)  // NaN: not there
-      throw Error(
-          ExitCode::mismatch,
-          fmt::format("{} and {} do not share tapes: the oracle's utility x 1000 in {}/{}/{} is {:.4f} there and "
-                      "{:.4f} here",
-                      first.path(), second.path(), a.environment.name, a.regime, r, x, y));
+      fail(ExitCode::mismatch,
+           "{} and {} do not share tapes: the oracle's utility x 1000 in {}/{}/{} is {:.4f} there and {:.4f} here",
+           first.path(), second.path(), a.environment.name, a.regime, r, x, y);
   }
 }
 
@@ -123,7 +120,7 @@ std::vector<PlannedSetting>::const_iterator matching_setting(const std::vector<P
                                                              const std::vector<PlannedSetting>& there,
                                                              const PlannedSetting& planned) {
   if (here.size() == 1 && there.size() == 1) return there.begin();
-  return std::find_if(there.begin(), there.end(), [&](const PlannedSetting& p) {
+  return std::ranges::find_if(there, [&](const PlannedSetting& p) {
     const Study &own = planned.setting.study, &other = p.setting.study;
     return p.setting.label() == planned.setting.label() && of_table(other) == of_table(own) &&
            (!of_table(own) || other.environments[0].name == own.environments[0].name);
@@ -147,8 +144,8 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
       for (std::size_t other = 1; other < names.size(); ++other) {
         const auto as = contenders(plan, T0, names[0].policy, names[0].reward),
                    bs = contenders(plan, T0, names[other].policy, names[other].reward);
-        const bool common = std::any_of(as.begin(), as.end(), [&](const Contender& a) {
-          return std::any_of(bs.begin(), bs.end(), [&](const Contender& b) { return a.reward == b.reward; });
+        const bool common = std::ranges::any_of(as, [&](const Contender& a) {
+          return std::ranges::any_of(bs, [&](const Contender& b) { return a.reward == b.reward; });
         });
         for (const Contender& a : as)
           for (const Contender& b : bs) {
@@ -182,7 +179,7 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
     const auto other = matching_setting(here, there, here[a.setting]);
     if (other == there.end()) continue;
     require_common_tapes(first, second, setting.study, other->setting.study);
-    const auto b = std::find_if(theirs.begin(), theirs.end(), [&](const CellSeries& c) {
+    const auto b = std::ranges::find_if(theirs, [&](const CellSeries& c) {
       return c.setting == static_cast<std::size_t>(other - there.begin()) && c.regime == a.regime &&
              c.environment.name == a.environment.name;
     });

@@ -111,8 +111,7 @@ Fields fields_of(const ComparedPair& pair, const ComparedRow& row, double holm, 
 }
 
 bool has_prompts(const ComparedPair& pair) {
-  return std::any_of(pair.rows.begin(), pair.rows.end(),
-                     [](const ComparedRow& row) { return row.over_prompts.has_value(); });
+  return std::ranges::any_of(pair.rows, [](const ComparedRow& row) { return row.over_prompts.has_value(); });
 }
 
 }  // namespace
@@ -163,7 +162,7 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
 }
 
 Columns comparison_columns(const std::vector<ComparedPair>& pairs) {
-  const bool prompts = std::any_of(pairs.begin(), pairs.end(), has_prompts);
+  const bool prompts = std::ranges::any_of(pairs, has_prompts);
   Columns out;
   for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
     out.add(fields_of(pair, row, holm, prompts));

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "host/ground/base/fail.hpp"
 #include "host/report/cells.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -119,10 +119,9 @@ void require(const KeepOptions& o, const CompareOptions& cells) {
     throw Error(ExitCode::usage, "--policy: is not for --keep, whose policies are --keep RULE and --against BASE");
   const char* missing = o.rule.empty() ? "--keep RULE" : o.base.empty() ? "--against BASE" : "--margin X";
   if (o.rule.empty() || o.base.empty() || !o.margin)
-    throw Error(ExitCode::usage, fmt::format("{}: is missing; --keep, --against and --margin go together", missing));
+    fail(ExitCode::usage, "{}: is missing; --keep, --against and --margin go together", missing);
   if (!std::isfinite(*o.margin) || *o.margin < 0.0)
-    throw Error(ExitCode::usage,
-                fmt::format("--margin {:g}: give a number from 0 on, of regret per period x 1000", *o.margin));
+    fail(ExitCode::usage, "--margin {:g}: give a number from 0 on, of regret per period x 1000", *o.margin);
 }
 
 // A cell without a decision is none that may go unnoticed.
@@ -132,9 +131,8 @@ void require_everywhere(const StoredResults& results, const CompareOptions& cell
   for (const PlannedSetting& planned : results.settings())
     for (const int T0 : planned.setting.study.T0)
       if (wanted(cells.T0, T0) && contenders(planned.plan, T0, name.policy, name.reward).empty())
-        throw Error(
-            ExitCode::usage,
-            fmt::format("{} {}: does not run at T0 = {}; ask for the T0 at which both run (--t0)", option, text, T0));
+        fail(ExitCode::usage, "{} {}: does not run at T0 = {}; ask for the T0 at which both run (--t0)", option, text,
+             T0);
 }
 
 }  // namespace
@@ -149,18 +147,17 @@ std::vector<ComparedPair> keep_pairs(StoredResults& results, const KeepOptions& 
   std::size_t most = 0;
   bool told = false;
   for (const ComparedPair& pair : pairs) {
-    if (pair.a == pair.b)
-      throw Error(ExitCode::usage, fmt::format("--against {}: is the rule itself; name another", options.base));
+    if (pair.a == pair.b) fail(ExitCode::usage, "--against {}: is the rule itself; name another", options.base);
     for (const ComparedRow& row : pair.rows) {
       most = std::max(most, row.paired.n);
       told = told || !std::isnan(judged_difference(row).half_width_95);
     }
   }
   if (!told)
-    throw Error(ExitCode::bad_data,
-                fmt::format("compare: a decision takes two replications that count, four where there are "
-                            "hyperparameters to choose from; no cell has more than {}",
-                            most));
+    fail(ExitCode::bad_data,
+         "compare: a decision takes two replications that count, four where there are hyperparameters to choose from; "
+         "no cell has more than {}",
+         most);
   return pairs;
 }
 
@@ -179,7 +176,7 @@ std::vector<Decision> decide(const std::vector<ComparedPair>& pairs, double marg
     for (const Verdict verdict : {Verdict::keep, Verdict::drop}) p.push_back(e.p(verdict, e.n));
   const std::vector<double> adjusted = holm_adjusted(p);
   std::vector<Decision> out;
-  auto left = std::count_if(p.begin(), p.end(), [](double one) { return !std::isnan(one); });
+  auto left = std::ranges::count_if(p, [](double one) { return !std::isnan(one); });
   for (std::size_t i = 0; i < evidence.size(); ++i) {
     const Verdict verdict = evidence[i].likelier();
     const double own = adjusted[2 * i + (verdict == Verdict::keep ? 0 : 1)];

@@ -1,6 +1,5 @@
 #include "host/report/renderer.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/base/quotas.hpp"
@@ -22,7 +22,6 @@
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_folder.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -38,8 +37,8 @@ bool is_own(const fs::path& name, const std::vector<fs::path>& extensions) {
   return target.empty() || has(extensions, target.extension());
 }
 
-bool is_figure(const fs::path& name) {  // scripts and their data are of versions before
-  return is_own(name, {".csv", ".svg", ".pdf", ".png", ".dat", ".gp"});
+bool is_figure(const fs::path& name) {
+  return is_own(name, {".csv", ".svg", ".pdf", ".png"});
 }
 
 // Whether there is nothing but what a report begins with, such as one that was killed.
@@ -214,18 +213,15 @@ Ended run_script(const Words& words, const std::string& input) {
 FolderLock claim_report(const fs::path& out) {
   std::error_code error;
   if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_report(out) || holds_unfinished(out))))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
+    fail(ExitCode::usage, "--out {}: is not empty and holds no report; name another folder", out.string());
   fs::create_directories(out, error);
   require_resources(error.value(), fmt::format("--out {}", out.string()));
   if (error)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be created ({}); name a writable folder", out.string(), error.message()));
+    fail(ExitCode::usage, "--out {}: cannot be created ({}); name a writable folder", out.string(), error.message());
   std::optional<FolderLock> lock = FolderLock::take(out);
   if (!lock)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: another process is making a report there; wait for it, or name another folder",
-                            out.string()));
+    fail(ExitCode::usage, "--out {}: another process is making a report there; wait for it, or name another folder",
+         out.string());
   for (const fs::path& folder : {out, out / "figures", out / "tables"})
     remove_leftovers(folder, Others::may_write, [](const std::string& target) {
       return is_own(target, {".html", ".tex", ".json"}) || is_figure(target);
@@ -236,16 +232,15 @@ FolderLock claim_report(const fs::path& out) {
 Words parse_figure_formats(const Words& names) {
   for (const std::string& name : names)
     if (name != "svg" && name != "pdf" && name != "png")
-      throw Error(ExitCode::usage,
-                  fmt::format("--figures {}: unknown; use svg, pdf or png, or several as svg,pdf", name));
+      fail(ExitCode::usage, "--figures {}: unknown; use svg, pdf or png, or several as svg,pdf", name);
   return names;
 }
 
-RenderResult render(const fs::path& folder, const std::string& of, const json& numbers, const RenderOptions& options) {
+RenderResult render(const fs::path& folder, const json& numbers, const RenderOptions& options) {
   std::error_code ignored;
   for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(folder / name, ignored);
   // The order of the keys makes the generator one of the first words.
-  nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"of", of}};
+  nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"of", "study"}};
   for (const auto& [key, value] : numbers.items()) ordered[key] = value;
   write_file(folder / "numbers.json", ordered.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   Words words = {"--format", fmt::format("{}", fmt::join(options.formats, ","))};
@@ -263,8 +258,7 @@ RenderResult render(const fs::path& folder, const std::string& of, const json& n
 std::string latex_of(const json& tables) {
   const Ended ended = run_script({"--latex"}, tables.dump(-1, ' ', false, json::error_handler_t::replace));
   if (!ended.problem.empty())
-    throw Error(ExitCode::usage,
-                fmt::format("--format latex: {}; text, markdown and csv need no Python", ended.problem));
+    fail(ExitCode::usage, "--format latex: {}; text, markdown and csv need no Python", ended.problem);
   return ended.out;
 }
 

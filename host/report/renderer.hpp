@@ -29,10 +29,9 @@ struct RenderResult {
 };
 
 /// Writes numbers.json into the folder, which exists, and has its report made: report.json, tables/*.csv and figures/*.csv, of
-/// which report.html, report.tex and figures/NAME are rendered. What stood there under these names is removed first. `of`
-/// says what the numbers are of: study or frontier. Throws Error (output_lost).
-RenderResult render(const std::filesystem::path& folder, const std::string& of, const nlohmann::json& numbers,
-                    const RenderOptions& options);
+/// which report.html, report.tex and figures/NAME are rendered. What stood there under these names is removed first. Throws
+/// Error (output_lost).
+RenderResult render(const std::filesystem::path& folder, const nlohmann::json& numbers, const RenderOptions& options);
 
 /// Tables (table_json) as LaTeX. Throws Error (usage) with what to do where there is no Python.
 std::string latex_of(const nlohmann::json& tables);

@@ -1,6 +1,5 @@
 #include "host/report/report.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/lists.hpp"
@@ -8,6 +7,8 @@
 #include "host/ground/statistics/resampling.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/report/cells.hpp"
+#include "host/studies/results/other_tables.hpp"
+#include "host/studies/results/policy_titles.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/study/study_keys.hpp"

@@ -121,29 +121,24 @@ static_assert(sizeof(LaneTally) == sizeof(double) * (kCountOfSums + 3 * kMaxBoxe
                                        8 * sizeof(int),
               "a member that kLaneSums and for_each_number do not name");
 
-/// What for_each_number() says of a number that is no sum of kLaneSums.
-inline constexpr int kNoSum = -1;    ///< one that every part of the results has
-inline constexpr int kPathGap = -2;  ///< one of kPathGaps
-
-/// All numbers of a tally but its counts of periods and its failure, boxes and checkpoints that do not exist left out:
-/// body(number, index of its sum in kLaneSums, or kNoSum or kPathGap), in the order in which a part of the results has
-/// them.
+/// body(number) for all numbers of a tally but its counts of periods and its failure, boxes and checkpoints that do not
+/// exist left out, in the order in which a part of the results has them.
 template <class Tally, class Body>
 void for_each_number(Tally& tally, int boxes, int checkpoints, Body&& body) {
-  for (int k = 0; k < kCountOfSums; ++k) body(tally.*kLaneSums[k].member, k);
+  for (const LaneSum& sum : kLaneSums) body(tally.*sum.member);
   const auto all = [&body](auto* values, int n) {
-    for (int i = 0; i < n; ++i) body(values[i], kNoSum);
+    for (int i = 0; i < n; ++i) body(values[i]);
   };
   all(tally.queries_of_box, boxes);
   all(tally.deployments_of_box, boxes);
   all(tally.depth, boxes + 1);
   all(tally.curve, checkpoints);
-  const auto part = [&](RegretPart::Member member, int what) {
-    body(tally.regret.*member, what);
-    for (int i = 0; i < checkpoints; ++i) body(tally.regret_curve[i].*member, what);
+  const auto part = [&](RegretPart::Member member) {
+    body(tally.regret.*member);
+    for (int i = 0; i < checkpoints; ++i) body(tally.regret_curve[i].*member);
   };
-  for (const RegretPart& one : kRegretParts) part(one.member, kNoSum);
-  for (const RegretPart& one : kPathGaps) part(one.member, kPathGap);
+  for (const RegretPart& one : kRegretParts) part(one.member);
+  for (const RegretPart& one : kPathGaps) part(one.member);
 }
 
 }  // namespace pandora

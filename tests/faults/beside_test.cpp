@@ -58,9 +58,7 @@ class Beside : public test::ManyRunsTest {
   }
 
   static Words run_words(const std::string& out, const Words& more = {}) {
-    Words all = {"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--out", out};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--out", out}, more);
   }
 
   // Into the folder "v" as `from` is.

@@ -54,9 +54,7 @@ class Faults : public test::ManyRunsTest {
   }
 
   Words run_words(const std::string& out, const Words& more = {}) const {
-    Words all = {"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--out", out};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--out", out}, more);
   }
 
   void must(const Words& command) {
@@ -84,9 +82,8 @@ class Faults : public test::ManyRunsTest {
   }
 
   ProgramResult run_ranks(const Words& command) {
-    Words words = {"--allow-run-as-root", "--oversubscribe", "-n", "2", PANDORA_PROGRAM};
-    words.insert(words.end(), command.begin(), command.end());
-    return wait_for(start(words, 0, "mpirun"));
+    return wait_for(
+        start(joined({"--allow-run-as-root", "--oversubscribe", "-n", "2", PANDORA_PROGRAM}, command), 0, "mpirun"));
   }
 
   // Ranks that were left behind hold the folder until they notice.

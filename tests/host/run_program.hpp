@@ -23,6 +23,12 @@ namespace pandora::test {
 
 using Words = std::vector<std::string>;
 
+/// One after the other.
+inline Words joined(Words first, const Words& second, const Words& third = {}, const Words& fourth = {}) {
+  for (const Words* more : {&second, &third, &fourth}) first.insert(first.end(), more->begin(), more->end());
+  return first;
+}
+
 struct ProgramResult {
   int exit_code = -1;  ///< -1 if a signal ended it
   std::string out, err;

@@ -1,16 +1,16 @@
+// The identity of results by its parts: study, build, arithmetic.
+#include "host/studies/results/identity.hpp"
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/machine/build.hpp"
-#include "host/studies/results/parts.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -22,8 +22,7 @@ std::string program_digest() {
   try {
     return sha256(read_file("/proc/self/exe", kMost)).substr(0, 16);
   } catch (const Unreadable& problem) {
-    throw Error(ExitCode::bad_data,
-                fmt::format("the program itself {}; start it from a disk that can be read", problem.what()));
+    fail(ExitCode::bad_data, "the program itself {}; start it from a disk that can be read", problem.what());
   }
 }
 
@@ -38,10 +37,8 @@ bool is_code(const std::string& name) {
 Identity codes_of(const std::vector<Setting>& settings) {
   Identity out;
   for (const Setting& setting : settings) {
-    const std::vector<std::string>& named = setting.study.policies;
     for (const Policy& policy : all_policies())
-      if (!policy.code.empty() && (named.empty() ? !policy.by_name_only : std::ranges::count(named, policy.name) > 0))
-        out[kPolicyCode + policy.name] = policy.code;
+      if (!policy.code.empty() && lists(setting.study.policies, policy)) out[kPolicyCode + policy.name] = policy.code;
     for (const Environment& environment : setting.study.environments)
       if (const std::string code = code_of_environment(environment.name); !code.empty())
         out[kEnvironmentCode + environment.name] = code;
@@ -53,28 +50,6 @@ std::string code_known_here(const std::string& name) {
   if (name.starts_with(kEnvironmentCode)) return code_of_environment(name.substr(std::strlen(kEnvironmentCode)));
   const Policy* const policy = find_policy(name.substr(std::strlen(kPolicyCode)));
   return policy == nullptr ? "" : policy->code;
-}
-
-json value_json(const StudyValue& value) {
-  using Kind = StudyValue::Kind;
-  switch (value.kind) {
-    case Kind::text:
-      return value.texts[0];
-    case Kind::seed:
-      return value.seed;
-    case Kind::integer:
-      return value.integers[0];
-    case Kind::number:
-      return std::isfinite(value.numbers[0]) ? json(value.numbers[0]) : json(value.toml());
-    case Kind::boolean:
-      return value.boolean;
-    case Kind::texts:
-      return value.texts;
-    case Kind::integers:
-      return value.integers;
-    default:
-      return value.numbers;
-  }
 }
 
 std::string dump(const json& value) {
@@ -173,27 +148,12 @@ json parse_manifest(const std::string& text) {
   return manifest;
 }
 
-json study_json(const StudyConfig& config) {
-  json out = json::object();
-  for (const auto& [key, value] : config.values()) {
-    json* at = &out;
-    std::size_t begin = 0;
-    for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1)
-      at = &*at->emplace(key.substr(begin, dot - begin), json::object()).first;
-    (*at)[key.substr(begin)] = value_json(value);
+Identity identity_in(const json& content) {
+  try {
+    return content.at("identity").get<Identity>();
+  } catch (const json::exception&) {
+    throw Damaged("has no identity");
   }
-  json vary = json::object();
-  for (const auto& [key, values] : config.varying()) {
-    json list = json::array();
-    for (const StudyValue& value : values) list.push_back(value_json(value));
-    vary[key] = std::move(list);
-  }
-  if (!vary.empty()) out["vary"] = std::move(vary);
-  for (const Scenario& scenario : config.scenarios()) {
-    json& values = out["scenario"][scenario.name] = json::object();
-    for (const auto& [key, value] : scenario.values) values[key] = value_json(value);
-  }
-  return out;
 }
 
 }  // namespace pandora

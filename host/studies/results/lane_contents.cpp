@@ -1,10 +1,10 @@
+// Sums of a lane in a fixed order, and what was noted of it.
+#include "host/studies/results/lane_contents.hpp"
+
 #include <cmath>
-#include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"
-#include "host/studies/results/parts.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -29,20 +29,6 @@ void require_counts(const LaneTally& tally, int boxes) {
   (void)whole(tally.depth[0], tally.periods);
 }
 
-// Where the names of a list stand in `known`, -1 for those that do not.
-template <class Known>
-std::vector<int> places_of(const json& names, const Known& known) {
-  if (!names.is_array() || names.size() > 1000) throw Damaged("is not laid out as a part");
-  std::vector<int> out;
-  for (const json& name : names) {
-    const auto at = std::ranges::find_if(known, [&name](const auto& one) { return name == one.name; });
-    const int k = at == std::end(known) ? -1 : static_cast<int>(at - std::begin(known));
-    if (k >= 0 && std::ranges::count(out, k) > 0) throw Damaged("names a sum twice");
-    out.push_back(k);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::size_t tally_size(const Study& study) {
@@ -55,30 +41,24 @@ void append_tally(const Study& study, const LaneTally& tally, std::vector<double
   for (const int value : {tally.periods, static_cast<int>(tally.failure), tally.failed_period})
     out.push_back(static_cast<double>(value));
   for_each_number(tally, study.dimensions.boxes, checkpoint_count(study),
-                  [&out](double number, int) { out.push_back(number); });
+                  [&out](double number) { out.push_back(number); });
 }
 
-SumsOfPart::SumsOfPart(const json& content) {
-  constexpr int kBeforeTheyWereNamed = 6;
-  if (content.contains("sums"))
-    there_ = places_of(content["sums"], kLaneSums);
-  else
-    for (int k = 0; k < kBeforeTheyWereNamed; ++k) there_.push_back(k);
-  if (content.contains("path_gaps")) gaps_ = places_of(content["path_gaps"], kPathGaps);
-}
-
-void SumsOfPart::add_names(json& content) {
+void add_names_of_sums(json& content) {
   content["sums"] = content["path_gaps"] = json::array();
   for (const LaneSum& sum : kLaneSums) content["sums"].push_back(sum.name);
   for (const RegretPart& gap : kPathGaps) content["path_gaps"].push_back(gap.name);
 }
 
-std::size_t SumsOfPart::size_of_tally(const Study& study) const {
-  const std::size_t numbers = 1 + static_cast<std::size_t>(checkpoint_count(study));  // of a gap
-  return tally_size(study) - kCountOfSums - kCountOfGaps * numbers + there_.size() + gaps_.size() * numbers;
+void require_own_sums(const json& content) {
+  json own = json::object();
+  add_names_of_sums(own);
+  for (const auto& [name, sums] : own.items())
+    if (!content.contains(name) || content[name] != sums)
+      throw Damaged("was written by another version of the program; run the study again");
 }
 
-LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
+LaneTally tally_of(const Study& study, const double* at) {
   LaneTally tally;
   tally.periods = whole(*at++, study.periods);
   tally.failure = static_cast<Failure>(whole(*at++, static_cast<int>(Failure::policy)));
@@ -89,22 +69,9 @@ LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
     if (tally.failure == Failure::none && !is_sum(value)) throw Damaged("holds a sum that is not finite");
     return value;
   };
-  for (const LaneSum& sum : kLaneSums) tally.*sum.member = std::numeric_limits<double>::quiet_NaN();
-  for (const int k : there_) {
-    const double value = *at++;
-    if (k >= 0) tally.*kLaneSums[k].member = checked(value);
-  }
   const std::vector<int> periods = checkpoints(study.periods);
-  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()), [&](double& number, int what) {
-    if (what == kNoSum) number = checked(*at++);
-    if (what == kPathGap) number = std::numeric_limits<double>::quiet_NaN();
-  });
-  for (const int k : gaps_)
-    for (std::size_t point = 0; point <= periods.size(); ++point) {
-      RegretParts& parts = point == 0 ? tally.regret : tally.regret_curve[point - 1];
-      const double value = *at++;
-      if (k >= 0) parts.*kPathGaps[k].member = checked(value);
-    }
+  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()),
+                  [&](double& number) { number = checked(*at++); });
   if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes);
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);

@@ -1,10 +1,13 @@
+// Tables of means over prompts and over cells.
+#include "host/studies/results/other_tables.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "host/lanes/model/trace_world.hpp"
-#include "host/studies/results/regret_tables.hpp"
+#include "host/studies/results/policy_titles.hpp"
 
 namespace pandora {
 namespace {
@@ -119,9 +122,9 @@ Table trace_table(const SettingSummary& summary) {
           ? "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind "
             "would change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that "
             "could be run."
-          : "gap: the benchmark's utility less the row's. Every model's answers come in an order of their own: a period "
-            "is no prompt, and ± is over replications, which says nothing about other prompts. Bold: the greatest "
-            "utility of a policy that could be run.");
+          : "gap: the benchmark's utility less the row's. Every model's answers come in an order of their own: a "
+            "period is no prompt, and ± is over replications, which says nothing about other prompts. Bold: the "
+            "greatest utility of a policy that could be run.");
   EdgeNote edges;
   edges.see(summary.summary);
   edges.add_to(table.notes);
@@ -179,8 +182,8 @@ Table overview_table(const std::vector<SettingSummary>& settings, const std::str
       }
     }
   table.notes = {
-      "The parts add up to the regret: a wrong order of boxes, querying stopped too early, too many boxes "
-      "opened, a wrong output deployed."};
+      "The parts add up to the regret: a wrong order of boxes, querying stopped too early, too many boxes opened, a "
+      "wrong output deployed."};
   return table;
 }
 

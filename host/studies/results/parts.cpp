@@ -1,11 +1,13 @@
+// Parts as JSON: what is written of results, and what is taken of a file that may hold anything.
 #include "host/studies/results/parts.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/model/trace_world.hpp"
-#include "host/studies/study/former_spellings.hpp"
-#include "host/studies/study/study_keys.hpp"
+#include "host/studies/results/lane_contents.hpp"
+#include "host/studies/study/environment_keys.hpp"
 
 namespace pandora {
 namespace {
@@ -30,17 +32,6 @@ json place(const PlannedSetting& planned, const Part& part) {
           {"options", options_of(environment)},
           {"regime", regime_name(unit.regime)},
           {"first_replication", unit.replication}};
-}
-
-// The place of a part that an earlier version may have written.
-json place_in_todays_spelling(json place) {
-  if (!place.is_object()) return place;
-  if (const auto setting = place.find("setting"); setting != place.end() && setting->is_string())
-    *setting = label_in_todays_spelling(setting->get<std::string>());
-  if (const auto options = place.find("options"); options != place.end() && options->is_object())
-    for (const auto& [name, value] : options->items())
-      if (value.is_string()) value = in_todays_spelling(name, value.get<std::string>());
-  return place;
 }
 
 // The lanes of a plan by their names, in whose order a part has them, so that the order of a study's lists leaves no
@@ -75,9 +66,8 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
 }
 
 [[noreturn]] void refuse_smaller(const std::string& what) {
-  throw Error(ExitCode::mismatch, fmt::format("holds {}, which the study has not: results grow, they do not shrink; "
-                                              "name it too, or another --out",
-                                              what));
+  fail(ExitCode::mismatch,
+       "holds {}, which the study has not: results grow, they do not shrink; name it too, or another --out", what);
 }
 
 }  // namespace
@@ -150,22 +140,11 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
               {"place", place(planned, part)},
               {"lanes", std::move(names)},
               {"units", std::move(units)}};
-  SumsOfPart::add_names(out);
+  add_names_of_sums(out);
   if (!results.empty() && results[0].table != nullptr) {
     const PromptOutcomes& table = *results[0].table;
     out["table"] = {
         {"prompts", table.prompts}, {"quality", pack<float>(table.quality)}, {"dollars", pack<float>(table.dollars)}};
-  }
-  return out;
-}
-
-Identity identity_in(const json& content) {
-  const json& identity = field(content, "identity");
-  if (!identity.is_object()) throw Damaged("is not laid out as a part");
-  Identity out;
-  for (const auto& [name, value] : identity.items()) {
-    if (!value.is_string()) throw Damaged("is not laid out as a part");
-    out[name] = in_todays_spelling(name, value.get<std::string>());
   }
   return out;
 }
@@ -184,20 +163,13 @@ std::vector<std::string> lanes_in(const json& content) {
 PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content,
                            bool passes_over_others) {
   const Study& study = planned.setting.study;
-  const json here = place(planned, part), written = place_in_todays_spelling(field(content, "place"));
+  const json here = place(planned, part), &written = field(content, "place");
   for (const char* name : {"setting", "environment", "regime", "first_replication"})
     if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
-  // Options of another version count for nothing here, and where others are passed over, an environment of another
-  // program may be known by its name alone: a study's identity has them, and only a part of the same build is more than
-  // shown.
-  const json options = written.value("options", json::object());
-  if (!options.is_object()) throw Damaged("is not laid out as a part");
-  for (const auto& [name, value] : options.items())
-    if (!passes_over_others && here["options"].contains(name) && here["options"][name] != value)
-      throw Error(ExitCode::mismatch,
-                  fmt::format("was made with other values of [environment.{}]; give it another name "
-                              "or another --out",
-                              planned.plan.units[part.first].environment.name));
+  // An environment of another program may be known by its name alone: its part is shown, and nothing else.
+  if (!passes_over_others && field(written, "options") != here["options"])
+    fail(ExitCode::mismatch, "was made with other values of [environment.{}]; give it another name or another --out",
+         planned.plan.units[part.first].environment.name);
   PartContents out;
   out.wanted = part.last - part.first;
   const NamedLanes lanes = named_lanes(study, planned.plan);
@@ -214,15 +186,15 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   if (!units.is_array() || units.empty()) throw Damaged("holds no units");
   if (units.size() > out.wanted && !passes_over_others)
     refuse_smaller(fmt::format("replication {}", planned.plan.units[part.last - 1].replication + 1));
-  const SumsOfPart sums(content);
+  require_own_sums(content);
   const std::shared_ptr<const PromptOutcomes> table = table_in(planned, part, content);
-  const std::size_t size = sums.size_of_tally(study);
+  const std::size_t size = tally_size(study);
   for (std::size_t u = 0; u < std::min(units.size(), out.wanted); ++u) {
     UnitResult result;
     result.resize(out.lanes.size());
     const std::vector<double> tallies = unpack(field(units[u], "tallies"), there.size() * size);
     for (std::size_t k = 0; k < there.size(); ++k)
-      if (there[k] != lanes.end()) result.lanes[there[k]->second] = sums.tally(study, tallies.data() + k * size);
+      if (there[k] != lanes.end()) result.lanes[there[k]->second] = tally_of(study, tallies.data() + k * size);
     const json& notes = field(units[u], "notes");
     if (!notes.is_object()) throw Damaged("is not laid out as a part");
     for (const auto lane : there)

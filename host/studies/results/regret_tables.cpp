@@ -1,3 +1,4 @@
+// The paper's tables, and those of studies that vary keys.
 #include "host/studies/results/regret_tables.hpp"
 
 #include <fmt/format.h>
@@ -6,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+
+#include "host/studies/results/other_tables.hpp"
+#include "host/studies/results/policy_titles.hpp"
 
 namespace pandora {
 namespace {
@@ -280,21 +284,6 @@ Table order_table_over(const std::vector<SettingSummary>& settings, TableLayout 
 }
 
 }  // namespace
-
-const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
-                           const std::string& regime, const std::string& environment) {
-  const auto row = std::ranges::find_if(summary.rows, [&](const SummaryRow& r) {
-    return r.best && r.policy == policy && r.reward == reward && r.T0 == T0 && r.regime == regime &&
-           r.environment == environment;
-  });
-  return row == summary.rows.end() ? nullptr : &*row;
-}
-
-std::string plus_minus(const Estimate& e, int decimals) {
-  if (std::isnan(e.mean)) return kNothing;
-  return e.half_width_95 > 0.0 ? fmt::format("{:.{}f}±{:.{}f}", e.mean, decimals, e.half_width_95, decimals)
-                               : fmt::format("{:.{}f}", e.mean, decimals);
-}
 
 Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout) {
   const bool compared = std::ranges::any_of(rows, [](const OrderRow& r) { return r.published.has_value(); });

@@ -1,3 +1,4 @@
+// Whose a folder is, what is read of it, and how files get there.
 #include "host/studies/results/result_folder.hpp"
 
 #include <fmt/format.h>
@@ -6,11 +7,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/temporary_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;
@@ -37,8 +38,7 @@ bool is_own_temporary(const std::string& name) {
 }
 
 [[noreturn]] void refuse_unreadable(const fs::path& path, const std::string& reason) {
-  throw Error(ExitCode::bad_data,
-              fmt::format("{}: {}; see to it that it can be read, or remove it", path.string(), reason));
+  fail(ExitCode::bad_data, "{}: {}; see to it that it can be read, or remove it", path.string(), reason);
 }
 
 std::vector<fs::path> found_in(const fs::path& folder) {
@@ -96,15 +96,14 @@ bool holds_results(const fs::path& folder) {
 void require_empty(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error) && !found_in(path).empty())
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
+    fail(ExitCode::usage, "--out {}: is not empty and holds no results of this program; name another folder", path);
 }
 
 [[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
-  throw Error(ExitCode::mismatch,
-              fmt::format("{}: holds results that do not belong to this run: {}; run with the same, name "
-                          "another --out, or replace them with --force",
-                          where, fmt::join(found, "; ")));
+  fail(ExitCode::mismatch,
+       "{}: holds results that do not belong to this run: {}; run with the same, name another --out, or replace them "
+       "with --force",
+       where, fmt::join(found, "; "));
 }
 
 }  // namespace
@@ -122,13 +121,12 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   const bool adds = mode == Mode::resume || mode == Mode::extend;
   if (adds && !found) require_empty(path);
   if (fs::is_symlink(fs::path(path) / "parts", error))
-    throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
+    fail(ExitCode::usage, "--out {}: its folder parts is a link; name another folder", path);
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   std::optional<FolderLock> lock = FolderLock::take(folder.path_);
   if (!lock)
-    throw Error(ExitCode::usage, fmt::format("--out {}: another process is writing there; wait for it, or name another "
-                                             "folder",
-                                             folder.path_.string()));
+    fail(ExitCode::usage, "--out {}: another process is writing there; wait for it, or name another folder",
+         folder.path_.string());
   folder.lock_ = std::move(*lock);
   // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
   remove_leftovers(folder.path_, Others::none,
@@ -139,8 +137,8 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
   if (error)
-    throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder with --out",
-                                             (folder.path_ / "parts").string(), error.message()));
+    fail(ExitCode::usage, "{}: cannot be created ({}); name a writable folder with --out",
+         (folder.path_ / "parts").string(), error.message());
   return folder;
 }
 
@@ -158,20 +156,21 @@ ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
   const std::string file = (fs::path(path) / kManifest).string();
   std::error_code ignored;
   if (!fs::exists(file, ignored))
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: holds no results (it has no {}); name a folder that `run` wrote", path, kManifest));
+    fail(ExitCode::bad_data, "{}: holds no results (it has no {}); name a folder that `run` wrote", path, kManifest);
   try {
     json manifest = read_manifest(path);
     if (manifest.value("format", json()) != kFormat)
-      throw Error(ExitCode::bad_data, fmt::format("{}: was written by another version of the program (format {}, this "
-                                                  "one reads {}); read it with that one, or run the study again",
-                                                  file, manifest.value("format", json(1)).dump(), kFormat));
+      fail(
+          ExitCode::bad_data,
+          "{}: was written by another version of the program (format {}, this one reads {}); read it with that one, or "
+          "run the study again",
+          file, manifest.value("format", json(1)).dump(), kFormat);
     ResultFolder folder(path, identity_in(manifest), std::move(note));
     folder.sessions_ = manifest.value("sessions", json::array());
     folder.manifest_ = std::move(manifest);
     return folder;
   } catch (const Damaged& damage) {
-    throw Error(ExitCode::bad_data, fmt::format("{}: {}; run it again with --resume", file, damage.what()));
+    fail(ExitCode::bad_data, "{}: {}; run it again with --resume", file, damage.what());
   }
 }
 
@@ -190,8 +189,8 @@ void ResultFolder::remove_results() {
     if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
     fs::remove(file, error);
     if (error)
-      throw Error(ExitCode::output_lost, fmt::format("{}: could not be removed ({}); remove it, or name another --out",
-                                                     file.string(), error.message()));
+      fail(ExitCode::output_lost, "{}: could not be removed ({}); remove it, or name another --out", file.string(),
+           error.message());
   };
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (entry.extension() == ".part") remove(entry);
@@ -219,10 +218,10 @@ void ResultFolder::check_manifest(Mode mode) {
   if (const auto had = there.find("study.replications"); mode == Mode::extend && had != there.end())
     if (const std::string& has = identity_.at("study.replications");
         std::strtoll(had->second.c_str(), nullptr, 10) > std::strtoll(has.c_str(), nullptr, 10))
-      throw Error(ExitCode::mismatch,
-                  fmt::format("{}: {} replications there, {} here: results grow, they do not shrink; "
-                              "give --replications {} or more, or another --out",
-                              path_.string(), had->second, has, had->second));
+      fail(ExitCode::mismatch,
+           "{}: {} replications there, {} here: results grow, they do not shrink; give --replications {} or more, or "
+           "another --out",
+           path_.string(), had->second, has, had->second);
   grows_ = there != identity_;
   whole_ = !grows_ && manifest.value("state", json()) == "complete";
   sessions_ = manifest.value("sessions", json::array());
@@ -237,20 +236,19 @@ std::vector<std::string> ResultFolder::lanes_of(const PlannedSetting& planned, c
   return {};
 }
 
-std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part,
-                                               bool passes_over_others) {
+std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
   const fs::path file = path_ / "parts" / part.name;
   try {
     const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
     const std::vector<std::string> found = differences_of_fixed(identity_in(content), identity_);
     if (!found.empty()) refuse_mismatch(file.string(), found);
-    return part_contents(planned, part, content, passes_over_others);
+    return part_contents(planned, part, content, is_shown);
   } catch (const Unreadable& problem) {
     if (problem.why == Unreadable::Why::absent) return {};
     refuse_unreadable(file, problem.what());
   } catch (const Error& error) {
     if (std::string(error.what()).starts_with(file.string())) throw;
-    throw Error(error.code(), fmt::format("{}: {}", file.string(), error.what()));
+    fail(error.code(), "{}: {}", file.string(), error.what());
   } catch (const Damaged& damage) {
     if (reported_.insert(part.name).second) note_(fmt::format("{}: {}", file.string(), damage.what()));
     return {};
@@ -291,10 +289,10 @@ void ResultFolder::require_among(const std::vector<Part>& parts) const {
   for (const Part& part : parts) names.insert(part.name);
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (const std::string name = entry.filename().string(); entry.extension() == ".part" && !names.count(name))
-      throw Error(ExitCode::mismatch,
-                  fmt::format("{}: is of an environment, regime or replication that the study has not: results grow, "
-                              "they do not shrink; name it too, or another --out",
-                              entry.string()));
+      fail(ExitCode::mismatch,
+           "{}: is of an environment, regime or replication that the study has not: results grow, they do not shrink; "
+           "name it too, or another --out",
+           entry.string());
 }
 
 void ResultFolder::write(const std::string& name, const std::string& contents) {

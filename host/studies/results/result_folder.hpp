@@ -50,7 +50,10 @@ class ResultFolder {
   /// What is there of the part, perhaps not all of it after the study grew. One that is damaged is reported, once, and
   /// counts as absent; Error (bad_data) if it cannot be read; Error (mismatch) if it is sound but of another identity
   /// or has what the study has not.
-  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part, bool passes_over_others = false);
+  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part);
+
+  /// Whether it is read to be shown alone: what the study has not is passed over.
+  bool is_shown = false;
 
   /// The names of the lanes that the part has; none if it is not there or damaged.
   std::vector<std::string> lanes_of(const PlannedSetting& planned, const Part& part) const;

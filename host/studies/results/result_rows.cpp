@@ -1,3 +1,4 @@
+// The fields of a row of each file.
 #include "host/studies/results/result_rows.hpp"
 
 #include <fmt/format.h>

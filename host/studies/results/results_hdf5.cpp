@@ -1,10 +1,13 @@
+// The datasets of lanes and of instances.
+#include "host/studies/results/results_hdf5.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <limits>
 
 #include "host/ground/base/printable.hpp"
-#include "host/studies/results/stored_results.hpp"
+#include "host/studies/results/summary.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -141,8 +144,8 @@ class LaneDatasets {
     of_run("periods", {}, {"periods completed: T, fewer if the lane failed", "periods", ""},
            [](const LaneTally& t, auto&) { return std::array{t.periods}; });
     of_run("failure", {},
-           {"0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was "
-            "not positive definite; 5: the policy failed",
+           {"0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was not "
+            "positive definite; 5: the policy failed",
             "", ""},
            [](const LaneTally& t, auto&) { return std::array{static_cast<std::int32_t>(t.failure)}; });
     of_run("failed_period", {}, {"period of the failure; 0: while calibrating, or none", "periods", ""},

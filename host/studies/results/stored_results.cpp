@@ -1,19 +1,21 @@
+// Folders as they are read, whoever wrote them and whether or not they are finished.
 #include "host/studies/results/stored_results.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <climits>
 #include <iterator>
 #include <list>
 #include <new>
 
+#include "host/ground/base/fail.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/study/former_spellings.hpp"
-#include "pandora/error.hpp"
+#include "host/studies/results/results_hdf5.hpp"
 
 namespace pandora {
 namespace {
@@ -22,11 +24,11 @@ namespace fs = std::filesystem;
 
 Error no_memory(const ResultFolder& folder, const std::string& program) {
   const std::string path = folder.path().string();
-  return {
-      ExitCode::device,
-      fmt::format("{}/results.h5: does not fit in memory; everything else is there, and `{} run {} --out {} --resume "
-                  "--set output.hdf5=false` ends without it",
-                  path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
+  return {ExitCode::device,
+          fmt::format(
+              "{}/results.h5: does not fit in memory; everything else is there, and `{} run {} --out {} --resume --set "
+              "output.hdf5=false` ends without it",
+              path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
 }
 
 // What is there of a part, in the length of all of it.
@@ -43,19 +45,12 @@ bool is_foreign(const Identity& identity) {
 
 // A lane of a policy that this program does not know, from its name: see lane_name().
 PlannedLane lane_from(const std::string& name) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; words.size() < 4 && at <= name.size();) {
-    const std::size_t slash = words.size() == 3 ? name.size() : std::min(name.find('/', at), name.size());
-    words.push_back(name.substr(at, slash - at));
-    at = slash + 1;
-  }
-  if (words.size() < 3 || words[1].empty() || words[1] == "oracle") throw Damaged("names a lane that cannot be");
+  const std::vector<std::string> words = split(name, '/');
+  const bool calibrates = words.empty() || words[0] != "-";
+  const std::optional<int> T0 = calibrates && !words.empty() ? whole_within(words[0], 0, INT_MAX) : 0;
+  if (words.size() < 3 || !T0 || words[1].empty() || words[1] == "oracle") throw Damaged("names a lane that cannot be");
   PlannedLane lane;
-  const bool calibrates = words[0] != "-";
-  if (calibrates) {
-    const auto [end, error] = std::from_chars(words[0].data(), words[0].data() + words[0].size(), lane.T0);
-    if (error != std::errc() || end != words[0].data() + words[0].size()) throw Damaged("names a lane that cannot be");
-  }
+  lane.T0 = *T0;
   static std::list<Policy> unknown;  // as long as the program, like those that are known
   const auto known = std::ranges::find_if(
       unknown, [&](const Policy& policy) { return policy.name == words[1] && policy.uses_calibration == calibrates; });
@@ -63,7 +58,8 @@ PlannedLane lane_from(const std::string& name) {
                     ? &*known
                     : &unknown.emplace_back(Policy{.name = words[1], .uses_calibration = calibrates});
   lane.variant.reward = words[2];
-  if (words.size() == 4) lane.variant.hyperparameter = words[3];
+  const std::size_t lead = words[0].size() + words[1].size() + words[2].size() + 3;
+  if (name.size() > lead) lane.variant.hyperparameter = name.substr(lead);
   return lane;
 }
 
@@ -88,7 +84,7 @@ StudyConfig config_of(const std::string& file, bool foreign, const std::optional
     if (!foreign) config.forget_defaults();
     return config;
   } catch (const Error& error) {
-    throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
+    fail(ExitCode::bad_data, "{}; run it again with --resume", error.what());
   }
 }
 
@@ -125,7 +121,7 @@ std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const Dama
 }  // namespace
 
 void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
-                    Missing missing, const GroupBody& body) {
+                    const GroupBody& body) {
   for (auto first = parts.begin(); first != parts.end();) {
     const PlannedSetting& planned = settings[first->setting];
     const std::size_t R = static_cast<std::size_t>(planned.setting.study.replications);
@@ -135,11 +131,10 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
     plan.units.append(planned.plan.units, first->first, last[-1].last);
     std::vector<UnitResult> results;
     for (auto part = first; part != last; ++part) {
-      std::optional<PartContents> found = folder.load(planned, *part, missing == Missing::leave_empty);
-      if (missing == Missing::refuse && (!found || !found->whole()))
-        throw Error(ExitCode::output_lost,
-                    fmt::format("{}: vanished while the tables were made; run again with --resume",
-                                (folder.path() / "parts" / part->name).string()));
+      std::optional<PartContents> found = folder.load(planned, *part);
+      if (!folder.is_shown && (!found || !found->whole()))
+        fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with --resume",
+             (folder.path() / "parts" / part->name).string());
       std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
     }
     body(first->setting, plan, results);
@@ -159,11 +154,10 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
     const std::vector<std::string> found = strays(folder.identity(), config, foreign);
     if (found.empty()) return config;
     if (!extending)
-      throw Error(ExitCode::bad_data,
-                  fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
-                              file, fmt::join(found, "; ")));
+      fail(ExitCode::bad_data, "{}: is not the study of the results: {} (here is the file); run it again with --resume",
+           file, fmt::join(found, "; "));
   }
-  return config_of(file, foreign, study_in_todays_spelling(own.get<std::string>()));
+  return config_of(file, foreign, own.get<std::string>());
 }
 
 StoredResults::StoredResults(const std::string& path, const DamageNote& note)
@@ -172,21 +166,21 @@ StoredResults::StoredResults(const std::string& path, const DamageNote& note)
 StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, StudyConfig> found,
                              const DamageNote& note)
     : path_(path), folder_(std::move(found.first)), config_(std::move(found.second)) {
-  const bool foreign = is_foreign(folder_.identity());
+  folder_.is_shown = true;
   if (!config_.passed_over().empty())
     note(fmt::format("{}/study.toml: this program does not know {}; shown without", path,
                      fmt::join(config_.passed_over(), ", ")));
   settings_ = make_plans(config_);
   parts_ = make_parts(settings_);
   try {
-    if (foreign) take_lanes_of(folder_, parts_, settings_);
+    if (is_foreign(folder_.identity())) take_lanes_of(folder_, parts_, settings_);
   } catch (const Damaged& damage) {
-    throw Error(ExitCode::bad_data, fmt::format("{}: a part {}; run the study again", path, damage.what()));
+    fail(ExitCode::bad_data, "{}: a part {}; run the study again", path, damage.what());
   }
 }
 
 void StoredResults::for_each_group(const GroupBody& body) {
-  pandora::for_each_group(folder_, settings_, parts_, Missing::leave_empty, body);
+  pandora::for_each_group(folder_, settings_, parts_, body);
 }
 
 void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
@@ -194,7 +188,7 @@ void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
     const PlannedSetting& planned = settings_[part.setting];
     const Unit first = planned.plan.units[part.first];
     if (!wanted(part.setting, first)) continue;
-    body(part.setting, first, units_there(folder_.load(planned, part, true), part));
+    body(part.setting, first, units_there(folder_.load(planned, part), part));
   }
 }
 
@@ -214,7 +208,7 @@ std::vector<SettingSummary> StoredResults::summaries() {
 }
 
 std::string StoredResults::unfinished() {
-  const std::size_t lacking = lacking_parts(folder_, settings_, parts_, true).size();
+  const std::size_t lacking = lacking_parts(folder_, settings_, parts_).size();
   return lacking == 0 ? ""
                       : fmt::format("unfinished: {} of {} parts are complete", parts_.size() - lacking, parts_.size());
 }
@@ -227,10 +221,10 @@ std::size_t failed_lanes(const std::vector<UnitResult>& results) {
 }
 
 std::vector<Part> lacking_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
-                                const std::vector<Part>& parts, bool passes_over_others) {
+                                const std::vector<Part>& parts) {
   std::vector<Part> lacking;
   std::ranges::copy_if(parts, std::back_inserter(lacking), [&](const Part& part) {
-    const auto there = folder.load(settings[part.setting], part, passes_over_others);
+    const auto there = folder.load(settings[part.setting], part);
     return !there || !there->whole();
   });
   return lacking;
@@ -241,14 +235,13 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
   Findings out;
   ResultRows rows(settings[0].setting.varied, settings[0].plan, program, has_table(settings));
   for (const PlannedSetting& planned : settings) out.settings.push_back({planned.setting, {}});
-  for_each_group(folder, settings, parts, Missing::refuse,
-                 [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                   const Setting& setting = settings[s].setting;
-                   Summary summary = summarise(setting.study, plan, results);
-                   rows.add(setting, plan, results, summary);
-                   out.failed_lanes += failed_lanes(results);
-                   append(std::move(summary), out.settings[s].summary);
-                 });
+  for_each_group(folder, settings, parts, [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+    const Setting& setting = settings[s].setting;
+    Summary summary = summarise(setting.study, plan, results);
+    rows.add(setting, plan, results, summary);
+    out.failed_lanes += failed_lanes(results);
+    append(std::move(summary), out.settings[s].summary);
+  });
   const Study& first = settings[0].setting.study;
   if (first.regret)
     for (const char* name : {"summary", "oracle", "curves", "boxes", "depth", "choices", "failures"})
@@ -259,7 +252,7 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
     try {
       Hdf5File file;
       begin_hdf5(file, config, folder.identity());
-      for_each_group(folder, settings, parts, Missing::refuse,
+      for_each_group(folder, settings, parts,
                      [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
                        add_to_hdf5(file, settings[s], plan, results);
                      });

@@ -2,22 +2,17 @@
 // the final files and tables of one whose parts are all there.
 #pragma once
 
-#include "host/ground/files/hdf5_file.hpp"
-#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_folder.hpp"
+#include "host/studies/results/summary.hpp"
 
 namespace pandora {
 
-/// What for_each_group does about parts, or lanes of parts, that are not there.
-enum class Missing {
-  refuse,      ///< Error (output_lost): they were there a moment ago
-  leave_empty  ///< their results are empty: see counts(); lanes that the plan does not have are passed over
-};
-
-/// Called with the results of one (setting, environment, regime) and a plan of its units.
+/// Called with the results of one (setting, environment, regime) and a plan of its units. Of parts, or lanes of parts, that
+/// are not there, results are empty (see counts()) where the folder is shown; else they were there a moment ago: Error
+/// (output_lost).
 using GroupBody = std::function<void(std::size_t setting, const Plan& group, const std::vector<UnitResult>& results)>;
 void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
-                    Missing missing, const GroupBody& body);
+                    const GroupBody& body);
 
 /// The study as it lies beside the results. Throws Error (bad_data) if it is not the one that they were made of.
 /// `foreign`: another build of the program made them.
@@ -65,7 +60,7 @@ void append(Summary&& group, Summary& whole);
 
 /// The parts of which the folder has not all.
 std::vector<Part> lacking_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
-                                const std::vector<Part>& parts, bool passes_over_others = false);
+                                const std::vector<Part>& parts);
 
 struct Findings {
   std::size_t failed_lanes = 0;
@@ -79,15 +74,5 @@ std::size_t failed_lanes(const std::vector<UnitResult>& results);
 /// Throws Error (output_lost).
 Findings write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
                        const std::vector<Part>& parts, const std::string& program);
-
-// results.h5, in results_hdf5.cpp: everything that is known of every replication.
-
-/// What the file says of itself.
-void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& identity);
-
-/// Adds the units of one (setting, environment, regime), all replications, as a group such as /uniform_A or, where keys
-/// vary, /000/uniform_A. Its contents are described in docs/files.md and by the attributes of every dataset.
-void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& group,
-                 const std::vector<UnitResult>& results);
 
 }  // namespace pandora

@@ -1,3 +1,4 @@
+// From the tallies of units to means with their intervals, and beside them what the paper says.
 #include "host/studies/results/summary.hpp"
 
 #include <fmt/format.h>
@@ -6,7 +7,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -32,20 +32,15 @@ double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
 }
 
-struct PromptValues {
-  double utility = 0.0, quality = 0.0, dollars = 0.0, calls = 0.0;
-};
-
-PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
-  PromptValues out;
+// PromptStatistics of one period, but for the gap.
+std::array<double, 4> values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
   const std::size_t first = row * table.models;
   const std::uint32_t opened = opened_bits(outcome);
+  double dollars = 0.0;
   for (std::size_t a = 0; a < table.models; ++a)
-    if ((opened >> a & 1) != 0) out.dollars += static_cast<double>(table.dollars[first + a]);
-  out.quality = static_cast<double>(table.quality[first + deployed_box(outcome)]);
-  out.calls = std::popcount(opened);
-  out.utility = out.quality - price * out.dollars;
-  return out;
+    if ((opened >> a & 1) != 0) dollars += static_cast<double>(table.dollars[first + a]);
+  const double quality = static_cast<double>(table.quality[first + deployed_box(outcome)]);
+  return {quality - price * dollars, quality, 1000.0 * dollars, static_cast<double>(std::popcount(opened))};
 }
 
 // The sums of what PromptStatistics are estimates of, in their order.
@@ -60,9 +55,9 @@ std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, st
     if (own.size() != unit.prompts.size() || benchmark.size() != own.size()) continue;
     for (std::size_t t = 0; t < own.size(); ++t) {
       const std::size_t row = unit.prompts[t];
-      const PromptValues lanes = values_of(*unit.table, row, own[t], price);
-      const double gap = values_of(*unit.table, row, benchmark[t], price).utility - lanes.utility;
-      const double values[] = {lanes.utility, lanes.quality, 1000.0 * lanes.dollars, lanes.calls, gap};
+      const auto [utility, quality, dollars, calls] = values_of(*unit.table, row, own[t], price);
+      const double values[] = {utility, quality, dollars, calls,
+                               values_of(*unit.table, row, benchmark[t], price)[0] - utility};
       for (std::size_t k = 0; k < out.size(); ++k) {
         out[k].sums[row] += values[k];
         out[k].periods[row] += 1.0;
@@ -153,8 +148,7 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       for (const UnitResult& u : units) {
         row.replications += counts(u, lane) ? 1 : 0;
         row.failed += fails(u, lane) ? 1 : 0;
-        if (counts(u, lane) && u.lanes[lane].unsolved_refits > 0.0)  // NaN where another version did not count them
-          row.unsolved_refits += u.lanes[lane].unsolved_refits;
+        if (counts(u, lane)) row.unsolved_refits += u.lanes[lane].unsolved_refits;
       }
       row.periods = study.periods;
       for (const RowStatistic& statistic : row_statistics())
@@ -272,6 +266,21 @@ bool outside(const Estimate& ours, const PublishedValue& published, int replicat
 bool comparable(const Study& study, const Environment& environment) {
   return study.dimensions == Dimensions{} && study.periods == kPaperPeriods &&
          std::ranges::count(paper_environments(), environment) > 0;
+}
+
+const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
+                           const std::string& regime, const std::string& environment) {
+  const auto row = std::ranges::find_if(summary.rows, [&](const SummaryRow& r) {
+    return r.best && r.policy == policy && r.reward == reward && r.T0 == T0 && r.regime == regime &&
+           r.environment == environment;
+  });
+  return row == summary.rows.end() ? nullptr : &*row;
+}
+
+std::string plus_minus(const Estimate& e, int decimals) {
+  if (std::isnan(e.mean)) return "---";
+  return e.half_width_95 > 0.0 ? fmt::format("{:.{}f}±{:.{}f}", e.mean, decimals, e.half_width_95, decimals)
+                               : fmt::format("{:.{}f}", e.mean, decimals);
 }
 
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results) {

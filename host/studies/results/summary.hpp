@@ -5,7 +5,7 @@
 #include <span>
 
 #include "host/ground/statistics/statistics.hpp"
-#include "host/studies/study/study.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora {
 
@@ -109,7 +109,7 @@ struct SummaryRow {
   Estimate cost;                  ///< of the queried boxes, x 1000
   Estimate queries;               ///< boxes
   Estimate parts[kCountOfParts];  ///< of `regret`, which they add up to: see RegretParts
-  Estimate gaps[kCountOfGaps];    ///< of the parts, between both paths; NaN where an earlier version knew one
+  Estimate gaps[kCountOfGaps];    ///< of the parts, between both paths
   bool best = false;              ///< least expected regret among the hyperparameters of its policy and reward setting
                                   ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row
@@ -158,11 +158,24 @@ struct Summary {
 /// `results` are those of the plan's units; what has not been run yet is empty.
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results);
 
+/// A setting of a study with what is known of it so far.
+struct SettingSummary {
+  Setting setting;
+  Summary summary;
+};
+
+/// The row with the best hyperparameters, or null.
+const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
+                           const std::string& regime, const std::string& environment);
+
 /// Whether the study's numbers for the environment are comparable with the published ones: the paper's dimensions,
 /// horizon and environment.
 bool comparable(const Study& study, const Environment& environment);
 
 /// Whether a published number that is compared lies outside the joint 95% interval.
 bool outside(const Estimate& ours, const PublishedValue& published, int replications);
+
+/// "1.23±0.45", without ± where the half-width is unknown or zero, "---" where the mean is unknown.
+std::string plus_minus(const Estimate& e, int decimals = 2);
 
 }  // namespace pandora

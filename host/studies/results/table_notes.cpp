@@ -1,4 +1,6 @@
-// What the tables of unusual studies show, in words below them.
+// Each note counts the rows of which it is true, and names the one of which it is truest.
+#include "host/studies/results/table_notes.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,8 @@
 #include <iterator>
 #include <set>
 
-#include "host/studies/results/regret_tables.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/studies/results/policy_titles.hpp"
 
 namespace pandora {
 namespace {
@@ -16,6 +19,10 @@ namespace {
 Estimate utility_of(const SummaryRow& row) {
   if (row.prompts) return row.prompts->utility;
   return {row.quality.mean - row.cost.mean, row.quality.half_width_95 + row.cost.half_width_95};
+}
+
+bool beats_the_benchmark(const SummaryRow& row) {
+  return row.regret.mean + row.regret.half_width_95 < 0.0;
 }
 
 std::string utility_note(std::span<const SummaryRow> rows) {
@@ -81,6 +88,94 @@ std::string replication_note(std::span<const SummaryRow> rows) {
 }
 
 }  // namespace
+
+bool competes(const SummaryRow& row) {
+  const Policy* const policy = find_policy(row.policy);
+  return !row.told && (policy == nullptr || policy->group != PolicyGroup::yardstick);
+}
+
+std::string benchmark_note(std::span<const SummaryRow> rows) {
+  const SummaryRow* least = nullptr;
+  std::size_t count = 0, all = 0;
+  for (const SummaryRow& row : rows) {
+    all += competes(row) ? 1 : 0;
+    if (!competes(row) || !beats_the_benchmark(row)) continue;
+    ++count;
+    if (least == nullptr || row.regret.mean < least->regret.mean) least = &row;
+  }
+  if (least == nullptr) return "";
+  return fmt::format(
+      "{} of {} regrets {} negative beyond the 95% interval (least: {} in {}/{}, {}): the benchmark is not optimal "
+      "there. Its indices are not those of the costs and outputs that are drawn, or boxes depend on each other given "
+      "the request, or a policy sees more than the request (docs/changing.md).",
+      count, all, count == 1 ? "is" : "are", least->policy, least->environment, least->regime,
+      plus_minus(least->regret));
+}
+
+std::string budget_note(std::span<const SummaryRow> rows, std::span<const Pacing> budgets) {
+  const auto spent = [&](std::size_t k) {
+    const SummaryRow& row = rows[k];
+    return budgets[k].of == Pacing::Of::queries ? row.queries
+                                                : Estimate{row.cost.mean / 1000.0, row.cost.half_width_95 / 1000.0};
+  };
+  const auto excess = [&](std::size_t k) { return spent(k).mean - budgets[k].budget; };
+  std::size_t over = 0, all = 0, most = rows.size();
+  std::set<double> different;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (!competes(rows[k]) || budgets[k].of == Pacing::Of::nothing) continue;
+    ++all;
+    different.insert(budgets[k].budget);
+    over += excess(k) - spent(k).half_width_95 > 0.0 ? 1 : 0;
+    if (most == rows.size() || excess(k) > excess(most)) most = k;
+  }
+  if (all == 0) return "";
+  const bool several = different.size() > 1;
+  return fmt::format(
+      "Budget{} of {:g} {} per period: {} of {} rows {} more{}, beyond the 95% interval (most{}: {} in {}/{}, "
+      "{:.4f}±{:.4f}{}).",
+      several ? "s" : "", fmt::join(different, ", "), budgets[most].of == Pacing::Of::queries ? "boxes" : "of costs",
+      over, all, over == 1 ? "spends" : "spend", several ? " than their own" : "", several ? " beyond it" : "",
+      rows[most].policy, rows[most].environment, rows[most].regime, spent(most).mean, spent(most).half_width_95,
+      several ? fmt::format(" of {:g}", budgets[most].budget) : "");
+}
+
+void EdgeNote::see(const std::string& title, const std::string& chosen, const std::vector<std::string>& tried) {
+  for (const auto& [name, text] : hyperparameter_values(chosen)) {
+    const std::optional<double> value = number_of(text);
+    if (!value) continue;
+    bool less = false, greater = false;
+    for (const std::string& other : tried)
+      if (const std::optional<double> x = number_of(hyperparameter_of(other, name)); x) {
+        less = less || *x < *value;
+        greater = greater || *x > *value;
+      }
+    if (less == greater || (greater && *value == 0.0)) continue;
+    auto own = std::ranges::find(ends_, title, &Ends::first);
+    if (own == ends_.end()) own = ends_.insert(ends_.end(), {title, {}});
+    if (const std::string end = fmt::format("{} = {}", name, text); std::ranges::count(own->second, end) == 0)
+      own->second.push_back(end);
+  }
+}
+
+void EdgeNote::see(const Summary& summary) {
+  for (const PolicyTitle& title : policy_titles(summary)) {
+    std::vector<std::string> tried, best;
+    for (const SummaryRow& row : summary.rows) {
+      if (row.policy != title.policy || row.reward != title.reward) continue;
+      tried.push_back(row.hyperparameter);
+      if (row.best) best.push_back(row.hyperparameter);
+    }
+    for (const std::string& chosen : best) see(title.brief, chosen, tried);
+  }
+}
+
+void EdgeNote::add_to(std::vector<std::string>& notes) const {
+  std::string list;
+  for (const auto& [title, ends] : ends_)
+    list += fmt::format("{}{} ({})", list.empty() ? "" : "; ", title, fmt::join(ends, ", "));
+  if (!list.empty())
+    notes.push_back(fmt::format("Best at an end of its values, where a wider grid may have less regret: {}.", list));
+}
 
 void add_notes_on_rows(std::span<const SettingSummary> settings, std::vector<std::string>& notes) {
   std::vector<SummaryRow> best;

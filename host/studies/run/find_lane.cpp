@@ -1,14 +1,19 @@
+// Names of lanes and settings, what a lane came to, and a tape as lines of JSON.
 #include "host/studies/run/find_lane.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/feedback.hpp"
 #include "host/studies/results/stored_results.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -23,9 +28,14 @@ json numbers(const Numbers& from, std::size_t first, std::size_t count) {
   return out;
 }
 
+// The table of outcomes that the environment is, or null.
+std::shared_ptr<const TraceWorld> table_of(const Environment& environment) {
+  const TraceKeys* const keys = trace_keys(environment);
+  return keys == nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
+}
+
 std::vector<std::string> names_of_boxes(const Unit& unit, std::size_t boxes) {
-  if (const TraceKeys* keys = trace_keys(unit.environment); keys != nullptr)
-    return TraceWorld::of(*keys, unit.environment.name)->models();
+  if (const auto table = table_of(unit.environment)) return table->models();
   std::vector<std::string> out;
   for (std::size_t a = 1; a <= boxes; ++a) out.push_back(fmt::format("box{}", a));
   return out;
@@ -50,10 +60,10 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
   for (std::size_t a = 0; a < A; ++a) {
     const double mu = tape.mu[row * A + a], cost = tape.cost[row * A + a];
     if (!(mu >= 0.0 && mu <= 1.0 && cost >= 0.0 && std::isfinite(cost)))
-      throw Error(ExitCode::usage,
-                  fmt::format("{}: mu* = {} and cost {} of {} cannot stand in a table, which takes qualities from 0 to "
-                              "1 and costs from 0 on",
-                              line["prompt_id"].get<std::string>(), mu, cost, boxes[a]));
+      fail(ExitCode::usage,
+           "{}: mu* = {} and cost {} of {} cannot stand in a table, which takes qualities from 0 to 1 and costs from 0 "
+           "on",
+           line["prompt_id"].get<std::string>(), mu, cost, boxes[a]);
     models[boxes[a]] = {{"quality", mu}, {"cost", cost}};
   }
   return line.dump() + "\n";
@@ -66,20 +76,18 @@ StudyConfig read_study_or_results(const std::string& path) {
   if (!std::filesystem::is_directory(path, error)) return read_study_file(path);
   StudyConfig config = StoredResults(path, [](const std::string&) {}).config();
   if (!config.passed_over().empty())  // a lane under other settings would be another lane
-    throw Error(
-        ExitCode::mismatch,
-        fmt::format("{}/study.toml: this program does not know {}; run its lanes with the program that wrote it", path,
-                    fmt::join(config.passed_over(), ", ")));
+    fail(ExitCode::mismatch,
+         "{}/study.toml: this program does not know {}; run its lanes with the program that wrote it", path,
+         fmt::join(config.passed_over(), ", "));
   return config;
 }
 
 std::string best_lane(const std::string& path, const std::string& setting, const LaneChoice& wanted) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error))
-    throw Error(ExitCode::usage,
-                fmt::format("--policy {}: takes the best hyperparameters, which only a folder of results "
-                            "has; name one, or a --lane",
-                            wanted.policy));
+    fail(ExitCode::usage,
+         "--policy {}: takes the best hyperparameters, which only a folder of results has; name one, or a --lane",
+         wanted.policy);
   StoredResults results(path, [](const std::string&) {});
   const PlannedSetting& planned = find_setting(results.settings(), setting, wanted.environment);
   const std::string policy = wanted.policy.substr(0, wanted.policy.find('/')),
@@ -88,8 +96,8 @@ std::string best_lane(const std::string& path, const std::string& setting, const
   const Summary& summary = summaries[static_cast<std::size_t>(&planned - results.settings().data())].summary;
   const auto fits = [](const std::string& asked, const std::string& found) { return asked.empty() || asked == found; };
   if (wanted.replication < 0 || wanted.replication >= planned.setting.study.replications)
-    throw Error(ExitCode::usage, fmt::format("--replication {}: the results have 0 to {}", wanted.replication,
-                                             planned.setting.study.replications - 1));
+    fail(ExitCode::usage, "--replication {}: the results have 0 to {}", wanted.replication,
+         planned.setting.study.replications - 1);
   for (const SummaryRow& row : summary.rows)
     if (row.best && row.policy == policy && fits(reward, row.reward) && fits(wanted.environment, row.environment) &&
         fits(wanted.regime, row.regime) && (!wanted.T0 || *wanted.T0 == row.T0))
@@ -97,8 +105,8 @@ std::string best_lane(const std::string& path, const std::string& setting, const
   std::set<std::string> names;
   for (const SummaryRow& row : summary.rows)
     if (row.best) names.insert(fmt::format("{}/{} at T0 = {}", row.policy, row.reward, row.T0));
-  throw Error(ExitCode::usage, fmt::format("--policy {}: the results have no such lane; they have {}", wanted.policy,
-                                           fmt::join(names, ", ")));
+  fail(ExitCode::usage, "--policy {}: the results have no such lane; they have {}", wanted.policy,
+       fmt::join(names, ", "));
 }
 
 std::vector<std::string> lane_names(const PlannedSetting& planned) {
@@ -119,8 +127,7 @@ const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, 
     if (labels.back() == label && (found == nullptr || has)) found = &planned;
   }
   if (label.empty() && labels.size() > 1)
-    throw Error(ExitCode::usage,
-                fmt::format("--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label()));
+    fail(ExitCode::usage, "--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label());
   if (found != nullptr) return *found;
   throw Error(ExitCode::usage, labels.size() == 1 && labels[0].empty()
                                    ? fmt::format("--setting {}: nothing varies in this study; leave it out", label)
@@ -136,8 +143,8 @@ FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : p
       if (lead + lane_name(lane()) == name) return;
   }
   // A name without a place among the replications is near to all of them: the first stands for them.
-  throw Error(ExitCode::usage, fmt::format("--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
-                                           nearest_text(nearest(name, lane_names(planned)))));
+  fail(ExitCode::usage, "--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
+       nearest_text(nearest(name, lane_names(planned))));
 }
 
 FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::string& label, const std::string& name) {
@@ -145,9 +152,7 @@ FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::stri
 }
 
 std::shared_ptr<const TraceWorld> FoundLane::table() const {
-  const Environment environment = unit().environment;
-  const TraceKeys* const keys = trace_keys(environment);
-  return keys == nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
+  return table_of(unit().environment);
 }
 
 std::size_t FoundLane::prompt(int t) const {
@@ -212,16 +217,11 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
   ExportedTrace out;
   for (std::size_t row = 0; row < static_cast<std::size_t>(replication.tape.contexts.rows); ++row)
     out.jsonl += line_of(replication, row, boxes);
-  StudyValue table, models;
-  table.texts = {path};
-  models.kind = StudyValue::Kind::texts;
-  models.texts = boxes;
   out.toml = fmt::format(
       "[environment.{}]\ntable = {}\npart = \"part\"\nmodels = {}\ncontext = [\"raw:x\"]\nevaluator = \"column:phi\"\n"
       "feedback = \"column:feedback\"\nindex = \"index\"\nprice = 1\nresample = \"in_order\"\nregime = \"{}\"\nstream "
-      "= "
-      "{}\n",
-      name, table.toml(), models.toml(), regime_name(unit.regime), static_cast<int>(unit.environment.id));
+      "= {}\n",
+      name, toml_of(path), toml_of(boxes), regime_name(unit.regime), static_cast<int>(unit.environment.id));
   for (const auto& [key, changes] :
        {std::pair{"arrives", &unit.environment.arrives}, {"leaves", &unit.environment.leaves}})
     if (!changes->empty()) out.toml += fmt::format("{} = {}\n", key, toml_of(box_changes_text(*changes)));

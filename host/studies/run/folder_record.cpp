@@ -1,5 +1,7 @@
+// The manifest of a folder that is being filled.
 #include "host/studies/run/folder_record.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -19,14 +21,8 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
-// ISO 8601.
 std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 }  // namespace
@@ -74,7 +70,6 @@ json process_json(const RunOptions& options, std::size_t computed) {
 
 void FolderRecord::write_manifest(const char* state, const json& session, std::size_t parts_there) {
   folder_.write_manifest({{"program", program_json()},
-                          {"study", study_json(config_)},
                           {"study_toml", config_.toml()},
                           {"state", state},
                           {"parts", parts_},

@@ -1,16 +1,20 @@
+// Time, memory and shares of a study in words.
+#include "host/studies/run/forecast.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <thread>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/quotas.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/model/constrained.hpp"
 #include "host/lanes/model/trace_world.hpp"
-#include "host/studies/run/run_study.hpp"
-#include "host/studies/run/trial.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sweep.hpp"
+#include "host/studies/sweep/device_sweep.hpp"
 
 namespace pandora {
 namespace {
@@ -141,8 +145,7 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
   if (study.engine.kind == EngineSettings::Kind::reference || study.engine.precision == EngineSettings::Precision::fp64)
     why = "the engine is " + study.engine.text();
   if (!why.empty())
-    throw Error(ExitCode::usage,
-                fmt::format("--device-memory: {}; plan it with --backend cpu and without this option", why));
+    fail(ExitCode::usage, "--device-memory: {}; plan it with --backend cpu and without this option", why);
   std::vector<LaneSpec> lanes;
   for (const LaneGroup& group : lane_groups(study, sweep.plan))
     for (std::size_t k = group.first; k < group.first + group.count; ++k) {
@@ -158,10 +161,10 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
     const double gibibytes = static_cast<double>(demand.bytes) / kGibibyte;
     if (gibibytes <= memory - kLeftToCuda) return {units, demand};
     if (units > 1) continue;
-    throw Error(ExitCode::device,
-                fmt::format("--device-memory {:g}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use "
-                            "smaller --periods, fewer policies, or --backend cpu",
-                            memory, gibibytes, kLeftToCuda));
+    fail(ExitCode::device,
+         "--device-memory {:g}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use "
+         "smaller --periods, fewer policies, or --backend cpu",
+         memory, gibibytes, kLeftToCuda);
   }
 }
 
@@ -207,6 +210,69 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
       kLow * (kBeside + seconds), kHigh * (kBeside + seconds),
       predicted ? "predicted from the machine code for an H100, not measured"
                 : "a model from parts of the paper on an H100");
+}
+
+namespace {
+
+// What the benchmark spends at the least, over some replications of an (environment, regime).
+struct Least {
+  double mean = 0.0, greatest = 0.0;
+};
+
+Least least_of(const Study& study, const Plan& plan, const Environment& environment, Regime regime) {
+  constexpr int kReplications = 5;
+  const int n = std::min(study.replications, kReplications);
+  Least out;
+  for (int r = 0; r < n; ++r) {
+    const double spent =
+        least_spending(preparation_of(study, plan, {environment, regime, static_cast<std::uint32_t>(r)}).request);
+    out.mean += spent / n;
+    out.greatest = std::max(out.greatest, spent);
+  }
+  return out;
+}
+
+// What is drawn in a setting, as far as settings differ: their budgets do not decide it.
+std::string drawn_in(const Setting& setting) {
+  std::string out;
+  for (const auto& [key, value] : setting.varied)
+    if (!key.starts_with("budget.")) out += key + "=" + value + ";";
+  return out;
+}
+
+}  // namespace
+
+std::string unkept_budgets(const std::vector<PlannedSetting>& settings) {
+  std::map<std::string, Least> known;
+  std::string list;
+  std::size_t count = 0;
+  double enough = 0.0;
+  for (const PlannedSetting& planned : settings) {
+    const Study& study = planned.setting.study;
+    if (study.budget.of != Pacing::Of::costs) continue;
+    for (const Environment& environment : study.environments)
+      for (const Regime regime : study.regimes) {
+        // A few periods say nothing of those in which boxes come and go or costs move; costs behind drawn indices are none
+        // of the oracle's inputs.
+        if (moves(environment) || !environment.arrives.empty() || !environment.leaves.empty() ||
+            environment.indices == Indices::linear)
+          continue;
+        const std::string cell = environment.name + "/" + regime_name(regime);
+        const auto [at, is_new] = known.try_emplace(drawn_in(planned.setting) + cell);
+        if (is_new) at->second = least_of(study, planned.plan, environment, regime);
+        if (at->second.mean <= study.budget.budget) continue;
+        constexpr std::size_t kTold = 4;
+        if (++count <= kTold)
+          list += fmt::format("{}{:g} in {} (at the least {:.3g})", list.empty() ? "" : ", ", study.budget.budget, cell,
+                              at->second.mean);
+        enough = std::max(enough, at->second.greatest);
+      }
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "budget.cost: nothing keeps to {}{}: a box must be opened in every period, and the cheapest costs more. Policies "
+      "and the benchmark spend more than the budget there; give {:.2g} or more",
+      list, count > 4 ? fmt::format(" and {} more", count - 4) : "", std::ceil(100.0 * enough) / 100.0);
 }
 
 }  // namespace pandora

@@ -1,135 +1,107 @@
+// Parts of one study are found in several folders and copied into one.
+#include "host/studies/run/merge_folders.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "host/ground/base/fail.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/folder_record.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
-namespace fs = std::filesystem;
-using nlohmann::json;
 namespace {
 
-class Merge {
- public:
-  Merge(const std::vector<std::string>& folders, const RunOptions& options)
-      : options_(options), damage_(options.note), sources_(open_sources(folders)), config_(config_of_sources()) {}
+using Folders = std::vector<ResultFolder>;
 
-  RunOutcome run() {
-    require_this_build();
-    require_one_study();
-    settings_ = make_plans(config_);
-    parts_ = make_parts(settings_);
-    find_parts();
-    ResultFolder folder = open_target();
-    FolderRecord record(folder, config_, parts_.size(), options_, settings_, 1, damage_);
-    record.begin(0);
-    RunOutcome outcome;
-    outcome.folder = folder.path();
-    outcome.parts = outcome.parts_there = parts_.size();
-    std::size_t copied = 0;
-    const std::exception_ptr failure = caught([&] {
-      for (; copied < parts_.size(); ++copied) copy(copied, folder);
-      end_if_interrupted();
-      outcome.findings = write_results(folder, config_, settings_, parts_, options_.program);
-      outcome.complete = true;
+void end_if_interrupted(const RunOptions& options) {
+  if (options.interrupted != nullptr && options.interrupted->load())
+    throw Error(ExitCode::interrupted, "interrupted; merge again, it goes on with what it wrote");
+}
+
+// The program must be the one that the results were made with, as for resuming.
+void require_one_study_of_this_build(const Folders& sources) {
+  const Identity& first = sources[0].identity();
+  const std::string name = sources[0].path().string();
+  if (const auto found = differences(build_of_results(first), build_parts_of_identity()); !found.empty())
+    fail(ExitCode::mismatch, "{}: was made by another build: {}; merge with that one", name, fmt::join(found, "; "));
+  for (const ResultFolder& source : sources)
+    if (const auto found = differences(source.identity(), first); !found.empty())
+      fail(ExitCode::mismatch, "{} and {} do not belong together: {}", source.path().string(), name,
+           fmt::join(found, "; "));
+}
+
+// Which folder has which part. Everything must be there before anything is written.
+std::vector<ResultFolder*> find_parts(Folders& sources, const std::vector<PlannedSetting>& settings,
+                                      const std::vector<Part>& parts, const RunOptions& options) {
+  std::vector<ResultFolder*> found;
+  std::vector<std::string> missing;
+  for (const Part& part : parts) {
+    end_if_interrupted(options);
+    const auto source = std::ranges::find_if(sources, [&](ResultFolder& folder) {
+      const auto there = folder.load(settings[part.setting], part);
+      return there && there->whole();
     });
-    const std::exception_ptr untold =
-        caught([&] { record.end(outcome.complete ? "complete" : "interrupted", {process_json(options_, 0)}, copied); });
-    rethrow({failure, untold});
-    return outcome;
+    if (source == sources.end())
+      missing.push_back(part.name);
+    else
+      found.push_back(&*source);
   }
+  if (!missing.empty())
+    fail(ExitCode::bad_data,
+         "{} of {} parts are in none of the folders, the first is {}; finish the shards with --resume", missing.size(),
+         parts.size(), missing[0]);
+  return found;
+}
 
- private:
-  std::vector<ResultFolder> open_sources(const std::vector<std::string>& folders) {
-    std::vector<ResultFolder> sources;
-    for (const std::string& folder : folders) sources.push_back(ResultFolder::read(folder, damage_.note()));
-    return sources;
-  }
-
-  StudyConfig config_of_sources() const {
-    for (const ResultFolder& source : sources_)
-      if (std::error_code error; !options_.out.empty() && fs::equivalent(options_.out, source.path(), error))
-        throw Error(ExitCode::usage,
-                    fmt::format("--out {}: is one of the folders to merge; name another", options_.out));
-    return study_of_results(sources_[0], false);
-  }
-
-  // The program must be the one that the results were made with, as for resuming.
-  void require_this_build() const {
-    const Identity of_build = build_of_results(sources_[0].identity());
-    if (const std::vector<std::string> found = differences(of_build, build_parts_of_identity()); !found.empty())
-      throw Error(ExitCode::mismatch, fmt::format("{}: was made by another build: {}; merge with that one",
-                                                  sources_[0].path().string(), fmt::join(found, "; ")));
-  }
-
-  void require_one_study() const {
-    for (const ResultFolder& source : sources_)
-      if (const std::vector<std::string> found = differences(source.identity(), sources_[0].identity()); !found.empty())
-        throw Error(ExitCode::mismatch, fmt::format("{} and {} do not belong together: {}", source.path().string(),
-                                                    sources_[0].path().string(), fmt::join(found, "; ")));
-  }
-
-  // Which folder has which part. Everything must be there before anything is written.
-  void find_parts() {
-    std::vector<std::string> missing;
-    for (const Part& part : parts_) {
-      end_if_interrupted();
-      const auto found = std::ranges::find_if(sources_, [&](ResultFolder& source) {
-        const auto there = source.load(settings_[part.setting], part);
-        return there && there->whole();
-      });
-      source_of_.push_back(static_cast<std::size_t>(found - sources_.begin()));
-      if (found == sources_.end()) missing.push_back(part.name);
-    }
-    if (!missing.empty())
-      throw Error(
-          ExitCode::bad_data,
-          fmt::format("{} of {} parts are in none of the folders, the first is {}; finish the shards with --resume",
-                      missing.size(), parts_.size(), missing[0]));
-  }
-
-  // A merge that did not come to its end is repeated into the same folder.
-  ResultFolder open_target() {
-    using Mode = ResultFolder::Mode;
-    const bool again = options_.mode == Mode::fresh && ResultFolder::is_unfinished(options_.out);
-    ResultFolder folder =
-        ResultFolder::open(options_.out, again ? Mode::resume : options_.mode, sources_[0].identity(), damage_.note());
-    for (const ResultFolder& source : sources_)
-      for (const json& earlier : source.sessions())
-        if (std::ranges::count(folder.sessions(), earlier) == 0) folder.add_session(earlier);
-    return folder;
-  }
-
-  void copy(std::size_t p, ResultFolder& folder) {
-    end_if_interrupted();
-    const PlannedSetting& planned = settings_[parts_[p].setting];
-    ResultFolder& source = sources_[source_of_[p]];
-    const auto results = source.load(planned, parts_[p]);
-    if (!results)
-      throw Error(ExitCode::bad_data, fmt::format("{}: vanished while it was merged; merge again",
-                                                  (source.path() / "parts" / parts_[p].name).string()));
-    folder.store(planned, parts_[p], results->units);
-  }
-
-  void end_if_interrupted() const {
-    if (options_.interrupted != nullptr && options_.interrupted->load())
-      throw Error(ExitCode::interrupted, "interrupted; merge again, it goes on with what it wrote");
-  }
-
-  const RunOptions& options_;
-  DamageLog damage_;
-  std::vector<ResultFolder> sources_;
-  const StudyConfig config_;
-  std::vector<PlannedSetting> settings_;
-  std::vector<Part> parts_;
-  std::vector<std::size_t> source_of_;  // index in sources_ of every part
-};
+// A merge that did not come to its end is repeated into the same folder.
+ResultFolder open_target(const Folders& sources, const RunOptions& options, const DamageNote& note) {
+  using Mode = ResultFolder::Mode;
+  const bool again = options.mode == Mode::fresh && ResultFolder::is_unfinished(options.out);
+  ResultFolder folder =
+      ResultFolder::open(options.out, again ? Mode::resume : options.mode, sources[0].identity(), note);
+  for (const ResultFolder& source : sources)
+    for (const nlohmann::json& earlier : source.sessions())
+      if (std::ranges::count(folder.sessions(), earlier) == 0) folder.add_session(earlier);
+  return folder;
+}
 
 }  // namespace
 
 RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptions& options) {
-  return Merge(folders, options).run();
+  DamageLog damage(options.note);
+  Folders sources;
+  for (const std::string& folder : folders) sources.push_back(ResultFolder::read(folder, damage.note()));
+  for (const ResultFolder& source : sources)
+    if (std::error_code error; !options.out.empty() && std::filesystem::equivalent(options.out, source.path(), error))
+      fail(ExitCode::usage, "--out {}: is one of the folders to merge; name another", options.out);
+  const StudyConfig config = study_of_results(sources[0], false);
+  require_one_study_of_this_build(sources);
+  const std::vector<PlannedSetting> settings = make_plans(config);
+  const std::vector<Part> parts = make_parts(settings);
+  const std::vector<ResultFolder*> source_of = find_parts(sources, settings, parts, options);
+  ResultFolder folder = open_target(sources, options, damage.note());
+  FolderRecord record(folder, config, parts.size(), options, settings, 1, damage);
+  record.begin(0);
+  RunOutcome outcome{folder.path(), parts.size(), parts.size(), false, {}};
+  std::size_t copied = 0;
+  const std::exception_ptr failure = caught([&] {
+    for (; copied < parts.size(); ++copied) {
+      end_if_interrupted(options);
+      const Part& part = parts[copied];
+      const auto results = source_of[copied]->load(settings[part.setting], part);
+      if (!results)
+        fail(ExitCode::bad_data, "{}: vanished while it was merged; merge again",
+             (source_of[copied]->path() / "parts" / part.name).string());
+      folder.store(settings[part.setting], part, results->units);
+    }
+    end_if_interrupted(options);
+    outcome.findings = write_results(folder, config, settings, parts, options.program);
+    outcome.complete = true;
+  });
+  const std::exception_ptr untold =
+      caught([&] { record.end(outcome.complete ? "complete" : "interrupted", {process_json(options, 0)}, copied); });
+  rethrow({failure, untold});
+  return outcome;
 }
 
 }  // namespace pandora

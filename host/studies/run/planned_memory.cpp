@@ -1,9 +1,13 @@
+// Memory by what is held at once: tapes, lanes, results.
+#include "host/studies/run/planned_memory.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <new>
 
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/model/trace_keys.hpp"
-#include "host/studies/run/run_study.hpp"
+#include "host/studies/results/lane_contents.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/rules/checkpoints.hpp"
 

@@ -1,10 +1,12 @@
+// Units that come in any order become parts on disk.
+#include "host/studies/run/run_parts.hpp"
+
 #include <fmt/format.h>
 
 #include <list>
 
-#include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sweep.hpp"
+#include "host/studies/sweep/sound.hpp"
 
 namespace pandora {
 
@@ -21,7 +23,7 @@ std::vector<std::size_t> Lack::lanes_to_run() const {
 }
 
 std::size_t Lack::work() const {
-  return units() * std::max<std::size_t>(static_cast<std::size_t>(std::count(there.begin(), there.end(), false)), 1);
+  return units() * std::max<std::size_t>(static_cast<std::size_t>(std::ranges::count(there, false)), 1);
 }
 
 void Lack::add(std::size_t part, std::size_t place, std::size_t count) {

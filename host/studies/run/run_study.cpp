@@ -1,14 +1,18 @@
+// The steps of a run, which the ranks of one mpirun take together.
 #include "host/studies/run/run_study.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <climits>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/hdf5_file.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/folder_record.hpp"
+#include "host/studies/run/forecast.hpp"
+#include "host/studies/run/run_parts.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
@@ -23,14 +27,14 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
   std::error_code error;
   if (!options.out.empty() && ResultFolder::writes(file.filename().string()) &&
       fs::equivalent(file, fs::path(options.out) / file.filename(), error) && file.filename() != target.filename())
-    throw Error(ExitCode::usage, fmt::format("--out {}: the results would replace the study, {}; name another folder",
-                                             options.out, options.study_file));
+    fail(ExitCode::usage, "--out {}: the results would replace the study, {}; name another folder", options.out,
+         options.study_file);
   if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
   const StudyConfig there = read_study_file(options.study_file);
   const bool grows = options.mode == ResultFolder::Mode::extend;
   if ((!grows && there.identity() != config.identity()) || read_study_text(target.string()) != there.toml())
-    throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
-                                             options.out, options.study_file));
+    fail(ExitCode::usage, "--out {}: the resolved study would replace {}; name another folder", options.out,
+         options.study_file);
 }
 
 // The steps of a run. Ranks meet in agree, broadcast, greatest and gather, each in the same order; between two meetings
@@ -83,8 +87,8 @@ class StudyRun {
     const Identity of_first = json::parse(ranks_.broadcast(json(identity_).dump())).get<Identity>();
     ranks_.agree(caught([&] {
       if (const std::vector<std::string> found = differences(of_first, identity_); !found.empty())
-        throw Error(ExitCode::mismatch, fmt::format("rank {} does not compute what rank 0 does: {} (there is rank 0)",
-                                                    ranks_.rank(), fmt::join(found, "; ")));
+        fail(ExitCode::mismatch, "rank {} does not compute what rank 0 does: {} (there is rank 0)", ranks_.rank(),
+             fmt::join(found, "; "));
     }));
   }
 
@@ -149,9 +153,8 @@ class StudyRun {
     const std::exception_ptr untold = caught([&] { record_->end(state, processes, outcome_.parts_there); });
     rethrow({unwritten, untold});
     if (all_well && !outcome_.complete && !lacking_parts(*folder_, settings_, of_shard_).empty())
-      throw Error(
-          ExitCode::output_lost,
-          fmt::format("{}: parts that were written are not there; run again with --resume", folder_->path().string()));
+      fail(ExitCode::output_lost, "{}: parts that were written are not there; run again with --resume",
+           folder_->path().string());
   }
 
   // An interruption, with how to go on; other failures as they are.
@@ -163,9 +166,8 @@ class StudyRun {
       } catch (const Error& error) {
         if (error.code() != ExitCode::interrupted) throw;
         const std::string path = folder_->path().string();
-        throw Error(ExitCode::interrupted,
-                    fmt::format("interrupted; {} of {} parts are in {}; go on with --resume --out {}",
-                                outcome_.parts_there, outcome_.parts, path, shell_word(path)));
+        fail(ExitCode::interrupted, "interrupted; {} of {} parts are in {}; go on with --resume --out {}",
+             outcome_.parts_there, outcome_.parts, path, shell_word(path));
       }
     });
   }
@@ -190,14 +192,11 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
 }
 
 Shard Shard::parse(const std::string& text) {
-  Shard shard;
-  const char *begin = text.data(), *end = begin + text.size(), *slash = std::find(begin, end, '/');
-  const auto index = std::from_chars(begin, slash, shard.index);
-  const auto count = slash == end ? index : std::from_chars(slash + 1, end, shard.count);
-  if (index.ec != std::errc() || index.ptr != slash || slash == end || count.ec != std::errc() || count.ptr != end ||
-      shard.index < 0 || shard.count < 1 || shard.index >= shard.count)
-    throw Error(ExitCode::usage, fmt::format("--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text));
-  return shard;
+  const std::size_t slash = text.find('/');
+  const auto count = slash == std::string::npos ? std::nullopt : whole_within(text.substr(slash + 1), 1, INT_MAX);
+  const auto index = count ? whole_within(text.substr(0, slash), 0, *count - 1) : std::nullopt;
+  if (!index) fail(ExitCode::usage, "--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text);
+  return {*index, *count};
 }
 
 BackendChoice backend_for(const std::string& backend, const std::string& devices,

@@ -1,3 +1,4 @@
+// Replications that are played for longer and longer, as far as the seconds go.
 #include "host/studies/run/trial.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "host/ground/base/quotas.hpp"
 #include "host/studies/results/parts.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 
 namespace pandora {
 namespace {

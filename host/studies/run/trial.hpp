@@ -3,12 +3,19 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
-#include "host/studies/run/run_study.hpp"
+#include "host/studies/run/planned_memory.hpp"
+#include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
+
+/// What a trial has played, for people.
+struct TrialSize {
+  std::size_t lanes = 0, units = 0;
+  int periods = 0;       ///< the longest horizon
+  double seconds = 0.0;  ///< wall time
+};
 
 /// Processor seconds that were measured up to a horizon.
 struct TrialPoint {

@@ -2,10 +2,7 @@
 // replications that had no part in the choice.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "host/ground/statistics/statistics.hpp"
-#include "host/ground/tables/columns.hpp"
 #include "host/studies/results/summary.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
@@ -76,19 +73,5 @@ struct TuneOptions {
 /// Runs the rounds and judges the winners. All settings of the study must share tapes. Throws Error (usage) if there is
 /// nothing to choose or the budget is too small, and what run_sweep throws.
 Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& options);
-
-// What it found, in tune_tables.cpp:
-
-/// Every candidate with its round, and the winners as they were judged.
-std::vector<Table> tune_tables(const Tuning& tuning);
-
-/// One row per candidate, the winners' with what they were judged at.
-Columns tune_columns(const Tuning& tuning);
-
-/// Options of `pandora run` that make a study of the race's winner.
-std::string winner_options(const TuneRace& race);
-
-/// All of it, with the regrets of every replication and the study that was tuned: what `--out` keeps.
-nlohmann::json tune_json(const Tuning& tuning, const StudyConfig& config);
 
 }  // namespace pandora

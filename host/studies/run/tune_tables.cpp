@@ -1,3 +1,6 @@
+// Candidates and winners as tables, columns and JSON.
+#include "host/studies/run/tune_tables.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,9 +12,8 @@
 #include "host/ground/base/printable.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/ground/tables/table.hpp"
-#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/run/tune.hpp"
+#include "host/studies/results/table_notes.hpp"
 
 namespace pandora {
 namespace {
@@ -189,10 +191,10 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
     if (chosen) winners.notes.push_back(fmt::format("{}: {}", of(race), winner_options(race)));
   }
   if (!winners.notes.empty())
-    winners.notes.insert(winners.notes.begin(),
-                         "default - choice: of the best default values that the study names, paired over the same "
-                         "replications, with the interval of Student's t. `pandora run` of the study with these "
-                         "options gives the judged lanes:");
+    winners.notes.insert(
+        winners.notes.begin(),
+        "default - choice: of the best default values that the study names, paired over the same replications, with "
+        "the interval of Student's t. `pandora run` of the study with these options gives the judged lanes:");
   add_edges(tuning, winners.notes);
   return {candidates, winners};
 }

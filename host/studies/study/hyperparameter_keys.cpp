@@ -1,6 +1,7 @@
-// The values of hyperparameters: hyperparameters.NAME of all policies, hyperparameters.POLICY.NAME of one.
+// What policies take and have by default, against what a study asks for.
+#include "host/studies/study/hyperparameter_keys.hpp"
+
 #include "host/ground/base/printable.hpp"
-#include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
 namespace {
@@ -35,21 +36,20 @@ void require_values(const StudyValue& value) {
     require_distinct(value, value.texts);
     for (const std::string& text : value.texts)
       if (!is_hyperparameter_text(text))
-        refuse(value.where,
-               fmt::format("\"{}\" cannot name a lane; use at most 64 letters, digits and _-+.:", printable(text, 80)));
+        refuse(value.where, "\"{}\" cannot name a lane; use at most 64 letters, digits and _-+.:", printable(text, 80));
     return;
   }
   require_distinct(value, value.numbers);
   for (const double x : value.numbers)
-    if (!std::isfinite(x)) refuse(value.where, fmt::format("{} is not a finite number", x));
+    if (!std::isfinite(x)) refuse(value.where, "{} is not a finite number", x);
 }
 
 void require_bounds(const StudyValue& value, const Hyperparameter& h, const std::string& policy) {
   if (value.kind != Kind::numbers) return;
   for (const double x : value.numbers)
     if (x < h.least || x > h.greatest)
-      refuse(value.where, fmt::format("{} is out of range{}; give numbers from {} to {}", x,
-                                      policy.empty() ? "" : " for policy " + policy, h.least, h.greatest));
+      refuse(value.where, "{} is out of range{}; give numbers from {} to {}", x,
+             policy.empty() ? "" : " for policy " + policy, h.least, h.greatest);
 }
 
 void set_values(Grids& grids, const std::string& name, const StudyValue& value) {
@@ -61,11 +61,7 @@ void set_values(Grids& grids, const std::string& name, const StudyValue& value) 
 
 StudyKey key_of(const Hyperparameter& h, const std::string& name, const std::string& meaning) {
   const bool texts = kind_of(h) == Kind::texts;
-  return {name,
-          kind_of(h),
-          texts ? "list of different texts" : "list of different finite numbers",
-          "",
-          meaning,
+  return {{name, kind_of(h), texts ? "list of different texts" : "list of different finite numbers", "", meaning},
           standard_of(h, "").toml(),
           [name = h.name](Study& study, const StudyValue& value) {
             require_values(value);
@@ -103,18 +99,17 @@ void require_one_meaning(const StudyValue& asked, const std::vector<Taker>& take
     const std::string key = own_key(*taker.policy, taker.own->name);
     if (is_asked(values, key)) continue;
     if (kind_of(*taker.own) != asked.kind)
-      refuse(asked.where, fmt::format("policy {} takes {} here, such as {}; give {}", taker.policy->name,
-                                      kind_of(*taker.own) == Kind::texts ? "texts" : "numbers",
-                                      standard_of(*taker.own, "").toml(), key));
+      refuse(asked.where, "policy {} takes {} here, such as {}; give {}", taker.policy->name,
+             kind_of(*taker.own) == Kind::texts ? "texts" : "numbers", standard_of(*taker.own, "").toml(), key);
     const std::string other = standard_of(*taker.own, "").toml();
     if (other == asked.toml()) continue;
     if (first == nullptr) first = &taker;
     if (const std::string one = standard_of(*first->own, "").toml(); one != other)
       refuse(asked.where,
-             fmt::format("policies {} and {} have a {} each, by default {} and {}, which need not be the same thing; "
-                         "give {} and {} instead",
-                         first->policy->name, taker.policy->name, taker.own->name, one, other,
-                         own_key(*first->policy, taker.own->name), key));
+             "policies {} and {} have a {} each, by default {} and {}, which need not be the same thing; "
+             "give {} and {} instead",
+             first->policy->name, taker.policy->name, taker.own->name, one, other,
+             own_key(*first->policy, taker.own->name), key);
   }
 }
 
@@ -158,24 +153,25 @@ std::string policy_in(const std::string& key) {
              : "";
 }
 
+void require_policy(const std::string& name, const std::string& where, const char* lead) {
+  if (find_policy(name) != nullptr) return;
+  std::vector<std::string> names;
+  for (const Policy& known : all_policies()) names.push_back(known.name);
+  refuse(where, "{}\"{}\" is unknown{}; `pandora policies` lists the policies", lead, name,
+         nearest_text(nearest(name, names)));
+}
+
 void refuse_hyperparameter(const std::string& key, const std::string& where) {
   const std::string name = policy_in(key), word = key.substr(key.rfind('.') + 1);
+  require_policy(name, where, "policy ");
   std::vector<std::string> names;
-  const Policy* const policy = find_policy(name);
-  if (policy == nullptr) {
-    for (const Policy& known : all_policies()) names.push_back(known.name);
-    refuse(where, fmt::format("policy \"{}\" is unknown{}; `pandora policies` lists the policies", name,
-                              nearest_text(nearest(name, names))));
-  }
-  for (const Hyperparameter& h : policy->hyperparameters) names.push_back(h.name);
-  refuse(where,
-         fmt::format("policy {} has no hyperparameter {}{}; it has {}", name, word, nearest_text(nearest(word, names)),
-                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  for (const Hyperparameter& h : find_policy(name)->hyperparameters) names.push_back(h.name);
+  refuse(where, "policy {} has no hyperparameter {}{}; it has {}", name, word, nearest_text(nearest(word, names)),
+         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 bool simulates(const StudyValues& values, const Policy& policy) {
-  const std::vector<std::string>& named = values.at("policies").texts;
-  return named.empty() ? !policy.by_name_only : std::ranges::count(named, policy.name) > 0;
+  return lists(values.at("policies").texts, policy);
 }
 
 StudyValue standard_hyperparameter(const std::string& name, const StudyValues& values) {

@@ -4,8 +4,8 @@
 
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/input_file.hpp"
-#include "host/studies/study/guarded_toml.hpp"
 #include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/toml_text.hpp"
 
 namespace pandora {
 namespace {
@@ -39,11 +39,10 @@ TokenPrices read_price_list(const std::filesystem::path& path) {
   for (const auto& [key, node] : inner != nullptr ? *inner : whole) {
     const std::optional<TokenPrice> price = price_of(node);
     if (!price)
-      refuse(
-          fmt::format("{}:{}", name, node.source().begin.line),
-          fmt::format("the price of {} is none: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars for a million "
-                      "tokens; a name with a dot stands in quotes",
-                      in_quotes(key.str())));
+      refuse(fmt::format("{}:{}", name, node.source().begin.line),
+             "the price of {} is none: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars for a million tokens; a "
+             "name with a dot stands in quotes",
+             in_quotes(key.str()));
     prices[std::string(key.str())] = *price;
   }
   if (prices.empty()) refuse(name, "has no price; give a line for each model, such as \"gpt\" = [0.15, 0.6]");

@@ -7,9 +7,9 @@
 #include <limits>
 #include <set>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "kernels/base/assert.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -90,9 +90,7 @@ Plan make_plan(const Study& study) {
   std::set<std::string> names;
   for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);
   for (const Policy& policy : all_policies()) {
-    const bool wanted =
-        study.policies.empty() ? !policy.by_name_only : std::ranges::count(study.policies, policy.name) > 0;
-    if (!wanted && policy.name != "oracle") continue;
+    if (!lists(study.policies, policy) && policy.name != "oracle") continue;
     const auto own = study.hyperparameters_of.find(policy.name);
     const Grids& grids = own == study.hyperparameters_of.end() ? study.hyperparameters : own->second;
     for (const PolicyVariant& variant : policy.variants(grids))
@@ -100,9 +98,9 @@ Plan make_plan(const Study& study) {
         if (policy.needs_calibration && T0 == 0) continue;
         plan.lanes.push_back({&policy, under(study, variant), policy.uses_calibration ? T0 : 0});
         if (const std::string name = lane_name(plan.lanes.back()); !names.insert(name).second)
-          throw Error(ExitCode::usage, fmt::format("policy {}: two of its variants are named {}; give each a reward or "
-                                                   "hyperparameter text of its own",
-                                                   policy.name, name.substr(name.find('/') + 1)));
+          fail(ExitCode::usage,
+               "policy {}: two of its variants are named {}; give each a reward or hyperparameter text of its own",
+               policy.name, name.substr(name.find('/') + 1));
         if (!policy.uses_calibration) break;
       }
   }
@@ -129,18 +127,17 @@ RefitSchedule parse_refit(const std::string& text) {
     return {.kind = Kind::every, .every = static_cast<int>(*every)};
   if (const auto growth = number_behind("geometric:", text, [](double g) { return g > 1.0 && g <= 1e6; }))
     return {.kind = Kind::geometric, .growth = *growth};
-  throw Error(ExitCode::usage,
-              fmt::format("\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g "
-                          "with g > 1, or tracking",
-                          text));
+  fail(
+      ExitCode::usage,
+      "\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g with g > 1, or tracking",
+      text);
 }
 
 RewardSchedule parse_reward_refit(const std::string& text) {
   if (text == "tracking") return {};
   if (const auto growth = number_behind("geometric:", text, [](double g) { return g >= 1.0 && g <= 1e6; }))
     return {.growth = *growth, .steps = false};
-  throw Error(ExitCode::usage,
-              fmt::format("\"{}\" is not a schedule of theta_hat; use tracking, or geometric:g with g >= 1", text));
+  fail(ExitCode::usage, "\"{}\" is not a schedule of theta_hat; use tracking, or geometric:g with g >= 1", text);
 }
 
 std::string refit_text(const RefitSchedule& schedule) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host/ground/base/lists.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/engine/lanes.hpp"
 #include "host/lanes/model/preparation.hpp"
@@ -42,6 +43,11 @@ struct Study {
   bool instances = true;   ///< keep every replication's parameters with its results
   int order_contexts = kPaperOrderContexts;
 };
+
+/// Whether a study that lists these policies simulates the policy.
+inline bool lists(const std::vector<std::string>& policies, const Policy& policy) {
+  return policies.empty() ? !policy.by_name_only : has(policies, policy.name);
+}
 
 /// Whether the study is of a table of outcomes. Then it has no other environment, and the table's sizes.
 inline bool of_table(const Study& study) {

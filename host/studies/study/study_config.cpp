@@ -1,12 +1,17 @@
+// The values of a study: which of them count, all combinations of those that vary, and what a file says of them.
 #include "host/studies/study/study_config.hpp"
 
 #include <mutex>
-#include <string_view>
 
+#include "host/ground/base/fail.hpp"
+#include "host/ground/base/lists.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/lanes/model/trace_world.hpp"
-#include "host/studies/study/former_spellings.hpp"
-#include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/environment_keys.hpp"
+#include "host/studies/study/hyperparameter_keys.hpp"
+#include "host/studies/study/study_of.hpp"
+#include "host/studies/study/study_toml.hpp"
+#include "host/studies/study/toml_text.hpp"
 
 namespace pandora {
 namespace {
@@ -30,14 +35,6 @@ bool is_table(const Environment& environment) {
   return environment.trace != nullptr;
 }
 
-// Whether it is the study that a folder of results keeps.
-bool is_of_results(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::filesystem::path folder = file.parent_path();
-  return file.filename() == "study.toml" && std::filesystem::exists(folder / "manifest.json", error) &&
-         std::filesystem::is_directory(folder / "parts", error);
-}
-
 // The study of a table alone, with the table's sizes.
 Study of_table(const Study& all, const Environment& environment) {
   const TraceSizes sizes = trace_sizes(environment);
@@ -50,10 +47,10 @@ Study of_table(const Study& all, const Environment& environment) {
   study.instances = false;
   const int T0 = *std::ranges::max_element(all.T0);
   if (T0 >= sizes.calibration)
-    throw Error(ExitCode::usage,
-                fmt::format("environment {}: T0 = {} periods, and its table has {} prompts for calibration, of which "
-                            "one is x_0; give less, or a larger environment.{}.split",
-                            environment.name, T0, sizes.calibration, environment.name));
+    fail(ExitCode::usage,
+         "environment {}: T0 = {} periods, and its table has {} prompts for calibration, of which one is x_0; give "
+         "less, or a larger environment.{}.split",
+         environment.name, T0, sizes.calibration, environment.name);
   if (!keys.repeat) study.periods = std::min(all.periods, sizes.online);
   return study;
 }
@@ -128,6 +125,70 @@ bool StudyConfig::counts(const std::string& key) const {
          (replaced_.count("environments") == 0 || replaced_.count(key) > 0 || simulates_environment_of(key));
 }
 
+void StudyConfig::begin_scenario(const std::string& name, const std::string& where) {
+  if (!is_plain_name(name))
+    refuse(where, "a scenario cannot have the name \"{}\"; use at most 64 letters, digits, _ and -", name);
+  if (std::ranges::count(scenarios_, name, &Scenario::name) == 0) scenarios_.push_back({name, {}});
+}
+
+void StudyConfig::require_scenario(const std::string& name, const std::string& where) const {
+  std::vector<std::string> names;
+  for (const Scenario& scenario : scenarios_) names.push_back(scenario.name);
+  if (names.empty()) refuse(where, "the study has no scenarios; define one under [scenario.NAME], or leave it out");
+  if (std::ranges::count(names, name) == 0)
+    refuse(where, "the study has no scenario \"{}\"{}; use {}", name, nearest_text(nearest(name, names)),
+           fmt::join(names, ", "));
+}
+
+void StudyConfig::choose_scenarios(const std::vector<std::string>& names, const std::string& where) {
+  std::vector<Scenario> chosen;
+  for (const std::string& name : names) {
+    require_scenario(name, where);
+    if (std::ranges::count(chosen, name, &Scenario::name) > 0) refuse(where, "{} is named twice; name each once", name);
+    chosen.push_back(*std::ranges::find(scenarios_, name, &Scenario::name));
+  }
+  if (chosen.empty()) refuse(where, "names no scenario; name at least one");
+  scenarios_ = std::move(chosen);
+}
+
+// A value of the study itself or, as scenario.NAME.KEY, one of a scenario that there is.
+void StudyConfig::put(const std::string& key, StudyValue value) {
+  const InScenario at = in_scenario(key);
+  if (!at.scenario) {
+    values_[key] = std::move(value);
+    return;
+  }
+  auto& values = std::ranges::find(scenarios_, *at.scenario, &Scenario::name)->values;
+  const auto there = std::ranges::find(values, at.key, [](const auto& entry) { return entry.first; });
+  if (there != values.end())
+    there->second = std::move(value);
+  else
+    values.emplace_back(at.key, std::move(value));
+}
+
+std::vector<Scenario> StudyConfig::scenarios() const {
+  std::vector<Scenario> out = scenarios_;
+  for (Scenario& scenario : out)
+    std::erase_if(scenario.values, [this](const auto& entry) { return !counts(entry.first); });
+  return out;
+}
+
+void StudyConfig::refuse_varying() const {
+  // What says which rows of a table are read cannot vary, since settings share tables and sizes.
+  const auto refuse_of_table = [this](const std::string& key, const std::string& where) {
+    const std::string of = "environment." + environment_in(key);
+    if (key == of + ".drift" && values_.count(of + ".table") > 0)
+      refuse(where, "{} of a table cannot vary, for settings share their tables", key);
+  };
+  for (const auto& [key, values] : varying_) refuse_of_table(key, values[0].where);
+  for (const Scenario& scenario : scenarios_)
+    for (const auto& [key, value] : scenario.values) {
+      refuse_of_table(key, value.where);
+      for (const auto& [varies, values] : varying_)
+        if (varies == key) refuse(value.where, "[vary] has {} too; keep it in the scenarios or in [vary]", key);
+    }
+}
+
 std::map<std::string, StudyValue> StudyConfig::values() const {
   auto out = with_own_hyperparameters(values_, foreign_);
   std::erase_if(out, [this](const auto& entry) { return !counts(entry.first); });
@@ -152,8 +213,8 @@ std::vector<Setting> StudyConfig::settings() const {
   for (const auto& [key, values] : varied) {
     total *= values.size();
     if (total > kMostSettings)
-      refuse(values[0].where, fmt::format("[vary] gives more than {} settings{}; split the study", kMostSettings,
-                                          overrides.empty() ? "" : " with [scenario]"));
+      refuse(values[0].where, "[vary] gives more than {} settings{}; split the study", kMostSettings,
+             overrides.empty() ? "" : " with [scenario]");
   }
   for (std::size_t index = 0; index < total; ++index) {
     StudyValues values = given;
@@ -217,12 +278,10 @@ std::map<std::string, std::string> StudyConfig::identity() const {
 }
 
 std::string read_study_text(const std::string& path) {
-  constexpr std::uint64_t kMost = 1u << 20;
   try {
-    const std::string text = read_file(path, kMost);
-    return is_of_results(path) ? study_in_todays_spelling(text) : text;
+    return read_file(path, kMostStudyBytes);
   } catch (const Unreadable& problem) {
-    refuse(path, fmt::format("{}; name a study's TOML file, such as those in experiments/", problem.what()));
+    refuse(path, "{}; name a study's TOML file, such as those in experiments/", problem.what());
   }
 }
 

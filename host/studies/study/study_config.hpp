@@ -105,7 +105,7 @@ class StudyConfig {
 /// A study's file. Throws Error (usage) if it cannot be read.
 StudyConfig read_study_file(const std::string& path);
 
-/// What it says; of the study that a folder of results keeps, in today's spelling. Throws Error (usage).
+/// What it says. Throws Error (usage).
 std::string read_study_text(const std::string& path);
 
 /// A file with every key at its default, each under a comment with its meaning, type, unit and range.

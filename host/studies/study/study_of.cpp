@@ -1,8 +1,11 @@
-// The study that the values of its keys make, and where they contradict each other.
+// What values of an environment do not go together with, and then what those of a study do not.
+#include "host/studies/study/study_of.hpp"
+
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
-#include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/environment_keys.hpp"
+#include "host/studies/study/hyperparameter_keys.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
@@ -20,23 +23,21 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
     const StudyValue* value = find(option.name);
     if (value == nullptr) continue;
     if (!option.is_for(environment))
-      refuse(value->where,
-             fmt::format("is of the paper's model, and environment.{}.table of a table; leave one out", name));
+      refuse(value->where, "is of the paper's model, and environment.{}.table of a table; leave one out", name);
     option.set(environment, *value);
   }
   if (find("price") == nullptr)
-    refuse(environments.where,
-           fmt::format("environment {} has no price, utility per dollar; set environment.{}.price", name, name));
+    refuse(environments.where, "environment {} has no price, utility per dollar; set environment.{}.price", name, name);
   const TraceKeys& keys = *trace_keys(environment);
   for (const char* key : {"online", "part"})
     if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
-      refuse(find("split")->where, fmt::format("counts for nothing beside {}; leave one out", key));
+      refuse(find("split")->where, "counts for nothing beside {}; leave one out", key);
   if (keys.table.empty()) refuse(find("table")->where, "names no file");
   if (keys.resample == Resample::independent && !keys.context.empty())
     refuse(find("context")->where,
-           fmt::format("tells of one prompt, and resample = \"independent\" takes every model's answer from another; "
-                       "leave out environment.{}.context, or take resample = \"permute\"",
-                       name));
+           "tells of one prompt, and resample = \"independent\" takes every model's answer from another; leave out "
+           "environment.{}.context, or take resample = \"permute\"",
+           name);
   return environment;
 }
 
@@ -46,13 +47,12 @@ void refuse_output_costs(const Environment& environment, const StudyValue* given
   if (environment.output_costs != OutputCostLaw::centred) return;
   const int least = environment.slopes == Slopes::unrelated ? 2 * dimensions.boxes : 2;
   if (given != nullptr && environment.indices == Indices::linear)
-    refuse(given->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
-                                     "environment.{}.output_costs",
-                                     environment.name));
+    refuse(given->where,
+           "sets no cost where indices are linear, for costs follow from them; leave out environment.{}.output_costs",
+           environment.name);
   if (dimensions.output < least)
-    refuse(output.where, fmt::format("is too short for environment.{}.output_costs, two coordinates of a box; give at "
-                                     "least {}",
-                                     environment.name, least));
+    refuse(output.where, "is too short for environment.{}.output_costs, two coordinates of a box; give at least {}",
+           environment.name, least);
 }
 
 // What drift and correlation do not go together with.
@@ -61,13 +61,14 @@ void refuse_changes(const Environment& environment, const StudyValue& environmen
   const std::string& name = environment.name;
   if (moves(environment) && environment.indices == Indices::linear)
     refuse((drift != nullptr ? *drift : environments).where,
-           fmt::format("moves costs, which follow from the indices where these are linear; leave out "
-                       "environment.{}.indices or environment.{}.drift",
-                       name, name));
+           "moves costs, which follow from the indices where these are linear; leave out environment.{}.indices or "
+           "environment.{}.drift",
+           name, name);
   if ((moves(environment) || environment.correlation > 0.0) && find_drawer(name))
-    refuse(environments.where, fmt::format("environment {} has code of its own, which knows of no drift and no "
-                                           "correlation; leave out environment.{}.drift and .correlation",
-                                           name, name));
+    refuse(environments.where,
+           "environment {} has code of its own, which knows of no drift and no correlation; leave out "
+           "environment.{}.drift and .correlation",
+           name, name);
   if (environment.correlation > 0.0 && environment.law == Law::custom)
     refuse(
         (correlation != nullptr ? *correlation : environments).where,
@@ -91,8 +92,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     const StudyValue* value = find(option.name);
     if (option.of_tables) {
       if (value != nullptr)
-        refuse(value->where,
-               fmt::format("is of a table of outcomes; give environment.{}.table, or leave it out", name));
+        refuse(value->where, "is of a table of outcomes; give environment.{}.table, or leave it out", name);
       continue;
     }
     if (foreign && value != nullptr && option.name == "law" && value->texts[0] == "custom")
@@ -100,29 +100,28 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     else if (value != nullptr)
       option.set(environment, *value);
     else if (option.required && known == nullptr && !foreign && !(option.name == "u" && drawn_indices))
-      refuse(environments.where,
-             fmt::format("environment {} has no {}; set environment.{}.{}", name, option.name, name, option.name));
+      refuse(environments.where, "environment {} has no {}; set environment.{}.{}", name, option.name, name,
+             option.name);
   }
   if (find("truncation_radius") == nullptr && study.dimensions.output != Dimensions{}.output &&
       std::isfinite(environment.truncation_radius))
     refuse(values.at("dimensions.output").where,
-           fmt::format("the truncation radius {} of {} belongs to 100 coordinates; set "
-                       "environment.{}.truncation_radius for {}",
-                       environment.truncation_radius, name, name, study.dimensions.output));
+           "the truncation radius {} of {} belongs to 100 coordinates; set environment.{}.truncation_radius for {}",
+           environment.truncation_radius, name, name, study.dimensions.output);
   if (const StudyValue* u = find("u"); u != nullptr && environment.indices == Indices::linear)
-    refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
-                                 "environment.{}.u",
-                                 name));
+    refuse(u->where, "sets no cost where indices are linear, for costs follow from them; leave out environment.{}.u",
+           name);
   require_box_changes(environment, study.dimensions.boxes);
   refuse_changes(environment, environments, find("drift"), find("correlation"));
   refuse_output_costs(environment, find("output_costs"), values.at("dimensions.output"), study.dimensions);
   const StudyValue* slopes = find("slopes");
   if (environment.slopes == Slopes::unrelated &&
       std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)
-    refuse(slopes != nullptr ? slopes->where : environments.where,
-           fmt::format("unrelated slopes need a coordinate of x and of omega per box; give dimensions.context and "
-                       "dimensions.output of at least {}",
-                       study.dimensions.boxes));
+    refuse(
+        slopes != nullptr ? slopes->where : environments.where,
+        "unrelated slopes need a coordinate of x and of omega per box; give dimensions.context and dimensions.output "
+        "of at least {}",
+        study.dimensions.boxes);
   return environment;
 }
 
@@ -145,23 +144,21 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
   const std::vector<std::string> there = names_of_environments(values);
   for (const std::string& name : environments.texts)  // first: a table that nothing names is often its right spelling
     if (!foreign && std::ranges::count(there, name) == 0)
-      refuse(environments.where, fmt::format("\"{}\" is unknown{}; use {}, or define it under [environment.{}]", name,
-                                             nearest_text(nearest(name, known)), fmt::join(known, ", "),
-                                             is_plain_name(name) ? name : "NAME"));
+      refuse(environments.where, "\"{}\" is unknown{}; use {}, or define it under [environment.{}]", name,
+             nearest_text(nearest(name, known)), fmt::join(known, ", "), is_plain_name(name) ? name : "NAME");
   for (const auto& [key, value] : values) {
     const std::string name = environment_in(key);
     if (!name.empty() && find_environment(name) == nullptr && std::ranges::count(environments.texts, name) == 0)
-      refuse(value.where,
-             fmt::format("environment {} is none of {} and not named by environments{}; mend the name", name,
-                         fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts))));
+      refuse(value.where, "environment {} is none of {} and not named by environments{}; mend the name", name,
+             fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts)));
   }
   for (const std::string& name : environments.texts)
     study.environments.push_back(environment_of(name, values, study, environments, foreign));
   for (const Environment& environment : study.environments)
     if (study.budget.of != Pacing::Of::nothing && (environment.trace != nullptr || find_drawer(environment.name)))
       refuse(values.at(study.budget.of == Pacing::Of::queries ? "budget.queries" : "budget.cost").where,
-             fmt::format("needs the paper's model for its benchmark, and environment {} is none of it; leave out one",
-                         environment.name));
+             "needs the paper's model for its benchmark, and environment {} is none of it; leave out one",
+             environment.name);
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
   for (const char* key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"})
@@ -169,11 +166,9 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
       refuse(values.at(key).where, "is a matter of the reference engine alone; set engine.kind to \"reference\"");
   for (const Environment& environment : study.environments)
     if (study.order && find_drawer(environment.name))
-      refuse(
-          environments.where,
-          fmt::format("Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order "
-                      "to false",
-                      environment.name));
+      refuse(environments.where,
+             "Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order to false",
+             environment.name);
   return study;
 }
 

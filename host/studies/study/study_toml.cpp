@@ -1,11 +1,15 @@
-// Studies between TOML and values.
+// StudyConfig::parse() and set(): every value of a file, and one that an option replaces.
+#include "host/studies/study/study_toml.hpp"
+
+#include <simdjson.h>
+
 #include <charconv>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "host/ground/base/printable.hpp"
-#include "host/studies/study/guarded_toml.hpp"
-#include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/environment_keys.hpp"
+#include "host/studies/study/hyperparameter_keys.hpp"
+#include "host/studies/study/toml_text.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
@@ -37,21 +41,14 @@ std::optional<std::int64_t> integer_of(const toml::node& node) {
   return std::nullopt;
 }
 
-// The field as it was named when its number counted from 0: box of box_number, and nothing of another field.
-std::string former_name(const std::string& field) {
-  constexpr std::string_view kNumber = "_number";
-  return field.ends_with(kNumber) ? field.substr(0, field.size() - kNumber.size()) : "";
-}
-
 // The words of a text with named ones, from a number or an inline table: { law = "geometric", mean = 100 } is
-// geometric:100 and { box_number = 3, at = 100 } is box 3:100. { box = 2, at = 100 } is 2:100, and who reads that says
-// what to write in its place.
+// geometric:100 and { box_number = 3, at = 100 } is box 3:100.
 std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where) {
   const auto word = [&](const toml::node& one) -> std::string {
     if (const auto text = one.value_exact<std::string>()) return *text;
     if (const auto integer = one.value_exact<std::int64_t>()) return fmt::format("{}", *integer);
     if (const auto number = one.value_exact<double>()) return fmt::format("{}", *number);
-    refuse(where, fmt::format("is not of the right type; give {}", key.type));
+    refuse(where, "is not of the right type; give {}", key.type);
   };
   if (const toml::array* const array = node.as_array()) {  // several tables or texts
     std::vector<std::string> items;
@@ -61,16 +58,11 @@ std::string words_of(const StudyKey& key, const toml::node& node, const std::str
   const toml::table* const table = node.as_table();
   if (table == nullptr) return word(node);
   std::vector<std::string> words;
-  std::vector<std::string> fields = key.fields;
-  const std::string former = former_name(fields[0]);
-  const bool is_former = !former.empty() && table->contains(former) && !table->contains(fields[0]);
-  if (is_former) fields[0] = former;
   for (const auto& [name, value] : *table)
-    if (std::ranges::count(fields, std::string(name.str())) == 0)
-      refuse(where, fmt::format("has no {}; give some of {}", std::string(name.str()), fmt::join(key.fields, ", ")));
-  if (!table->empty() && !table->contains(fields[0]))
-    refuse(where, fmt::format("has no {}; give it too", key.fields[0]));
-  for (const std::string& field : fields) {
+    if (std::ranges::count(key.fields, std::string(name.str())) == 0)
+      refuse(where, "has no {}; give some of {}", std::string(name.str()), fmt::join(key.fields, ", "));
+  if (!table->empty() && !table->contains(key.fields[0])) refuse(where, "has no {}; give it too", key.fields[0]);
+  for (const std::string& field : key.fields) {
     const toml::node* const value = table->get(field);
     if (value == nullptr) continue;
     std::vector<std::string> items;
@@ -78,8 +70,7 @@ std::string words_of(const StudyKey& key, const toml::node& node, const std::str
       for (const toml::node& item : *array) items.push_back(word(item));
     else
       items.push_back(word(*value));
-    const std::string lead = former_name(field);
-    words.push_back(fmt::format("{}{}{}", lead, lead.empty() ? "" : " ", fmt::join(items, ",")));
+    words.push_back(fmt::format("{}{}", field == "box_number" ? "box " : "", fmt::join(items, ",")));
   }
   return fmt::format("{}", fmt::join(words, ":"));
 }
@@ -114,7 +105,7 @@ void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
       }
       break;
   }
-  refuse(value.where, fmt::format("is not of the right type; give {}", key.type));
+  refuse(value.where, "is not of the right type; give {}", key.type);
 }
 
 StudyValue value_of(const StudyKey& key, const toml::node& node, std::string where) {
@@ -126,7 +117,7 @@ StudyValue value_of(const StudyKey& key, const toml::node& node, std::string whe
     return value;
   }
   const toml::array* array = node.as_array();
-  if (array == nullptr) refuse(value.where, fmt::format("is not of the right type; give a {}", key.type));
+  if (array == nullptr) refuse(value.where, "is not of the right type; give a {}", key.type);
   for (const toml::node& item : *array) append(key, item, value);
   return value;
 }
@@ -138,28 +129,6 @@ StudyValue with_path(const StudyKey& key, StudyValue value, const fs::path& base
   return value;
 }
 
-bool is_utf8(const std::string& text) {
-  try {
-    (void)nlohmann::json(text).dump();  // which is strict
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
-}
-
-// A word of the command line as TOML; what is no TOML is a text.
-toml::table parsed_word(const std::string& word) {
-  if (word.find_first_of("\n\r") == std::string::npos && scan_toml("v = " + word).misplaced == 0) {
-    try {
-      toml::table table = toml::parse("v = " + word);
-      if (table.size() == 1) return table;
-    } catch (const toml::parse_error&) {
-    } catch (const BrokenAssertion&) {
-    }
-  }
-  return toml::table{{"v", word}};
-}
-
 struct Entry {
   std::string key;
   const toml::node* node;
@@ -167,7 +136,7 @@ struct Entry {
 
 void require_length(const std::string& key, const std::string& where) {
   if (key.size() > kLongestKey)
-    refuse(where, fmt::format("a key of {} characters; none of a study has more than {}", key.size(), kLongestKey));
+    refuse(where, "a key of {} characters; none of a study has more than {}", key.size(), kLongestKey);
 }
 
 // Every value of the file with its dotted key, and every table that holds nothing.
@@ -192,45 +161,16 @@ bool is_table_of_keys(const std::string& name) {
   return std::ranges::any_of(general_keys(), [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
 }
 
-}  // namespace
-
-StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where) {
-  return value_of(key, *parsed_word(word).get("v"), where);
-}
-
-namespace {
-
 // Every value of the file, in its order.
 std::vector<Entry> entries_of(const toml::table& table, const std::string& name) {
   std::vector<Entry> entries;
   flatten(table, "", name, entries);
-  std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
-    const toml::source_position &x = a.node->source().begin, &y = b.node->source().begin;
-    return std::pair(x.line, x.column) < std::pair(y.line, y.column);
+  std::ranges::stable_sort(entries, {}, [](const Entry& entry) {
+    const toml::source_position& at = entry.node->source().begin;
+    return std::pair(at.line, at.column);
   });
   return entries;
 }
-
-}  // namespace
-
-toml::table table_of(const std::string& text, const std::string& name) {
-  require_size(text, name);
-  const TomlScan scan = scan_toml(text);
-  if (scan.too_deep > 0) refuse_depth(fmt::format("{}:{}", name, scan.too_deep));
-  if (scan.misplaced > 0)
-    refuse(fmt::format("{}:{}", name, scan.misplaced),
-           "not TOML: a control character, or one beyond ASCII outside quotes; mend the line");
-  try {
-    return toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    refuse(fmt::format("{}:{}", name, error.source().begin.line),
-           fmt::format("not TOML: {}; mend the line", error.description()));
-  } catch (const BrokenAssertion& error) {
-    refuse(name, fmt::format("not TOML: {}; mend the file", error.what()));
-  }
-}
-
-namespace {
 
 std::vector<StudyValue> values_to_try(const StudyKey& key, const toml::node& node, const std::string& where) {
   require_varies(key, where);
@@ -241,17 +181,16 @@ std::vector<StudyValue> values_to_try(const StudyKey& key, const toml::node& nod
   for (const toml::node& item : *array) {
     values.push_back(value_of(key, item, where));
     if (!seen.insert(values.back().toml()).second)
-      refuse(where, fmt::format("{} is named twice; name each once", values.back().toml()));
+      refuse(where, "{} is named twice; name each once", values.back().toml());
   }
   return values;
 }
 
-// What an option takes where a file has the tables [scenario.NAME].
-StudyKey names_of_scenarios() {
-  return {"scenario", Kind::texts, "list of names of scenarios", "", "", "", {}};
-}
-
 }  // namespace
+
+StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where) {
+  return value_of(key, *table_of_word(word, where).get("v"), where);
+}
 
 StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
   const toml::table table = table_of(text, name);
@@ -266,7 +205,7 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
     if (at.scenario) config.begin_scenario(*at.scenario, where);
     const bool is_whole = at.scenario && at.key.empty();
     if (node->is_table() && (foreign || is_whole || is_table_of_keys(at.key))) continue;
-    if (is_whole) refuse(where, fmt::format("is no table; write [{}] and the keys that it replaces below it", full));
+    if (is_whole) refuse(where, "is no table; write [{}] and the keys that it replaces below it", full);
     if (!given.insert(full).second) refuse(where, "is given twice; give it once");
     if (full.starts_with("vary.")) {
       const StudyKey key = key_named(full.substr(5), where);
@@ -290,33 +229,32 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
 void StudyConfig::set(const std::string& name, const std::string& word, const std::string& given) {
   constexpr std::size_t kMost = 120;
   const std::string where = given.size() > kMost ? given.substr(0, kMost - 3) + "..." : given;
-  require_size(word, where);
-  if (!is_utf8(word)) refuse(where, "is not text in UTF-8");
+  if (!simdjson::validate_utf8(word)) refuse(where, "is not text in UTF-8");
   require_length(name, where);
-  if (scan_toml("v = " + word).too_deep > 0) refuse_depth(where);
+  const toml::table table = table_of_word(word, where);
+  const toml::node& node = *table.get("v");
   const InScenario at = in_scenario(name);
-  const StudyKey key = name == "scenario" ? names_of_scenarios() : key_named(at.key, where);
+  const StudyKey key = name == "scenario"
+                           ? StudyKey{{"scenario", Kind::texts, "list of names of scenarios", "", ""}, "", {}}
+                           : key_named(at.key, where);
   if (at.scenario) {
     require_scenario(*at.scenario, where);
     require_varies(key, where);
   }
-  const toml::table table = parsed_word(word);
-  const toml::node& node = *table.get("v");
-  if (!key.is_list()) {
-    const auto assign_value = [&](StudyValue value) { assign(name, with_path(key, std::move(value), "")); };
-    const bool wants_text =
-        (key.kind == Kind::text && key.fields.empty()) || (key.kind == Kind::seed && !integer_of(node));
-    if (wants_text && !node.is_string())  // such as a seed beyond int64, or a title that is a number
-      return assign_value(value_of(key, toml::value<std::string>{word}, where));
-    return assign_value(value_of(key, node, where));
-  }
-  if (node.is_array()) return assign(name, value_of(key, node, where));
+  // A seed beyond int64, or a title that is a number, is a text without quotes.
+  const bool wants_text =
+      (key.kind == Kind::text && key.fields.empty()) || (key.kind == Kind::seed && !integer_of(node));
+  if (!key.is_list() || node.is_array())
+    return assign(name, with_path(key,
+                                  wants_text ? value_of(key, toml::value<std::string>{node.value_or(word)}, where)
+                                             : value_of(key, node, where),
+                                  ""));
   toml::array array;
   for (const std::string& item : split(word.empty() ? "" : word + ",", ','))
     if (key.kind == Kind::texts)
       array.push_back(item);
     else
-      parsed_word(item).get("v")->visit([&array](const auto& v) { array.push_back(v); });
+      table_of_word(item, where).get("v")->visit([&array](const auto& v) { array.push_back(v); });
   assign(name, value_of(key, array, where));
 }
 

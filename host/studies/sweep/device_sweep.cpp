@@ -1,18 +1,18 @@
-#include <algorithm>
-#include <condition_variable>
-#include <system_error>
-#include <thread>
+// Threads that prepare replications, and threads that take chunks of them to a device.
+#include "host/studies/sweep/device_sweep.hpp"
 
-#include "host/ground/files/system_limits.hpp"
+#include <algorithm>
+
+#include "host/studies/sweep/crew.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sweep.hpp"
+#include "host/studies/sweep/sound.hpp"
 
 namespace pandora {
 namespace {
 
 constexpr std::size_t kPreparersPerDevice = 4;  // enough to keep it fed while each waits for its own stream
 
-class DeviceSweep {
+class DeviceSweep : Crew {
  public:
   DeviceSweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
               const UnitRunner& run, const UnitSink& sink, DeviceGroups groups)
@@ -31,22 +31,10 @@ class DeviceSweep {
     const std::vector<int>& devices = options_.devices.ids;
     const std::size_t most = kPreparersPerDevice * devices.size(),
                       preparers = std::clamp<std::size_t>(static_cast<std::size_t>(options_.threads), 1, most);
-    std::vector<std::jthread> threads;
-    const auto start = [&](std::size_t count, void (DeviceSweep::*work)(int)) {
-      for (std::size_t i = 0; i < count; ++i)
-        threads.emplace_back(
-            [this, work, device = devices[i % devices.size()]] { guarded([&] { (this->*work)(device); }); });
-    };
-    try {
-      start(preparers, &DeviceSweep::prepare);
-      start(groups_, &DeviceSweep::serve);
-    } catch (const std::system_error&) {
-      guarded([] { throw no_further_thread(""); });
-    } catch (...) {  // those that were started wait for the rest
-      guarded([] { throw; });
-    }
-    threads.clear();
-    if (failure_) std::rethrow_exception(failure_);
+    std::vector<std::function<void()>> bodies;
+    for (std::size_t i = 0; i < preparers; ++i) bodies.push_back([=, this] { prepare(devices[i % devices.size()]); });
+    for (std::size_t i = 0; i < groups_; ++i) bodies.push_back([=, this] { serve(devices[i % devices.size()]); });
+    run_all(bodies, "");
   }
 
  private:
@@ -188,17 +176,6 @@ class DeviceSweep {
     }
   }
 
-  template <class Body>
-  void guarded(Body&& body) {
-    try {
-      body();
-    } catch (...) {
-      const std::lock_guard guard(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-    }
-    changed_.notify_all();
-  }
-
   const Study& study_;
   const Plan& plan_;
   const SweepOptions& options_;
@@ -207,11 +184,9 @@ class DeviceSweep {
   const UnitSink& sink_;
   const std::size_t groups_, at_once_;
   std::size_t next_ = 0, next_chunk_ = 0, taken_ = 0, done_ = 0;
-  std::mutex mutex_, sink_mutex_;
-  std::condition_variable changed_;
+  std::mutex sink_mutex_;
   std::map<std::size_t, Prepared> ready_;  // by unit
   std::map<int, OnDevice> on_device_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace

@@ -1,16 +1,18 @@
+// An oracle table as a sealed file, under the digest of all that it is computed from.
 #include "host/studies/sweep/oracle_cache.hpp"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/temporary_file.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/lanes/model/draw_instance.hpp"
-#include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/environment_keys.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;
@@ -98,7 +100,7 @@ std::string cpu_numerics() {
 OracleCache::OracleCache(fs::path folder, std::string numerics, Note note)
     : folder_(std::move(folder)), numerics_(std::move(numerics)), note_(std::move(note)) {
   const auto refuse = [this](const std::string& why) {
-    throw Error(ExitCode::usage, fmt::format("oracle cache {}: {}; name a writable folder", folder_.string(), why));
+    fail(ExitCode::usage, "oracle cache {}: {}; name a writable folder", folder_.string(), why);
   };
   std::error_code error;
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error)) refuse("is a file");

@@ -1,3 +1,4 @@
+// Drawing a replication on the CPU, and running its lanes there.
 #include "host/studies/sweep/prepare_replication.hpp"
 
 #include <fmt/format.h>
@@ -5,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "host/ground/base/fail.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/box_changes.hpp"
@@ -15,6 +17,7 @@
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
@@ -87,11 +90,10 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
-      throw Error(ExitCode::internal, fmt::format("{}: the environment's drawer failed: {}; mend the program",
-                                                  unit_name(unit), error.what()));
+      fail(ExitCode::internal, "{}: the environment's drawer failed: {}; mend the program", unit_name(unit),
+           error.what());
     } catch (...) {
-      throw Error(ExitCode::internal,
-                  fmt::format("{}: the environment's drawer failed; mend the program", unit_name(unit)));
+      fail(ExitCode::internal, "{}: the environment's drawer failed; mend the program", unit_name(unit));
     }
   }
   Replication replication;

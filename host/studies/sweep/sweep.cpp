@@ -1,19 +1,19 @@
+// Lanes on the cores of this machine, in chunks that whoever is free takes next.
 #include "host/studies/sweep/sweep.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <list>
-#include <system_error>
-#include <thread>
 
 #include "host/ground/base/quotas.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/drift.hpp"
+#include "host/studies/sweep/crew.hpp"
+#include "host/studies/sweep/device_sweep.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "kernels/base/assert.hpp"
 #include "kernels/lane/cohort.hpp"
 #include "pandora/custom_policy.hpp"
@@ -27,7 +27,7 @@ int threads_of(const SweepOptions& options) {
 
 // Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more
 // than there are workers holds a tape, which bounds the memory.
-class SweepRunner {
+class SweepRunner : Crew {
  public:
   SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink)
       : study_(study),
@@ -39,16 +39,8 @@ class SweepRunner {
         total_(plan.units.size() * std::max<std::size_t>(lanes_, 1)) {}
 
   void run() {
-    std::vector<std::jthread> workers;
-    try {
-      for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { guarded([this] { serve(); }); });
-    } catch (const std::system_error&) {
-      guarded([this] { throw no_further_thread(threads_ > 1 ? fmt::format("--threads {}", threads_) : ""); });
-    } catch (...) {  // those that were started must be waited for
-      guarded([] { throw; });
-    }
-    workers.clear();
-    if (failure_) std::rethrow_exception(failure_);
+    run_all(std::vector<std::function<void()>>(static_cast<std::size_t>(threads_), [this] { serve(); }),
+            threads_ > 1 ? fmt::format("--threads {}", threads_) : "");
   }
 
  private:
@@ -144,17 +136,6 @@ class SweepRunner {
     if (options_.progress) options_.progress(done_, total_);
   }
 
-  template <class Body>
-  void guarded(Body&& body) {
-    try {
-      body();
-    } catch (...) {
-      const std::lock_guard guard(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      changed_.notify_all();
-    }
-  }
-
   const Study& study_;
   const Plan& plan_;
   const SweepOptions& options_;
@@ -162,10 +143,8 @@ class SweepRunner {
   const int threads_;
   const std::size_t lanes_, total_;
   std::size_t done_ = 0, next_unit_ = 0;
-  std::mutex mutex_, sink_mutex_;
-  std::condition_variable changed_;
+  std::mutex sink_mutex_;
   std::list<Active> active_;
-  std::exception_ptr failure_;
 };
 
 void append(std::string& bytes, std::span<const double> values) {

@@ -8,7 +8,10 @@
 
 #include "host/report/keep.hpp"
 #include "host/report/report.hpp"
+#include "host/studies/results/other_tables.hpp"
+#include "host/studies/results/policy_titles.hpp"
 #include "host/studies/results/regret_tables.hpp"
+#include "host/studies/results/table_notes.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "kernels/rules/checkpoints.hpp"

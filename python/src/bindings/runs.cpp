@@ -8,7 +8,7 @@
 #include "host/cli/progress_bar.hpp"
 #include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "host/studies/run/tune.hpp"
+#include "host/studies/run/tune_tables.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 #include "studies.hpp"

@@ -9,6 +9,7 @@
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/studies/run/explain.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "pandora/custom_policy.hpp"
@@ -120,8 +121,8 @@ void bind_studies(nb::module_& module) {
           const InterruptOfLane interrupt(&work.interrupted);
           const std::vector<PlannedSetting> settings = make_plans(study);
           using nlohmann::json;
-          return explanation_json(explain(find_lane(settings, setting, lane), first, last))
-              .dump(-1, ' ', false, json::error_handler_t::replace);
+          return explain(find_lane(settings, setting, lane), first, last)
+              .told.dump(-1, ' ', false, json::error_handler_t::replace);
         });
       },
       nb::arg("study"), nb::arg("setting"), nb::arg("lane"), nb::arg("first"), nb::arg("last"),

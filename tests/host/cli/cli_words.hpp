@@ -21,11 +21,11 @@ inline Words words_of(const std::string& line) {
 
 /// The smallest run that writes every file.
 inline Words tiny(const Words& more = {}) {
-  Words words = words_of(
-      "reproduce --environment uniform --regime A --periods 50 --samples 2000 --replications 2 --t0 0,5 "
-      "--policy online_plugin,frugalgpt --set dimensions.radius_draws=2000 --quiet");
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return joined(
+      words_of(
+          "reproduce --environment uniform --regime A --periods 50 --samples 2000 --replications 2 --t0 0,5 --policy "
+          "online_plugin,frugalgpt --set dimensions.radius_draws=2000 --quiet"),
+      more);
 }
 
 /// The same run with another value of one option.
@@ -54,8 +54,7 @@ inline const std::vector<std::string> kResultFiles = {
 /// An environment of a study's own, in less than a hundred coordinates.
 inline constexpr const char* kOwnStudy =
     "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\nradius_draws = "
-    "2000\n[oracle]\norder_contexts = "
-    "20\n"
+    "2000\n[oracle]\norder_contexts = 20\n"
     "samples = 1000\n[environment.own]\nlaw = \"gaussian\"\nscale = 2\ntruncation_radius = inf\nu = 0.2\nstream = 9\n";
 
 }  // namespace pandora::test

@@ -91,9 +91,8 @@ TEST_F(CliOracle, OrderAndCheckPrintTheirTables) {
   ASSERT_EQ(order.exit_code, 0) << order.err;
   EXPECT_THAT(order.out, HasSubstr("uniform, regime A"));
   EXPECT_THAT(order.out, HasSubstr("uniform, regime B"));
-  const test::ProgramResult check =
-      run(words_of("oracle check --environment uniform --replications 1 --contexts 50 --samples 1000 --grid "
-                   "5x5x5 --solves 5"));
+  const test::ProgramResult check = run(words_of(
+      "oracle check --environment uniform --replications 1 --contexts 50 --samples 1000 --grid 5x5x5 --solves 5"));
   ASSERT_EQ(check.exit_code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("grid max"));
   EXPECT_EQ(std::count(check.out.begin(), check.out.end(), '\n'), 4);

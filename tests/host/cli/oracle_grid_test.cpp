@@ -1,6 +1,5 @@
 // pandora oracle grid: what it stores is what a sweep looks up, and what it exports is what it stores.
 #include <gmock/gmock.h>
-#include <hdf5.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "tests/host/cli/cli_words.hpp"
+#include "tests/host/studies/run/hdf5_dataset.hpp"
 
 namespace pandora {
 namespace {
@@ -22,11 +22,11 @@ class CliOracleGrid : public test::ProgramTest {
  protected:
   // The smallest tables of both regimes.
   static Words small(const Words& more = {}) {
-    Words words = test::words_of(
-        "oracle grid --environment gaussian --replications 2 --periods 60 --samples 1000 --grid 5x4x6 --bins 100 "
-        "--seed 3 --set dimensions.radius_draws=2000");
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+    return joined(
+        test::words_of(
+            "oracle grid --environment gaussian --replications 2 --periods 60 --samples 1000 --grid 5x4x6 --bins 100 "
+            "--seed 3 --set dimensions.radius_draws=2000"),
+        more);
   }
   static Study study() {
     Study study;
@@ -42,18 +42,9 @@ class CliOracleGrid : public test::ProgramTest {
 };
 
 std::vector<double> doubles_in(const fs::path& path, const std::string& name, const std::vector<hsize_t>& shape) {
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  const hid_t set = H5Dopen2(file, name.c_str(), H5P_DEFAULT), space = H5Dget_space(set);
-  std::vector<hsize_t> sizes(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
-  H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-  EXPECT_EQ(sizes, shape) << name;
-  std::vector<double> out(static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space))));
-  H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data());
-  for (const char* attribute : {"description", "units", "dimensions"})
-    EXPECT_GT(H5Aexists_by_name(set, ".", attribute, H5P_DEFAULT), 0) << name;
-  H5Sclose(space);
-  H5Dclose(set);
-  H5Fclose(file);
+  std::vector<hsize_t> found;
+  const std::vector<double> out = test::dataset(path, name, found);
+  EXPECT_EQ(found, shape) << name;
   return out;
 }
 

@@ -1,6 +1,7 @@
 // show, compare, report, lanes, replay and explain on folders of results.
 #include <algorithm>
 
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/tables/table.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
@@ -16,9 +17,7 @@ class ResultsCommands : public test::RunStudyTest {
  protected:
   // A run with more than the three replications below which nothing can be cross-fitted.
   void make(const std::string& folder, const Words& more = {}) {
-    Words options = {"--environment", "uniform"};
-    options.insert(options.end(), more.begin(), more.end());
-    ASSERT_EQ(run(words(folder, options)).exit_code, 0) << test::read_file(base_ / "err");
+    ASSERT_EQ(run(words(folder, {"--environment", "uniform"}, more)).exit_code, 0) << test::read_file(base_ / "err");
   }
   std::string output(const Words& arguments) {
     const test::ProgramResult result = run(arguments);
@@ -27,8 +26,7 @@ class ResultsCommands : public test::RunStudyTest {
   }
   static std::size_t widest(const std::string& text) {
     std::size_t width = 0;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) width = std::max(width, display_width(line));
+    for (const std::string& line : split(text, '\n')) width = std::max(width, display_width(line));
     return width;
   }
 };
@@ -100,11 +98,8 @@ TEST_F(ResultsCommands, AnUnfinishedRunIsShownAndSaysSo) {
 
 TEST_F(ResultsCommands, FoldersThatAreNoneOrDamagedOrOfAnotherVersionAreNamed) {
   make("out");
-  for (const Words& command : {Words{"show"}, Words{"report"}, Words{"compare"}, Words{"lanes"}}) {
-    Words nowhere = command, study = command;
-    nowhere.push_back("nowhere");
-    expect_refusal(nowhere, command[0] == "lanes" ? 2 : 3, {"nowhere"});
-  }
+  for (const std::string command : {"show", "report", "compare", "lanes"})
+    expect_refusal({command, "nowhere"}, command == "lanes" ? 2 : 3, {"nowhere"});
   expect_refusal({"show", "study.toml"}, 3, {"study.toml", "holds no results"});
   fs::copy(work() / "out", work() / "other", fs::copy_options::recursive);
   std::string text = test::read_file(work() / "other" / "manifest.json");
@@ -126,29 +121,19 @@ TEST_F(ResultsCommands, FoldersThatAreNoneOrDamagedOrOfAnotherVersionAreNamed) {
 
 TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
   make("out");
-  const std::string csv = output({"compare", "out", "--policy", "dow/known,online_plugin/known", "--format", "csv"});
-  std::istringstream lines(csv);
-  std::string header, line;
-  std::getline(lines, header);
-  EXPECT_EQ(header,
+  const std::vector<std::string> lines =
+      split(output({"compare", "out", "--policy", "dow/known,online_plugin/known", "--format", "csv"}), '\n');
+  EXPECT_EQ(lines[0],
             "a,b,setting,environment,regime,T0,replications,regret_a_x1000,regret_b_x1000,difference_x1000,"
             "half_width_95_x1000,share_a_better,relative_efficiency,cross_fitted_difference_x1000,"
             "cross_fitted_half_width_95_x1000,p_holm,optimism_a_x1000,optimism_b_x1000,"
             "bootstrap_low_95_x1000,bootstrap_high_95_x1000,ratio,ratio_low_95,ratio_high_95");
-  int rows = 0;
-  while (std::getline(lines, line)) {
-    ++rows;
-    EXPECT_THAT(line, testing::StartsWith("dow/known,online_plugin/known,,uniform,"));
-  }
-  EXPECT_EQ(rows, 4);  // regimes, T_0
+  ASSERT_EQ(lines.size(), 5u);  // regimes, T_0
+  for (std::size_t k = 1; k < lines.size(); ++k)
+    EXPECT_THAT(lines[k], testing::StartsWith("dow/known,online_plugin/known,,uniform,"));
   // The regrets are those of the tables.
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
-  std::istringstream again(csv);
-  std::getline(again, header);
-  std::getline(again, line);  // regime A, T_0 = 0
-  std::vector<std::string> cells;
-  std::istringstream row(line);
-  for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+  const std::vector<std::string> cells = split(lines[1], ',');  // regime A, T_0 = 0
   EXPECT_THAT(summary, HasSubstr("A,uniform,0,online_plugin,known,,,,4,0,150," + cells[8].substr(0, 8)));
   const std::string text = output({"compare", "out", "--policy", "dow,online_plugin,frugalgpt", "--t0", "7"});
   EXPECT_THAT(text, HasSubstr("dow/unknown (a) against online_plugin/unknown (b)"));
@@ -163,11 +148,7 @@ TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
 TEST_F(ResultsCommands, CompareDecidesWhetherToKeepARule) {
   make("out");
   const Words asked = {"compare", "out", "--keep", "dow/known", "--against", "online_plugin", "--margin"};
-  const auto with = [&](const Words& more) {
-    Words words = asked;
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
+  const auto with = [&](const Words& more) { return joined(asked, more); };
   ::setenv("COLUMNS", "200", 1);
   const std::string text = output(with({"1000"}));
   ::unsetenv("COLUMNS");
@@ -202,10 +183,7 @@ TEST_F(ResultsCommands, AFailingHyperparameterIsLeftOut) {
   ASSERT_EQ(run(words("out", broken)).exit_code, 1);
   make("sound", {"--set", "hyperparameters.c_rho=[0.1]"});
   const Words what = {"--policy", "dow/known,online_plugin/known", "--format", "csv"};
-  Words failing = {"compare", "out"}, sound = {"compare", "sound"};
-  failing.insert(failing.end(), what.begin(), what.end());
-  sound.insert(sound.end(), what.begin(), what.end());
-  EXPECT_EQ(output(failing), output(sound));
+  EXPECT_EQ(output(joined({"compare", "out"}, what)), output(joined({"compare", "sound"}, what)));
   ASSERT_EQ(run(words("none", {"--environment", "uniform", "--set", "hyperparameters.c_rho=[1e300]"})).exit_code, 1);
   expect_refusal({"compare", "none", "--policy", "dow,online_plugin"}, 3, {"no replication"});
 }

@@ -218,8 +218,7 @@ TEST_F(Compare, SaysWhereTheOthersRun) {
   StoredResults results = results_of(study_of("\"dow\", \"frugalgpt\"", "T0 = [0, 7]\n"), by_name({}));
   expect_error(
       results, {{"dow/known", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage,
-      "dow/known is compared with none of the others at T0 = 0: dow/known runs at T0 = 0, 7; frugalgpt runs at "
-      "T0 = 7");
+      "dow/known is compared with none of the others at T0 = 0: dow/known runs at T0 = 0, 7; frugalgpt runs at T0 = 7");
 }
 
 TEST_F(Compare, RefusesNamesThatTheResultsHaveNot) {

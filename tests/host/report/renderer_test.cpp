@@ -37,7 +37,7 @@ class Renderer : public test::FolderTest {
     std::ofstream(file) << "#!/bin/sh\n" << text;
     fs::permissions(file, fs::perms::owner_all);
     ::setenv("PANDORA_PYTHON", file.c_str(), 1);
-    return render(folder(), "study", {{"title", "a\xff\x1b title"}}, {{"svg", "pdf"}, 7});
+    return render(folder(), {{"title", "a\xff\x1b title"}}, {{"svg", "pdf"}, 7});
   }
 };
 
@@ -113,8 +113,8 @@ TEST_F(Renderer, AFolderOfSomethingElseIsLeftAlone) {
   fs::remove(out / "thesis.txt");
   std::ofstream(out / "figures" / "photo.jpg") << "precious";
   EXPECT_THROW(claim_report(out), Error);
-  // What a report that was killed has left is replaced; one that a version before made has scripts in the place of numbers.
-  fs::rename(out / "figures" / "photo.jpg", out / "figures" / "depth-uniform-A.gp");
+  // What a report that was killed has left is replaced.
+  fs::rename(out / "figures" / "photo.jpg", out / "figures" / "depth-uniform-A.csv");
   std::ofstream(out / "report.tex") << "half a report";
   EXPECT_NO_THROW(claim_report(out));
   std::ofstream(out / "report.json") << "{\"of\": \"somebody\"}";

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "host/ground/files/sealed_file.hpp"
+#include "host/studies/results/other_tables.hpp"
 #include "host/studies/results/parts.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"

@@ -39,7 +39,7 @@ inline Summary two_rows() {
   row.parts[2] = {1.0, 0.1, 0.05};
   row.parts[3] = {0.5, 0.05, 0.025};
   row.gaps[0] = {0.3, 0.03, 0.015};
-  row.gaps[1] = estimate({});  // as of an earlier version
+  row.gaps[1] = estimate({});  // nothing is known
   row.best = true;
   row.published = PublishedValue{7.66, 0.3};
   row.inside_joint_95 = true;

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "host/studies/results/regret_tables.hpp"
+#include "host/studies/results/other_tables.hpp"
 
 namespace pandora {
 namespace {

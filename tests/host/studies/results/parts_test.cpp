@@ -18,10 +18,9 @@ using nlohmann::json;
 
 StudyConfig small_config(const std::string& more = "") {
   return StudyConfig::parse(
-      "replications = 3\nperiods = 60\nT0 = [0, 5]\nenvironments = [\"uniform\", \"gaussian\"]\npolicies = "
-      "[\"dow\", \"query_all\"]\n[dimensions]\ncontext = 3\nreward_features = 2\n"
-      "radius_draws = 500\n[oracle]\nsamples = 1000\ngrid = [3, "
-      "3, "
+      "replications = 3\nperiods = 60\nT0 = [0, 5]\nenvironments = [\"uniform\", \"gaussian\"]\npolicies = [\"dow\", "
+      "\"query_all\"]\n[dimensions]\ncontext = 3\nreward_features = 2\n"
+      "radius_draws = 500\n[oracle]\nsamples = 1000\ngrid = [3, 3, "
       "3]\nbins = 20\norder_contexts = 10\n" +
           more,
       "test");

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "host/studies/results/summary.hpp"
 #include "tests/host/folder_test.hpp"

@@ -1,10 +1,11 @@
 // The notes below tables of unusual studies.
+#include "host/studies/results/table_notes.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "host/studies/results/regret_tables.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

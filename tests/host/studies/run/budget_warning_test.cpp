@@ -1,6 +1,6 @@
 // Budgets of cost that nothing can keep are told before a study runs.
 #include "host/studies/results/stored_results.hpp"
-#include "host/studies/run/run_study.hpp"
+#include "host/studies/run/forecast.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {

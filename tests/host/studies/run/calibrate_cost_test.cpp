@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "host/studies/results/summary.hpp"
 #include "host/studies/run/oracle_alone.hpp"

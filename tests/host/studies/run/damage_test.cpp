@@ -14,10 +14,9 @@ using testing::HasSubstr;
 using RunStudyDamage = test::ManyRunsTest;
 
 TEST_F(RunStudyDamage, IsFoundNamedAndMendedInEveryKindOfFile) {
-  Words few = test::kFewSolves;
-  few.insert(few.end(), {"--environment", "uniform", "--replications", "2"});  // 4 parts, in both regimes
-  Words resuming = few;
-  resuming.push_back("--resume");
+  Words few =
+      joined(test::kFewSolves, {"--environment", "uniform", "--replications", "2"});  // 4 parts, in both regimes
+  Words resuming = joined(few, {"--resume"});
   run_reference(few);
   const auto wanted = files(work() / "reference");
   const fs::path folder = work() / "reference";

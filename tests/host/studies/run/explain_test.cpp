@@ -1,16 +1,18 @@
+#include "host/studies/run/explain.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/studies/run/find_lane.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
 
+using nlohmann::json;
 using testing::HasSubstr;
 
 constexpr const char* kExplained = R"(replications = 2
@@ -32,6 +34,15 @@ samples = 2000
 grid = [9, 5, 9]
 )";
 
+// A number of a box, a query or a period.
+double number(const json& of, const char* name) {
+  return of[name].get<double>();
+}
+
+const json& box_of(const json& p, const json& q) {
+  return p["boxes"][q["box"].get<std::size_t>() - 1];
+}
+
 class Explain : public testing::Test {
  protected:
   std::vector<PlannedSetting> settings_ = make_plans(StudyConfig::parse(kExplained, "test"));
@@ -51,15 +62,14 @@ TEST_F(Explain, FollowsBoxesThatComeAndParametersThatDrift) {
   const UnitResult result = found.run(found.prepare());
   const Explanation all = explain(found, 1, 120);
   double regret = 0.0, realised = 0.0, expected = 0.0;
-  for (const ExplainedPeriod& p : all.periods) {
-    regret += p.regret;
-    for (const ExplainedQuery& q : p.oracle.queries)
-      EXPECT_TRUE(p.boxes[static_cast<std::size_t>(q.box - 1)].there) << p.period;
-    EXPECT_EQ(p.boxes[2].there, p.period >= 40);
-    EXPECT_EQ(p.boxes[0].there, p.period < 80);
-    for (const ExplainedQuery& q : p.own.queries) {
-      realised += q.cost;
-      expected += p.boxes[static_cast<std::size_t>(q.box - 1)].expected_cost.value();
+  for (const json& p : all.told["periods"]) {
+    regret += number(p, "regret");
+    for (const json& q : p["oracle"]["queries"]) EXPECT_TRUE(box_of(p, q).value("there", true)) << p["period"];
+    EXPECT_EQ(p["boxes"][2].value("there", true), p["period"] >= 40);
+    EXPECT_EQ(p["boxes"][0].value("there", true), p["period"] < 80);
+    for (const json& q : p["policy"]["queries"]) {
+      realised += number(q, "cost");
+      expected += number(box_of(p, q), "expected_cost");
     }
   }
   EXPECT_NEAR(regret, result.lanes[0].utility - result.lanes[1].utility, 1e-9);
@@ -73,18 +83,18 @@ TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
     const FoundLane found = lane("uniform/B/1/" + lane_name(planned));
     const UnitResult result = found.run(found.prepare());
     const Explanation all = explain(found, 1, 120);
-    ASSERT_EQ(all.periods.size(), 120u);
+    ASSERT_EQ(all.told["periods"].size(), 120u);
     double regret = 0.0, cost = 0.0, quality = 0.0, queries = 0.0;
-    for (const ExplainedPeriod& p : all.periods) {
-      regret += p.regret;
-      queries += static_cast<double>(p.own.queries.size());
-      for (const ExplainedQuery& q : p.own.queries) {
-        cost += q.cost;
-        if (q.box == p.own.deployed) quality += q.mu;
+    for (const json& p : all.told["periods"]) {
+      regret += number(p, "regret");
+      queries += static_cast<double>(p["policy"]["queries"].size());
+      for (const json& q : p["policy"]["queries"]) {
+        cost += number(q, "cost");
+        if (q["box"] == p["policy"]["deployed"]) quality += number(q, "mu");
       }
     }
     EXPECT_NEAR(regret, result.lanes[0].utility - result.lanes[1].utility, 1e-9) << found.name();
-    EXPECT_NEAR(all.periods.back().regret_so_far, regret, 1e-9);
+    EXPECT_NEAR(number(all.told["periods"].back(), "regret_so_far"), regret, 1e-9);
     EXPECT_NEAR(cost, result.lanes[1].cost, 1e-9) << found.name();
     EXPECT_NEAR(quality, result.lanes[1].quality, 1e-9) << found.name();
     EXPECT_EQ(queries, result.lanes[1].queries()) << found.name();
@@ -93,25 +103,29 @@ TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
 
 // Each stop is the one of the policy's rule, seen from the numbers beside it.
 TEST_F(Explain, SaysWhyALaneStopped) {
-  for (const ExplainedPeriod& p : explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 1, 120).periods) {
+  const json told = explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 1, 120).told;
+  for (const json& p : told["periods"]) {
+    const json& queries = p["policy"]["queries"];
     double best = 0.0, left = -1e300;
-    for (const ExplainedQuery& q : p.own.queries) best = std::max(best, q.estimate);
-    for (const ExplainedBox& b : p.boxes) {
-      const bool open = std::any_of(p.own.queries.begin(), p.own.queries.end(),
-                                    [&](const ExplainedQuery& q) { return q.box == b.box; });
-      EXPECT_GT(b.width, 0.0);
-      if (!open) left = std::max(left, b.score);
+    for (const json& q : queries) best = std::max(best, number(q, "estimate"));
+    for (const json& b : p["boxes"]) {
+      const bool open =
+          std::any_of(queries.begin(), queries.end(), [&](const json& q) { return q["box"] == b["box"]; });
+      EXPECT_GT(number(b, "width"), 0.0);
+      if (!open) left = std::max(left, number(b, "score"));
     }
-    if (p.own.queries.size() == 3) {
-      EXPECT_THAT(p.own.stopped, HasSubstr("every box is open"));
+    const std::string stopped = p["policy"]["stopped"];
+    if (queries.size() == 3) {
+      EXPECT_THAT(stopped, HasSubstr("every box is open"));
     } else {
       EXPECT_GE(best, left);
-      EXPECT_THAT(p.own.stopped, HasSubstr("reaches the largest index left"));
+      EXPECT_THAT(stopped, HasSubstr("reaches the largest index left"));
     }
   }
   const Explanation single = explain(lane("uniform/B/0/-/best_single/none"), 5, 5);
-  EXPECT_EQ(single.periods[0].own.stopped, "it queries one box alone");
-  EXPECT_EQ(explain(lane("uniform/B/0/-/query_all/known"), 5, 5).periods[0].own.stopped, "every box is open");
+  EXPECT_EQ(single.told["periods"][0]["policy"]["stopped"], "it queries one box alone");
+  EXPECT_EQ(explain(lane("uniform/B/0/-/query_all/known"), 5, 5).told["periods"][0]["policy"]["stopped"],
+            "every box is open");
 }
 
 // A score is taken apart as the engines add it up.
@@ -126,20 +140,20 @@ TEST_F(Explain, ShowsWhatScoresAreMadeOf) {
                       linucb = explain(lane("uniform/B/0/9/linucb_online/none/c_b=0.1"), 1, 120);
     EXPECT_EQ(dow.prediction_name, "rho'psi");
     EXPECT_EQ(linucb.prediction_name, "eta'psi");
-    for (const ExplainedPeriod& p : dow.periods)
-      for (const ExplainedBox& b : p.boxes) {
-        EXPECT_NE(b.prediction, 0.0);
-        EXPECT_NEAR(b.bonus, 0.1 * b.width, 1e-6);
-        EXPECT_NEAR(b.score, std::tanh(b.prediction + b.bonus), 1e-6);
+    for (const json& p : dow.told["periods"])
+      for (const json& b : p["boxes"]) {
+        EXPECT_NE(number(b, "prediction"), 0.0);
+        EXPECT_NEAR(number(b, "bonus"), 0.1 * number(b, "width"), 1e-6);
+        EXPECT_NEAR(number(b, "score"), std::tanh(number(b, "prediction") + number(b, "bonus")), 1e-6);
       }
-    for (const ExplainedBox& b : plain.periods[0].boxes) {
-      EXPECT_EQ(b.bonus, 0.0);
-      EXPECT_NEAR(b.score, std::tanh(b.prediction), 1e-6);
+    for (const json& b : plain.told["periods"][0]["boxes"]) {
+      EXPECT_EQ(number(b, "bonus"), 0.0);
+      EXPECT_NEAR(number(b, "score"), std::tanh(number(b, "prediction")), 1e-6);
     }
-    for (const ExplainedPeriod& p : linucb.periods)
-      for (const ExplainedBox& b : p.boxes) {
-        EXPECT_NEAR(b.bonus, 0.1 * b.width, 1e-6);
-        EXPECT_NEAR(b.score, b.prediction + b.bonus, 1e-6);
+    for (const json& p : linucb.told["periods"])
+      for (const json& b : p["boxes"]) {
+        EXPECT_NEAR(number(b, "bonus"), 0.1 * number(b, "width"), 1e-6);
+        EXPECT_NEAR(number(b, "score"), number(b, "prediction") + number(b, "bonus"), 1e-6);
       }
   }
 }
@@ -158,18 +172,19 @@ TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
     const ShockSample sample = draw_shock_sample(found.prepare().instance, 2000);
     const Explanation explanation = explain(found, 1, 20);
     EXPECT_EQ(explanation_text(explanation).find("reward shift ") == std::string::npos, location == std::string("own"));
-    for (const ExplainedPeriod& p : explanation.periods)
-      for (const ExplainedBox& b : p.boxes) {
-        ASSERT_TRUE(b.expected_cost);
-        EXPECT_EQ(p.reward_shift.value_or(b.reward_shift), b.reward_shift);
-        EXPECT_EQ(p.reward_shift.has_value(), location != std::string("own"));
-        EXPECT_GT(*b.expected_cost, b.context_cost);
+    for (const json& p : explanation.told["periods"])
+      for (const json& b : p["boxes"]) {
+        ASSERT_TRUE(b["expected_cost"].is_number());
+        EXPECT_TRUE(p["reward_shift"].is_null() || p["reward_shift"] == b["reward_shift"]);
+        EXPECT_EQ(p["reward_shift"].is_number(), location != std::string("own"));
+        EXPECT_GT(number(b, "expected_cost"), number(b, "context_cost"));
         double excess = 0.0;
         for (const float w : sample.projected) {
-          const double mu = 1.0 / (1.0 + std::exp(-(b.reward_shift + b.scale * sample.projection_norm * w)));
-          excess += std::max(0.0, mu - b.sigma) / 2000.0;
+          const double mu =
+              1.0 / (1.0 + std::exp(-(number(b, "reward_shift") + number(b, "scale") * sample.projection_norm * w)));
+          excess += std::max(0.0, mu - number(b, "sigma")) / 2000.0;
         }
-        EXPECT_NEAR(excess, *b.expected_cost, 2e-3) << regime << location;
+        EXPECT_NEAR(excess, number(b, "expected_cost"), 2e-3) << regime << location;
       }
   }
 }
@@ -181,10 +196,11 @@ TEST_F(Explain, SaysWhenALaneExplores) {
   planned.plan.lanes.push_back({&policy, policy.variants({0.3})[0], 0});
   const Explanation found = explain(FoundLane(planned, "uniform/B/1/" + lane_name(planned.plan.lanes.back())), 1, 120);
   int random = 0, opens_all = 0;
-  for (const ExplainedPeriod& p : found.periods) {
-    random += p.own.stopped.find("exploring in a random order") != std::string::npos ? 1 : 0;
-    if (p.own.stopped.find("exploring, it opens all") == std::string::npos) continue;
-    EXPECT_EQ(p.own.queries.size(), 3u);
+  for (const json& p : found.told["periods"]) {
+    const std::string stopped = p["policy"]["stopped"];
+    random += stopped.find("exploring in a random order") != std::string::npos ? 1 : 0;
+    if (stopped.find("exploring, it opens all") == std::string::npos) continue;
+    EXPECT_EQ(p["policy"]["queries"].size(), 3u);
     ++opens_all;
   }
   EXPECT_NEAR(random, 36, 20);
@@ -199,18 +215,15 @@ TEST_F(Explain, AsTextAndJson) {
                            "E[(mu* - sigma*)^+] = expected cost", "scale s(x): ", "reward shift: ",
                            "the policy queries box", "estimated at", "the oracle stops", "regret of the period"})
     EXPECT_THAT(text, HasSubstr(part));
-  const nlohmann::json json = explanation_json(found);
-  EXPECT_EQ(json["lane"], "uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1");
-  EXPECT_EQ(json["periods"].size(), 2u);
-  const nlohmann::json& p = json["periods"][0];
+  const json& told = found.told;
+  EXPECT_EQ(told["lane"], "uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1");
+  EXPECT_EQ(told["periods"].size(), 2u);
+  const json& p = told["periods"][0];
   EXPECT_EQ(p["period"], 7);
   EXPECT_EQ(p["psi"].size(), 7u);
   EXPECT_EQ(p["boxes"].size(), 3u);
-  EXPECT_EQ(p["boxes"][2]["expected_cost"], *found.periods[0].boxes[2].expected_cost);
-  EXPECT_EQ(p["boxes"][2]["prediction"], found.periods[0].boxes[2].prediction);
-  EXPECT_EQ(p["boxes"][2]["bonus"], found.periods[0].boxes[2].bonus);
-  EXPECT_EQ(p["regret"], found.periods[0].regret);
-  EXPECT_EQ(p["policy"]["queries"][0]["estimate"], found.periods[0].own.queries[0].estimate);
+  for (const char* name : {"expected_cost", "prediction", "width", "bonus", "score", "sigma"})
+    EXPECT_TRUE(p["boxes"][2][name].is_number()) << name;
 }
 
 TEST_F(Explain, RefusesPeriodsAndLanesThatAreNotThere) {
@@ -258,14 +271,14 @@ TEST_F(Explain, PoliciesThatAreCode) {
   PlannedSetting planned = settings_[0];
   planned.plan.lanes.push_back({&sweeper, sweeper.variants({})[0], 0});
   const Explanation found = explain(FoundLane(planned, "uniform/B/1/-/sweeper/known"), 3, 3);
-  const ExplainedWalk& own = found.periods[0].own;
-  ASSERT_EQ(own.queries.size(), 2u);
-  EXPECT_EQ(own.queries[0].box, 1);
-  EXPECT_EQ(own.queries[1].box, 2);
-  EXPECT_EQ(own.deployed, 2);
-  EXPECT_FALSE(own.queries[0].known);
-  EXPECT_EQ(own.stopped, "its code said so");
-  EXPECT_EQ(found.score_name, "");
+  const json& own = found.told["periods"][0]["policy"];
+  ASSERT_EQ(own["queries"].size(), 2u);
+  EXPECT_EQ(own["queries"][0]["box"], 1);
+  EXPECT_EQ(own["queries"][1]["box"], 2);
+  EXPECT_EQ(own["deployed"], 2);
+  EXPECT_FALSE(own["queries"][0].contains("estimate"));
+  EXPECT_EQ(own["stopped"], "its code said so");
+  EXPECT_EQ(found.told["score"], "");
 }
 
 // Where a policy's code ranks boxes by scores, they are shown: those that its order and its stop follow.
@@ -274,21 +287,18 @@ TEST_F(Explain, ScoresOfPoliciesThatAreCode) {
   PlannedSetting planned = settings_[0];
   planned.plan.lanes.push_back({&policy, policy.variants({})[0], 9});
   const Explanation found = explain(FoundLane(planned, "uniform/B/1/9/informed_weitzman/known"), 1, 120);
-  EXPECT_EQ(found.score_name, "score");
+  EXPECT_EQ(found.told["score"], "score");
   EXPECT_EQ(found.prediction_name, "");
   EXPECT_THAT(explanation_text(found), HasSubstr("  forced  "));
-  for (std::size_t t = 40; t < found.periods.size(); ++t) {
-    const ExplainedPeriod& p = found.periods[t];
-    double best = 0.0;
-    for (std::size_t k = 0; k < p.own.queries.size(); ++k) {
-      const auto score = [&](std::size_t q) {
-        return p.boxes[static_cast<std::size_t>(p.own.queries[q].box) - 1].score;
-      };
-      if (k > 0) {
-        EXPECT_GE(score(k - 1), score(k));
-        EXPECT_LT(best, score(k));
-      }
-      best = std::max(best, p.own.queries[k].mu);
+  for (std::size_t t = 40; t < found.told["periods"].size(); ++t) {
+    const json& p = found.told["periods"][t];
+    double best = 0.0, last = HUGE_VAL;
+    for (const json& q : p["policy"]["queries"]) {
+      const double score = number(box_of(p, q), "score");
+      EXPECT_GE(last, score);
+      if (last < HUGE_VAL) EXPECT_LT(best, score);
+      last = score;
+      best = std::max(best, number(q, "mu"));
     }
   }
 }

@@ -41,10 +41,9 @@ instances = false
 
   // Rows of summary.csv.
   std::vector<std::string> rows(const std::string& engine, const Words& more) {
-    Words words = {"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--force", "--out", "out"};
-    words.insert(words.end(), {"--engine", engine, "--precision", "double"});
-    words.insert(words.end(), more.begin(), more.end());
-    const test::ProgramResult result = run(words);
+    const test::ProgramResult result =
+        run(joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--force", "--out", "out"},
+                   {"--engine", engine, "--precision", "double"}, more));
     EXPECT_EQ(result.exit_code, 0) << result.err;  // no lane fails
     std::istringstream lines(test::read_file(work() / "out" / "summary.csv"));
     std::vector<std::string> out;

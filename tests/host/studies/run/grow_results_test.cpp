@@ -63,19 +63,13 @@ std::vector<Size> way(std::mt19937_64& random, const Size& to) {
 TEST_F(GrowResults, InTenRandomOrdersToTheSameBytes) {
   // What is drawn takes most of the time: the fewest replications that come in three steps.
   const Size all = whole(3);
-  Words light = test::kFewSolves;
-  light.insert(light.end(), {"--set", "dimensions.context=4", "--set", "dimensions.output=4"});
-  Words whole_options = all.options();
-  whole_options.insert(whole_options.end(), light.begin(), light.end());
-  run_reference(whole_options);
+  Words light = joined(test::kFewSolves, {"--set", "dimensions.context=4", "--set", "dimensions.output=4"});
+  run_reference(joined(all.options(), light));
   for (int seed = 0; seed < 10; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     const std::string folder = "grown" + std::to_string(seed);
     for (const Size& size : way(random, all)) {
-      Words options = size.options();
-      options.insert(options.end(), light.begin(), light.end());
-      options.push_back("--extend");
-      const test::ProgramResult result = run(words(folder, options));
+      const test::ProgramResult result = run(words(folder, joined(size.options(), light, {"--extend"})));
       ASSERT_EQ(result.exit_code, 0) << result.err;
       EXPECT_EQ(result.err, "");  // nothing that was there counts as damaged
     }
@@ -91,8 +85,7 @@ TEST_F(GrowResults, RunsOnlyWhatIsMissing) {
   size.T0 = {"0"};
   ASSERT_EQ(run(words("out", size.options())).exit_code, 0);
   size.T0 = {"0", "7"};
-  Words more = words("out", size.options());
-  more.push_back("--extend");
+  Words more = joined(words("out", size.options()), {"--extend"});
   std::erase(more, "--quiet");
   const test::ProgramResult result = run(more);
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -112,9 +105,7 @@ TEST_F(GrowResults, AMixtureOfGrownAndOldPartsResumes) {
     fs::copy_file(work() / "small" / "parts" / part, work() / "mixed" / "parts" / part,
                   fs::copy_options::overwrite_existing);
   fs::remove(work() / "mixed" / "parts" / "000-uniform-B-00004.part");
-  Words resumed = words("mixed", whole().options());
-  resumed.push_back("--resume");
-  ASSERT_EQ(run(resumed).exit_code, 0);
+  ASSERT_EQ(run(joined(words("mixed", whole().options()), {"--resume"})).exit_code, 0);
   expect_same(work() / "mixed", work() / "reference");
 }
 
@@ -123,9 +114,7 @@ TEST_F(GrowResults, APartThatWasCutShortGrows) {
   const Words tiny = {"--policy", "best_single", "--regime", "A",    "--environment",
                       "uniform",  "--periods",   "10",       "--t0", "0"};
   const auto sized = [&](const std::string& folder, const char* R) {
-    Words options = tiny;
-    options.insert(options.end(), {"--replications", R, "--extend"});
-    return words(folder, options);
+    return words(folder, joined(tiny, {"--replications", R, "--extend"}));
   };
   for (const char* R : {"51", "54", "57"}) ASSERT_EQ(run(sized("grown", R)).exit_code, 0);
   ASSERT_EQ(run(sized("once", "57")).exit_code, 0);
@@ -138,10 +127,7 @@ TEST_F(GrowResults, WhatCannotGrowIsRefusedAndNothingIsTouched) {
   ASSERT_EQ(run(words("out", whole().options())).exit_code, 0);
   const auto before = files(work() / "out");
   const auto expect_mismatch = [&](const Size& size, const Words& more, const std::vector<std::string>& parts) {
-    Words options = size.options();
-    options.insert(options.end(), more.begin(), more.end());
-    options.push_back("--extend");
-    expect_refusal(words("out", options), 5, parts);
+    expect_refusal(words("out", joined(size.options(), more, {"--extend"})), 5, parts);
     EXPECT_TRUE(files(work() / "out") == before) << more[0];
   };
   expect_mismatch(whole(), {"--seed", "6"}, {"study.seed is 5 there and 6 here"});

@@ -1,6 +1,6 @@
 // `--plan` beside `--extend` and `--resume`: of what the folder lacks, without a trace in it.
 #include "host/ground/files/system_limits.hpp"
-#include "host/studies/run/run_study.hpp"
+#include "host/studies/run/forecast.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
@@ -19,10 +19,8 @@ class PlanOfMissing : public test::ManyRunsTest {
     return at == std::string::npos ? -1.0 : std::stod(plan.substr(at + 1 + word.size()));
   }
   std::string plan(const Words& more) {
-    Words all = {"run", "study.toml", "--threads", "2", "--plan", "--regime", "A"};
-    all.insert(all.end(), test::kFewSolves.begin(), test::kFewSolves.end());
-    all.insert(all.end(), more.begin(), more.end());
-    const test::ProgramResult result = run(all);
+    const test::ProgramResult result =
+        run(joined({"run", "study.toml", "--threads", "2", "--plan", "--regime", "A"}, test::kFewSolves, more));
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.out;
   }
@@ -37,9 +35,9 @@ class PlanOfMissing : public test::ManyRunsTest {
 };
 
 TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
-  Words some = words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"});
-  some.insert(some.end(), test::kFewSolves.begin(), test::kFewSolves.end());
-  ASSERT_EQ(run(some).exit_code, 0) << test::read_file(base_ / "err");
+  ASSERT_EQ(run(words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"}, test::kFewSolves)).exit_code,
+            0)
+      << test::read_file(base_ / "err");
   const auto before = files(work() / "out");
   const std::string manifest = test::read_file(work() / "out" / "manifest.json");
   // Two environments; lanes of a replication: the oracle, and DOW with (2 + 2) choices at two T_0.
@@ -63,16 +61,10 @@ TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
 }
 
 TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
-  Words some = words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"});
-  some.insert(some.end(), test::kFewSolves.begin(), test::kFewSolves.end());
+  Words some = words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"}, test::kFewSolves);
   ASSERT_EQ(run(some).exit_code, 0) << test::read_file(base_ / "err");
-  Words planned = some;
-  planned.insert(planned.end(), {"--extend", "--plan"});
-  const auto with = [&planned](const Words& more) {
-    Words all = planned;
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  };
+  Words planned = joined(some, {"--extend", "--plan"});
+  const auto with = [&planned](const Words& more) { return joined(planned, more); };
   expect_refusal(with({"--seed", "6"}), 5, {"study.seed is 5 there and 6 here"});
   Words fewer = planned;
   std::replace(fewer.begin(), fewer.end(), std::string("dow"), std::string("online_plugin"));
@@ -87,11 +79,7 @@ TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
 // Calibration periods are played, and stand in every tape: 100,000 times those of the probe, which takes 10,000.
 TEST_F(PlanOfMissing, CountsCalibrationsInTimeAndMemoryAndWarnsOfTooMuch) {
   const Words few = {"--environment", "uniform", "--policy", "online_plugin", "--replications", "1"};
-  const auto with_T0 = [&](const std::string& T0) {
-    Words words = few;
-    words.insert(words.end(), {"--t0", T0});
-    return plan(words);
-  };
+  const auto with_T0 = [&](const std::string& T0) { return plan(joined(few, {"--t0", T0})); };
   const std::string some = with_T0("10000"), many = with_T0("1000000000");
   EXPECT_GT(number(many, "estimated time"), 500.0 * std::max(number(some, "estimated time"), 0.02)) << many;
   EXPECT_GT(number(many, "memory"), 50.0) << many;
@@ -121,12 +109,7 @@ TEST(PlannedMemoryOf, CodeAndJointFits) {
 // On a GPU that is not here: replications go together as far as its memory reaches, in halves where it does not.
 TEST_F(PlanOfMissing, OfADeviceThatIsNotHere) {
   const Words base = {"--backend", "cuda", "--replications", "100", "--set", "engine.kind=blocked", "--device-memory"};
-  const auto with = [&](const std::string& memory, const Words& more = {}) {
-    Words all = base;
-    all.push_back(memory);
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  };
+  const auto with = [&](const std::string& memory, const Words& more = {}) { return joined(base, {memory}, more); };
   const std::string large = plan(with("24")), small = plan(with("0.56"));
   EXPECT_THAT(large, HasSubstr("chunks            13 of up to 16 replications, 4 at a time"));
   EXPECT_THAT(large, HasSubstr("predicted from the machine code for an H100"));
@@ -134,9 +117,7 @@ TEST_F(PlanOfMissing, OfADeviceThatIsNotHere) {
   EXPECT_LE(number(small, "device memory"), 0.06) << small;
   EXPECT_GT(number(large, "device memory"), number(small, "device memory"));
   const auto refused = [&](const Words& more) {
-    Words all = {"run", "study.toml"};
-    all.insert(all.end(), more.begin(), more.end());
-    const test::ProgramResult result = run(all);
+    const test::ProgramResult result = run(joined({"run", "study.toml"}, more));
     EXPECT_NE(result.exit_code, 0);
     return result.err;
   };

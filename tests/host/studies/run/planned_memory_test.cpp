@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <cmath>
-
 #include "kernels/base/sanitisers.hpp"
 #include "tests/host/run_program.hpp"
 

@@ -16,8 +16,7 @@ using RunStudyResume = test::ManyRunsTest;
 // run that was faster than the signal does not count.
 TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
   run_reference(test::kQuick);
-  Words resuming = test::kQuick;
-  resuming.push_back("--resume");
+  Words resuming = joined(test::kQuick, {"--resume"});
   std::mt19937 random(17);
   int caught = 0, resumed_parts = 0, told = 0;
   for (int i = 0; caught < 50; ++i) {
@@ -55,8 +54,7 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
 TEST_F(RunStudyResume, AfterSignalsThatAskToEnd) {
   write("study.toml", kStudy + "[vary]\nperiods = [150, 1000]\n");
   const Words part_of_it = {"--environment", "uniform", "--replications", "2"};  // 8 parts, in both regimes
-  Words resuming = part_of_it;
-  resuming.push_back("--resume");
+  Words resuming = joined(part_of_it, {"--resume"});
   run_reference(part_of_it);
   std::mt19937 random(3);
   int interrupted = 0;
@@ -89,9 +87,7 @@ TEST_F(RunStudyResume, AfterASignalAtItsStart) {
   ::kill(child, SIGTERM);
   const int code = wait_for(child).exit_code;
   EXPECT_TRUE(code == -1 || code == 130 || code == 0) << code;
-  Words resuming = test::kQuick;
-  resuming.push_back("--resume");
-  ASSERT_EQ(run(words("out", resuming)).exit_code, 0);
+  ASSERT_EQ(run(words("out", joined(test::kQuick, {"--resume"}))).exit_code, 0);
   expect_same(work() / "out", work() / "reference");
 }
 
@@ -140,9 +136,7 @@ TEST_F(RunStudyResume, IsRefusedWhereTheStudyDiffers) {
       {{"--block", "16"}, "study.engine.block is 32 there and 16 here"},
   };
   for (const auto& [change, text] : changes) {
-    Words arguments = words("reference", {"--resume"});
-    arguments.insert(arguments.end(), change.begin(), change.end());
-    expect_refusal(arguments, 5, {"reference", text, "--force"});
+    expect_refusal(words("reference", {"--resume"}, change), 5, {"reference", text, "--force"});
   }
   EXPECT_EQ(files(work() / "reference"), before);
   // What changes no number is no difference.

@@ -69,10 +69,8 @@ class RunStudyTest : public ProgramTest {
 
   void write(const std::string& name, const std::string& text) { std::ofstream(work() / name) << text; }
 
-  Words words(const std::string& folder, const Words& more = {}) const {
-    Words all = {"run", "study.toml", "--quiet", "--threads", "2", "--out", folder};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+  Words words(const std::string& folder, const Words& more = {}, const Words& others = {}) const {
+    return joined({"run", "study.toml", "--quiet", "--threads", "2", "--out", folder}, more, others);
   }
 
   // Every file but the manifest, which has times, by its path in the folder.

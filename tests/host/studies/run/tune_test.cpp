@@ -1,11 +1,10 @@
 // Successive halving against a choice that is made by hand from all lanes in all replications.
-#include "host/studies/run/tune.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <sstream>
 
+#include "host/studies/run/tune_tables.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
@@ -243,9 +242,7 @@ TEST(Tune, RefusesWhatCannotBeCompared) {
 class TuneCommand : public test::RunStudyTest {
  protected:
   test::ProgramResult tuned(const test::Words& more) {
-    test::Words all = {"tune", "study.toml", "--threads", "2", "--policy", "dow", "--quiet"};
-    all.insert(all.end(), more.begin(), more.end());
-    return run(all);
+    return run(joined({"tune", "study.toml", "--threads", "2", "--policy", "dow", "--quiet"}, more));
   }
 };
 
@@ -322,9 +319,7 @@ TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
   const test::Words again = {"tune", "study.toml", "--quiet", "--budget", "100", "--policy", "dow", "--out", "t.json"};
   expect_refusal(again, 2, {"--out t.json: is there already", "--force"});
   EXPECT_EQ(test::read_file(work() / "t.json"), bytes);
-  test::Words forced = again;
-  forced.insert(forced.end(), {"--force", "--periods", "40"});
-  EXPECT_EQ(run(forced).exit_code, 0);
+  EXPECT_EQ(run(joined(again, {"--force", "--periods", "40"})).exit_code, 0);
   EXPECT_NE(test::read_file(work() / "t.json"), bytes);
   expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "study.toml", "--force"}, 2,
                  {"is the input study.toml itself"});

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <random>
@@ -157,9 +156,7 @@ TEST_F(RandomStudiesRun, ResultsBelongToTheStudyThatWasWritten) {
     const std::string folder = "v" + std::to_string(seed), text = RandomStudy(seed).text();
     SCOPED_TRACE(text);
     write("random.toml", text);
-    Words words = {"run", "random.toml", "--out", folder};
-    words.insert(words.end(), small.begin(), small.end());
-    const test::ProgramResult first = run(words);
+    const test::ProgramResult first = run(joined({"run", "random.toml", "--out", folder}, small));
     if (first.exit_code == 2) continue;          // no valid study
     ASSERT_LE(first.exit_code, 1) << first.err;  // 1: lanes failed, on ridges near to none
     ++ran;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/study_toml.hpp"
 
 namespace pandora {
 namespace {

@@ -1,8 +1,6 @@
 // [scenario.NAME]: settings as a list of named values that replace the study's.
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "host/lanes/model/drift.hpp"
 #include "host/studies/results/parts.hpp"
 #include "tests/host/studies/study/study_texts.hpp"
@@ -75,10 +73,6 @@ TEST(Scenarios, ReadBackToTheSame) {
   EXPECT_EQ(again.toml(), config.toml());
   EXPECT_EQ(again.identity(), config.identity());
   EXPECT_EQ(labels(again), labels(config));
-  EXPECT_EQ(study_json(config)["scenario"],
-            (nlohmann::json{{"base", nlohmann::json::object()},
-                            {"late", {{"feedback.delay", "geometric:7"}, {"environment.gaussian.drift", "swap:70"}}},
-                            {"short-told", {{"periods", 50}, {"feedback.share", 1.0}}}}));
 }
 
 TEST(Scenarios, BelongToTheIdentity) {

@@ -117,8 +117,8 @@ TEST(StudyConfig, ReadsEveryKey) {
 TEST(StudyConfig, TakesNumbersWithAnIntegralValueForIntegers) {
   const StudyConfig file = parsed(
       "seed = 1e3\nperiods = 1e4\nreplications = 3.0\nT0 = [0, 1e3]\n[oracle]\ngrid = [5e0, 6, "
-      "7.0]\n[estimation]\nrefit = "
-      "\"every:1e2\"\n[environment.uniform]\nstream = 2e1\n[vary]\nengine.block = [1e1, 20]");
+      "7.0]\n[estimation]\nrefit = \"every:1e2\"\n[environment.uniform]\nstream = 2e1\n[vary]\nengine.block = [1e1, "
+      "20]");
   const Study study = file.settings().at(0).study;
   EXPECT_EQ(study.seed, 1000u);
   EXPECT_EQ(study.periods, 10000);

@@ -138,8 +138,8 @@ TEST(StudyConfig, DriftIsATextOrAnInlineTable) {
   config.set("environment.gaussian.drift", "{ kind = \"swap\", at = 7 }", "--set");
   EXPECT_EQ(drift_of_gaussian(config), "swap:7");
   const StudyConfig varied = StudyConfig::parse(
-      "environments = [\"gaussian\"]\n[vary]\nenvironment.gaussian.drift = [\"\", \"swap:7\", { kind = \"walk\", "
-      "speed = 0.1 }]",
+      "environments = [\"gaussian\"]\n[vary]\nenvironment.gaussian.drift = [\"\", \"swap:7\", { kind = \"walk\", speed "
+      "= 0.1 }]",
       "study.toml");
   ASSERT_EQ(varied.settings().size(), 3u);
   EXPECT_EQ(drift_text(varied.settings()[2].study.environments[0].drift), "walk:0.1");

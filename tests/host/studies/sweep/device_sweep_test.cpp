@@ -1,4 +1,6 @@
 // The sweep over devices, with the host backend in the devices' place.
+#include "host/studies/sweep/device_sweep.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -14,7 +15,6 @@
 
 #include "host/lanes/devices/preparer.hpp"
 #include "host/lanes/engine/run_lanes.hpp"
-#include "host/studies/sweep/sweep.hpp"
 #include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
 

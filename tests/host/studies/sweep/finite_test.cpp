@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "kernels/base/error.hpp"
 #include "pandora/error.hpp"

@@ -1,0 +1,15 @@
+// An Error in formatted words.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "host/ground/base/error.hpp"
+
+namespace pandora {
+
+template <class... T>
+[[noreturn]] void fail(ExitCode code, fmt::format_string<T...> text, T&&... values) {
+  throw Error(code, fmt::format(text, std::forward<T>(values)...));
+}
+
+}  // namespace pandora

@@ -19,15 +19,22 @@
 
 #include "tests/host/folder_test.hpp"
 
+namespace pandora {
+
+/// One after the other.
+inline std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& second,
+                                       const std::vector<std::string>& third = {},
+                                       const std::vector<std::string>& fourth = {}) {
+  for (const std::vector<std::string>* more : {&second, &third, &fourth})
+    first.insert(first.end(), more->begin(), more->end());
+  return first;
+}
+
+}  // namespace pandora
+
 namespace pandora::test {
 
 using Words = std::vector<std::string>;
-
-/// One after the other.
-inline Words joined(Words first, const Words& second, const Words& third = {}, const Words& fourth = {}) {
-  for (const Words* more : {&second, &third, &fourth}) first.insert(first.end(), more->begin(), more->end());
-  return first;
-}
 
 struct ProgramResult {
   int exit_code = -1;  ///< -1 if a signal ended it

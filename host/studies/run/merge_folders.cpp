@@ -13,7 +13,7 @@ namespace {
 
 using Folders = std::vector<ResultFolder>;
 
-void end_if_interrupted(const RunOptions& options) {
+void end_merge_if_interrupted(const RunOptions& options) {
   if (options.interrupted != nullptr && options.interrupted->load())
     throw Error(ExitCode::interrupted, "interrupted; merge again, it goes on with what it wrote");
 }
@@ -36,7 +36,7 @@ std::vector<ResultFolder*> find_parts(Folders& sources, const std::vector<Planne
   std::vector<ResultFolder*> found;
   std::vector<std::string> missing;
   for (const Part& part : parts) {
-    end_if_interrupted(options);
+    end_merge_if_interrupted(options);
     const auto source = std::ranges::find_if(sources, [&](ResultFolder& folder) {
       const auto there = folder.load(settings[part.setting], part);
       return there && there->whole();
@@ -86,7 +86,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   std::size_t copied = 0;
   const std::exception_ptr failure = caught([&] {
     for (; copied < parts.size(); ++copied) {
-      end_if_interrupted(options);
+      end_merge_if_interrupted(options);
       const Part& part = parts[copied];
       const auto results = source_of[copied]->load(settings[part.setting], part);
       if (!results)
@@ -94,7 +94,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
              (source_of[copied]->path() / "parts" / part.name).string());
       folder.store(settings[part.setting], part, results->units);
     }
-    end_if_interrupted(options);
+    end_merge_if_interrupted(options);
     outcome.findings = write_results(folder, config, settings, parts, options.program);
     outcome.complete = true;
   });

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/table_notes.hpp"
 
 namespace pandora {

@@ -126,7 +126,8 @@ TEST_F(RunStudy, SettingsVaryInOneFolder) {
   write("study.toml", kStudy);
   ASSERT_EQ(run(words("alone", {"--environment", "uniform", "--periods", "80", "--refit", "every:9"})).exit_code, 0);
   for (const std::string& line : split(test::read_file(work() / "alone" / "summary.csv"), '\n'))
-    if (!line.starts_with("regime,")) EXPECT_THAT(summary, HasSubstr("\n80,every:9," + line + "\n"));
+    EXPECT_TRUE(line.starts_with("regime,") || summary.find("\n80,every:9," + line + "\n") != std::string::npos)
+        << line;
 }
 
 TEST_F(RunStudy, PlanSaysHowTheWorkIsSplitAndWritesNothing) {

@@ -171,7 +171,10 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       table.rows.push_back(std::move(row));
     }
   }
-  table.notes = regret_notes(std::vector<SettingSummary>{{{{}, study}, summary}}, compared);
+  std::vector<SettingSummary> only(1);
+  only[0].setting.study = study;
+  only[0].summary = summary;
+  table.notes = regret_notes(only, compared);
   if (titles.size() > 1)
     table.notes.push_back(
         "Bold: the least of a column, among policies that know the reward function and among those that do not.");

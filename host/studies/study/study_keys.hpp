@@ -6,8 +6,14 @@
 namespace pandora {
 
 struct StudyKey : KeyText {
+  using Apply = std::function<void(Study&, const StudyValue&)>;
+
+  // A constructor, since GCC 12 frees members of such an aggregate twice where the memory for one of them is missing.
+  StudyKey(KeyText text, std::string toml, Apply sets)
+      : KeyText(std::move(text)), standard(std::move(toml)), apply(std::move(sets)) {}
+
   std::string standard;  ///< the default as TOML
-  std::function<void(Study&, const StudyValue&)> apply;
+  Apply apply;
 };
 
 using StudyValues = std::map<std::string, StudyValue>;

@@ -128,7 +128,7 @@ TEST(CascadeFit, ABeamOfManyModelsIsNearToTheSearchOfAll) {
 }
 
 TEST(CascadeFit, TheBetterOfTwoSearchesIsTaken) {
-  int by_beam = 0, by_all = 0;
+  int by_all = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const SmallOutcomes small = small_outcomes(5, 60, 200 + seed);
     const auto found = [&](const CascadeEffort& effort) {
@@ -137,10 +137,8 @@ TEST(CascadeFit, TheBetterOfTwoSearchesIsTaken) {
     const double beam = found({.most_steps = 0}), all = found({}), both = found({.both = true});
     EXPECT_NEAR(both, std::max(beam, all), 2e-9) << "seed " << seed;
     EXPECT_EQ(found({.most_steps = 0, .both = true}), beam);
-    by_beam += beam > all + 1e-8;
     by_all += all > beam + 1e-8;
   }
-  EXPECT_GT(by_beam, 0);
   EXPECT_GT(by_all, 0);
 }
 

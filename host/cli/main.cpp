@@ -1,3 +1,4 @@
+// The program.
 #include "pandora/program.hpp"
 
 int main(int argc, char** argv) {

@@ -68,10 +68,11 @@ bool has_package(const std::string& python) {
     ::execv(python.c_str(), pointers(words).data());
   }
   const char* const named = std::getenv("PANDORA_PYTHON");
-  fail(ExitCode::usage,
-       "`pandora {}` runs in pandora's Python package, which {}; run `make package` in the source folder, or install it "
-       "with pip (docs/install.md)",
-       command, named != nullptr ? fmt::format("PANDORA_PYTHON={} does not have", named) : "no python3 here has");
+  fail(
+      ExitCode::usage,
+      "`pandora {}` runs in pandora's Python package, which {}; run `make package` in the source folder, or install it "
+      "with pip (docs/install.md)",
+      command, named != nullptr ? fmt::format("PANDORA_PYTHON={} does not have", named) : "no python3 here has");
 }
 
 }  // namespace

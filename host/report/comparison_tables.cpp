@@ -1,3 +1,4 @@
+// What compare found, as tables.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The joint fit of all boxes in vectors of the CPU: the algebra that joint_solve.hpp asks for.
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 

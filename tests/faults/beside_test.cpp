@@ -245,7 +245,8 @@ TEST_F(Beside, AReadThatWouldWaitIsOfAFileThatIsNone) {
   std::string table = "prompt_id,x,a,a|cost,b,b|cost\n";
   for (int row = 0; row < 60; ++row) table += "p" + std::to_string(row) + "," + std::to_string(row % 9) + ",1,1,1,1\n";
   write("v/table.csv", table);
-  write("t.toml", "environments = [\"t\"]\nT0 = [5]\n[environment.t]\ntable = \"v/table.csv\"\ncontext = [\"x\"]\nprice = 5\n");
+  write("t.toml",
+        "environments = [\"t\"]\nT0 = [5]\n[environment.t]\ntable = \"v/table.csv\"\ncontext = [\"x\"]\nprice = 5\n");
   const Words check = {"trace", "features", "t.toml", "--out", "features.json", "--force"};
   int refused = 0;
   for (int n = 1; n <= calls_of(check); ++n) {

@@ -1,3 +1,4 @@
+// The public learner of indices and rewards (include/pandora/weitzman.hpp).
 #include <algorithm>
 #include <cmath>
 

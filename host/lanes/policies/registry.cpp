@@ -1,3 +1,4 @@
+// The list of policies: the paper's, the rivals' and those that programs register.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Features of prompts as JSON, written and read.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -13,8 +13,8 @@
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/model/constrained.hpp"
 #include "host/lanes/model/trace_world.hpp"
-#include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/device_sweep.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 
 namespace pandora {
 namespace {

@@ -1,4 +1,4 @@
-// What tuning found.
+// What tuning found, as tables.
 #pragma once
 
 #include "host/ground/tables/columns.hpp"

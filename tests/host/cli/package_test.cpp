@@ -34,9 +34,11 @@ class PackageCommand : public test::ProgramTest {
 
 TEST_F(PackageCommand, HandsItsWordsOnAndEndsAsThePackageDoes) {
   use_python(true);
-  for (const test::Words& command :
-       {test::Words{"cascade", "fit"}, {"cascade", "test"}, {"cascade", "frontier"}, {"cascade", "show"},
-        {"trace", "check"}}) {
+  for (const test::Words& command : {test::Words{"cascade", "fit"},
+                                     {"cascade", "test"},
+                                     {"cascade", "frontier"},
+                                     {"cascade", "show"},
+                                     {"trace", "check"}}) {
     test::Words words = command;
     words.insert(words.end(), {"a b.csv", "--price", "-5", "--help", "--", "-x", ""});
     const test::ProgramResult result = run(words);

@@ -1,4 +1,4 @@
-// The program.
+// The program, which host/cli/program.cpp runs.
 #include "pandora/program.hpp"
 
 int main(int argc, char** argv) {

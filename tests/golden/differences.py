@@ -14,7 +14,6 @@ SWITCHED_OFF = {
     "ranges": "ends of intervals of full tables are cut to the range of what they bound, as those of logs were",
     "no call": "decisions of independent tosses that call nothing have no row, and are counted by the propensities",
     "judge in logs": "the judge's dollars in the log of a cascade are taken off, as a model alone does not pay them",
-    "searches": "a beam and all orders of all models are searched, of 10,000 prompts, and not one of the two of 6,000",
     "dollars": "what is promised of dollars, calls and savings reaches to what the deployed policy brings on its rows",
     "dearer": "and so do bounds on dollars",
     "few failures": "one note for all tells of few failures, and how many prompts could show a bound",

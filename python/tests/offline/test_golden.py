@@ -28,7 +28,6 @@ from differences import DIFFERENCES, GIVEN_UP, NOTES, SWITCHED_OFF  # noqa: E402
 from make import cascade_in, kept, rows_in  # noqa: E402
 from worlds import WORLDS  # noqa: E402
 
-from pandora import _core  # noqa: E402
 from pandora.offline import call_log, commands, crossfit, estimate, paths, table_fit, words, worth  # noqa: E402
 
 SPREAD = (
@@ -46,17 +45,11 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
     def without_range(by_row: Any, groups: Any, range: Optional[tuple[float, float]] = None) -> estimate.Estimate:
         return mean(by_row, groups)
 
-    def one_search(*given: Any) -> Any:
-        *tables, prompts, steps, first, _ = given
-        return fit_thresholds(*tables, 6000 if prompts == 10_000 else prompts, steps, first)
-
-    fit_thresholds: Any = _core.fit_thresholds
     done = {
         "exact ends": (estimate.Estimate, "mean", staticmethod(without_range)),
         "ranges": (estimate.Estimate, "mean", staticmethod(without_range)),  # the exact ends are found by them
         "no call": (call_log, "_decisions_by_row", lambda propensity, sampling: np.ones(len(propensity))),
         "judge in logs": (call_log, "_without_judge", lambda usd, judge_usd: (usd, next(iter(NOTES)))),
-        "searches": (_core, "fit_thresholds", one_search),
         "dollars": (worth, "stretched", lambda interval, to: interval),
         "dearer": (crossfit.CrossFit, "dearer", lambda fits, own, read: np.zeros(len(own))),
         "few failures": (table_fit, "rare_note", lambda *_: None),

@@ -16,14 +16,15 @@ from ..text import order_text
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search may take: prompts, and additions of the search of all orders of all models beside a beam search.
+    """What a search may take: prompts, and prompts times combinations of an order and thresholds.
 
-    Without `both` one search is made, and steps are prompts times combinations of an order and thresholds.
+    With `both` a beam search is made beside that of all orders of all models, the better one is taken, and steps are
+    additions.
     """
 
-    prompts: int = 10_000
+    prompts: int = 6000
     steps: int = 50_000_000
-    both: bool = True
+    both: bool = False
 
 
 @dataclass(frozen=True)

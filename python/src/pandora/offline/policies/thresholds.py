@@ -10,7 +10,7 @@ from .base import Kind, Policy
 from .order import Effort, best_in_time, best_order, readable
 
 #: Searches come by the dozen: for folds, pairs of folds and prices.
-EFFORT = Effort(prompts=10_000, steps=50_000_000)
+EFFORT = Effort(prompts=6000, steps=50_000_000)
 
 
 def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:

@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-as tests example package test-python python gateway python-bench numbers fuzz sanitize device-check device-tools stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example package installed test-python pytest python gateway python-bench numbers fuzz sanitize device-check device-tools stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -30,7 +30,7 @@ endif
 
 test: test-dependencies tests
 	ctest --test-dir build -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
-	$(MAKE) test-python
+	$(MAKE) pytest
 
 test-slow: test-dependencies tests
 	ctest --test-dir build -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
@@ -77,12 +77,17 @@ PYTHON ?= python3
 export LITELLM_LOCAL_MODEL_COST_MAP = True  # prices of models without a network
 venv = build/python/venv/bin
 pip = $(venv)/pip install --quiet --disable-pip-version-check
-package: dependencies build
+package: dependencies build installed
+
+# Both as steps of their own: `make build` would take the tests out of build/, where `make test` has just made them.
+installed:
 	[ -x $(venv)/python ] || $(PYTHON) -m venv build/python/venv
 	$(pip) --requirement python/requirements.txt
 	$(pip) --no-build-isolation --no-deps --force-reinstall ./python
 
-test-python: package
+test-python: dependencies build pytest
+
+pytest: installed
 	$(pip) --requirement python/requirements-checks.txt
 	cd python && ../$(venv)/python -m pytest --quiet tests
 

@@ -12,7 +12,7 @@ namespace pandora {
 
 namespace {
 
-// Keeps the samples that `stays` names by their position; `width` numbers each.
+// Keeps the samples that `stays` names by their position, of a list that has any; `width` numbers each.
 template <class Values, class Stays>
 void keep(Values& values, std::size_t width, const Stays& stays) {
   std::size_t kept = 0;
@@ -119,12 +119,9 @@ void WeitzmanEstimator::State::drop_samples(BoxEstimate& box, const Stays& stays
   std::vector<char> staying(box.samples.rows.size());  // `stays` may look at what is moved below
   for (std::size_t s = 0; s < staying.size(); ++s) staying[s] = stays(s);
   const auto keeps = [&](std::size_t s) { return staying[s] != 0; };
-  keep(box.samples.rows, 1, keeps);
-  keep(box.samples.cost, 1, keeps);
-  keep(box.samples.mu, 1, keeps);
-  if (!box.samples.weight.empty()) keep(box.samples.weight, 1, keeps);
-  if (!box.samples.learned.empty()) keep(box.samples.learned, 1, keeps);
-  if (!box.phi.empty()) keep(box.phi, static_cast<std::size_t>(d), keeps);
+  for (std::vector<int>* list : {&box.samples.rows, &box.samples.learned}) keep(*list, 1, keeps);
+  for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) keep(*list, 1, keeps);
+  keep(box.phi, static_cast<std::size_t>(d), keeps);
 }
 
 template <class Stays>
@@ -133,9 +130,8 @@ void WeitzmanEstimator::State::drop_reward_samples(const Stays& stays) {
   for (std::size_t k = 0; k < staying.size(); ++k) staying[k] = stays(k);
   const auto keeps = [&](std::size_t k) { return staying[k] != 0; };
   keep(kept.phi, static_cast<std::size_t>(d), keeps);
-  keep(reward_samples.reward, 1, keeps);
-  if (!reward_samples.weight.empty()) keep(reward_samples.weight, 1, keeps);
-  if (!reward_samples.learned.empty()) keep(reward_samples.learned, 1, keeps);
+  for (std::vector<double>* list : {&reward_samples.reward, &reward_samples.weight}) keep(*list, 1, keeps);
+  keep(reward_samples.learned, 1, keeps);
   reward_samples.at.resize(reward_samples.reward.size());
   std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
 }

@@ -10,6 +10,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+from .choose import SINGLE
 from .errors import Lacking, Refusal
 from .groups import Floats
 from .kinds import Aim, AimKind
@@ -21,10 +22,12 @@ from .text import nearest_text
 MOST_MODELS = 16
 
 
+_CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SINGLE}
+
 #: Of each option its name, its type ("number", "numbers", "text", "texts", "flag", "file" or "folder"), "=" and its
 #: default, the range of a number ("(" where its lower end is left out), the words that are allowed; below
 #: them its help and, after ">", what people are to give. `place`: known by its place in a command, and needed.
-_ALL = """
+_ALL = f"""
 table file place
     a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
 cascade file place
@@ -46,9 +49,8 @@ evaluator text
     where a router calls one model; it must be given.
 context texts
     what is known of a prompt before any call: text:K, length, a column's name or raw:NAME; a list.
-kind text =auto router|thresholds|indices|routed|auto
-    the kind of cascade: router (a model for each prompt by its context), thresholds (one order of models), indices (an
-    order for each prompt), routed (a model or an order with thresholds for each prompt) or auto.
+kind text =auto {"|".join(_CASCADES)}|auto
+    the kind of cascade: {", ".join(f"{name} ({about})" for name, about in _CASCADES.items())} or auto.
 judge_usd number [0,1e6]
     dollars of judging an answer, for each call of a cascade of several models; if nobody says, judging is taken to be
     free, and the verdict says so.

@@ -28,6 +28,7 @@ class Kind:
     """One way to cascade."""
 
     name: str  #: as users write it
+    about: str  #: what it does, for the help of the command line
     #: On the rows that are prepared. The last argument was fitted on nearly the same ones: iterations may begin there.
     fit: Callable[[PreparedTable, Candidate, Optional[Policy]], Policy]
     needs: frozenset[str] = frozenset()  #: of "context" and "judge"

@@ -50,4 +50,4 @@ def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -
     return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))
 
 
-KIND = Kind("indices", fit, frozenset({"context", "judge"}))
+KIND = Kind("indices", "an order for each prompt", fit, frozenset({"context", "judge"}))

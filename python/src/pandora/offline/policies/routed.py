@@ -25,4 +25,10 @@ def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -
     return chosen_of(prepared, plans, candidate.price)
 
 
-KIND = Kind("routed", fit, frozenset({"context", "judge"}), out_of_fold=True)
+KIND = Kind(
+    "routed",
+    "a model or an order with thresholds for each prompt",
+    fit,
+    frozenset({"context", "judge"}),
+    out_of_fold=True,
+)

@@ -70,4 +70,11 @@ def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -
     return chosen_of(prepared, [Order((model,)) for model in range(prepared.outcomes.models)], candidate.price)
 
 
-KIND = Kind("router", fit, frozenset({"context"}), out_of_fold=True, priced_by="router")
+KIND = Kind(
+    "router",
+    "a model for each prompt by its context",
+    fit,
+    frozenset({"context"}),
+    out_of_fold=True,
+    priced_by="router",
+)

@@ -15,4 +15,4 @@ def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -
     return Order((candidate.model,))
 
 
-KIND = Kind("best single", fit)
+KIND = Kind("best single", "the same model for each prompt", fit)

@@ -21,4 +21,4 @@ def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -
     return readable(found, prepared.training, candidate.price)
 
 
-KIND = Kind("thresholds", fit, frozenset({"judge"}))
+KIND = Kind("thresholds", "one order of models", fit, frozenset({"judge"}))

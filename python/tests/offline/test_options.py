@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pandora
-from pandora.offline import api, command_line
+from pandora.offline import command_line
 from pandora.offline.errors import Lacking, Refusal, as_argument, as_option
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.options import (
@@ -45,12 +45,14 @@ def test_help_is_one_plain_sentence_that_names_no_option() -> None:
 
 def test_arguments_of_fit_are_options_with_the_same_defaults() -> None:
     options = {option.name: option for command in COMMANDS[:1] for option in command.options}
-    for function in (api.fit, pandora.Cascade.fit):
-        for name, parameter in inspect.signature(function).parameters.items():
-            if name in ("table", "trace", "router", "progress"):
-                continue
-            default = parameter.default
-            assert (default or 0) == (options[name].default or 0) or (default, options[name].default) == ((), ()), name
+    arguments = inspect.signature(pandora.Cascade.fit).parameters.values()
+    settings = inspect.signature(FitSettings).parameters.values()
+    assert {"price", "explore"} <= {argument.name for argument in arguments}
+    for one in (*arguments, *settings):
+        if one.name in ("trace", "router", "aim", "estimated"):
+            continue
+        option, none = options[one.name].default, (None, "", (), 0.0, inspect.Parameter.empty)
+        assert one.default == option or (one.default in none and option in none), one.name
 
 
 @pytest.mark.parametrize(

@@ -26,24 +26,15 @@ def fit(
     max_usd: Optional[float] = None,
     min_quality: Optional[float] = None,
     max_latency: Optional[float] = None,
-    evaluator: str = "",
-    context: Sequence[str] = (),
-    kind: str = "auto",
-    judge_usd: Optional[float] = None,
-    openings: str = "in_order",
-    forget: float = 0.0,
-    c: float = 0.0,
-    explore: float = 0.0,
-    router: Optional[Any] = None,
     progress: Optional[Callable[[int, int], None]] = None,
+    **options: Any,
 ) -> Fitted:
     """A cascade with the tables that are printed of it and the record that its file keeps.
 
-    `router`: an estimator of the caller's that predicts what models and plans bring; such a cascade cannot be saved.
+    `options`: members of FitSettings.
     `progress(done, total)` hears of each of the fits; what it raises ends them.
     """
-    aim = aim_of(price, max_usd, min_quality, max_latency)
-    settings = FitSettings(aim, evaluator, tuple(context), kind, judge_usd, openings, forget, c, explore, router)
+    settings = FitSettings.of(aim_of(price, max_usd, min_quality, max_latency), options)
     return fit_table(table, settings, Progress(progress))
 
 

@@ -123,14 +123,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
 
 
 def _settings(given: dict[str, Any], aim: Aim) -> FitSettings:
-    settings = FitSettings(
-        aim,
-        given["evaluator"] or "",
-        tuple(given["context"]),
-        given["kind"],
-        given["judge_usd"],
-        **{name: given[name] for name in ("openings", "forget", "c", "explore") if name in given},
-    )
+    settings = FitSettings.of(aim, given)
     settings.require_sound()
     return settings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Optional
 
 import numpy as np
@@ -226,6 +226,12 @@ class FitSettings:
     explore: float = 0.0
     router: Optional[Any] = None  #: an estimator of the caller's
     estimated: bool = False  #: whether the table's qualities are estimates
+
+    @staticmethod
+    def of(aim: Aim, given: Mapping[str, Any]) -> FitSettings:
+        """`given`: the options of a command or a call by name, of which those of other things are passed over."""
+        own = {member.name for member in fields(FitSettings)} - {"aim", "estimated"}
+        return FitSettings(aim, **{name: value for name, value in given.items() if name in own})
 
     @property
     def as_asked(self) -> bool:

@@ -216,7 +216,7 @@ class FitSettings:
     """What a cascade is fitted for, and with what."""
 
     aim: Aim
-    evaluator: str
+    evaluator: str = ""  #: what is seen of an answer; it must be given
     context: tuple[str, ...] = ()
     kind: str = "auto"
     judge_usd: Optional[float] = None

@@ -64,8 +64,9 @@ def require_quality(rows: Rows, source: str, metrics: list[str], key: str, of: s
     """Raises Lacking where no score was found, or where several were and none is named."""
     if len(metrics) > 1:
         raise Lacking(f"{source}: {of} have several scores; name one by {{metric}}: {', '.join(metrics)}")
-    if not rows.known:
-        named = f"called {metrics[0]}" if metrics else "which are its only quality"
+    if len(rows) and not rows.known:
+        named = f" called {metrics[0]}" if metrics else ""
         raise Lacking(
-            f"{source}: {of} have no scores, {named}; give {{quality}}, a file with id (the {key}) and quality"
+            f"{source}: {of} have no scores{named}, and nothing else that is a quality; give {{quality}}, a file with "
+            f"id (the {key}) and quality"
         )

@@ -98,7 +98,7 @@ def _one(path: str, task: str, what: str, option: str, there: list[str], named: 
     if len(found) == 1:
         return found[0]
     if not there:
-        raise DataError(f"{path}: has no {what} that is a number")
+        raise DataError(f"{path}: has no records with a {what}, of which one is the quality")
     raise Lacking(f"{path}: task {task} has several {what}s; name one by {option}: {', '.join(there)}")
 
 

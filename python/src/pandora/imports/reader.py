@@ -1,7 +1,7 @@
 """Files of other programs, a record at a time: JSON in its forms, and CSV; whatever a file holds, memory is bounded.
 
-JSON is read with the standard library's decoder on a window of the file. A streaming library (ijson) takes five times
-as long, and it holds a record whole, however long a damaged file makes it.
+JSON is read with the standard library's decoder on a window of the file. A streaming library (ijson) takes as long,
+refuses the NaN that Python programs write, and holds a record of any length, such as a damaged file makes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..errors import DataError
 #: Characters of a record, at most, as of a row of a table.
 MOST = 16 << 20
 _PIECE = 1 << 20
+_TOO_LONG = f"is longer than {MOST >> 20} MiB"
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # NaN, as Python writes what is not known
 #: What a file can be called, also with ".gz".
@@ -50,7 +51,7 @@ class _Window:
         """At least as much again as is waiting, so that a long record is not decoded often. False at the end."""
         waiting = self._text[self._at :]
         if len(waiting) > MOST:
-            raise ValueError(f"is longer than {MOST >> 20} MiB")
+            raise ValueError(_TOO_LONG)
         piece = "" if self._ended else self._file.read(max(_PIECE, len(waiting)))
         self._text, self._at, self._ended = waiting + piece, 0, not piece
         return bool(piece)
@@ -79,6 +80,8 @@ class _Window:
             try:
                 found, end = _DECODER.raw_decode(self._text, self._at)
                 if end < len(self._text) or self._ended or isinstance(found, (dict, list, str)):
+                    if end - self._at > MOST:
+                        raise ValueError(_TOO_LONG)
                     self._at = end
                     return found
                 problem = ""  # of a number more digits may follow
@@ -188,7 +191,7 @@ def _lines(file: TextIO) -> Iterator[str]:
         if not line:
             return
         if len(line) > MOST:
-            raise ValueError(f"has a line longer than {MOST >> 20} MiB")
+            raise ValueError(_TOO_LONG)
         yield line
 
 

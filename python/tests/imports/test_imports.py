@@ -195,7 +195,7 @@ def lm_means(folder: pathlib.Path, **options: Any) -> dict[str, float]:
 
 def test_lm_eval_asks_for_a_filter_and_never_takes_a_mean_over_filters(tmp_path: pathlib.Path, capsys: Output) -> None:
     folder = lm_folder(tmp_path / "results")
-    with pytest.raises(pandora.DataError, match="several filters; name one by filter: strict, flexible"):
+    with pytest.raises(pandora.DataError, match=r"several filters \(strict, flexible\); name one by filter$"):
         lm_means(folder)
     assert lm_means(folder, filter="strict") == {"org__small": 0.5, "org__large": 0.75}
     assert lm_means(folder, filter="flexible") == {"org__small": 0.75, "org__large": 1.0}
@@ -211,8 +211,10 @@ def test_lm_eval_asks_for_a_filter_and_never_takes_a_mean_over_filters(tmp_path:
 
 def test_lm_eval_asks_for_a_metric_of_each_task(tmp_path: pathlib.Path) -> None:
     folder = lm_folder(tmp_path, metrics=["exact_match", "f1"], f1=0.25)
-    with pytest.raises(pandora.DataError, match="several metrics; name one by metric: exact_match, f1"):
+    with pytest.raises(pandora.DataError, match=r"several metrics \(exact_match, f1\); name one by metric$"):
         lm_means(folder, filter="strict")
+    with pytest.raises(pandora.DataError, match=r"\) and metrics \(.*\); name one by filter and one by metric$"):
+        lm_means(folder)
     assert set(lm_means(folder, filter="strict", metric="f1").values()) == {0.25}
     for model in PAIR:  # of a task with a filter and a metric of its own none is asked
         forms.lines(folder / model / "samples_other.jsonl", [lm_record(9, "none", 0.0, metrics=["acc"], acc=0.25)])
@@ -355,6 +357,7 @@ def test_retries_are_one_row_with_all_their_dollars(tmp_path: pathlib.Path) -> N
     assert found == [("r3", "a", 1.0, pytest.approx(7e-6), 4.5), ("r5", "b", 1.0, 16e-6, 1.5)]
     assert "calls that were tried again, in one row with all their dollars: 2" in notes
     assert "left out: calls without an answer: 1" in notes
+    assert "dollars of calls without an answer, which no row has: 8e-06" in notes
     asked = {"messages": [{"role": "user", "content": "same"}]}
     records = [spend(f"r{k}", model, 1e-6, **asked) for k, model in enumerate("aab")]
     found, notes = spend_rows(tmp_path, [*records, spend("r9", "b", 5e-6, status="failure", **asked)])

@@ -64,7 +64,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
     for task, model, _, path in files:
         wanted, metric = chosen[task]
         for record in reader.records(path):
-            if record.get("filter", "") != wanted:
+            if word(record, "filter") != wanted:
                 continue
             prompt = f"{task}/{word(record, 'doc_id')}"
             document = hash(word(record, "doc_hash"))
@@ -86,20 +86,18 @@ def _choice(reader: Reader, task: str, path: str, settings: Settings) -> tuple[s
     for record in reader.records(path):
         filters.setdefault(word(record, "filter"))
         metrics.update(dict.fromkeys(_metrics(record)))
-    return (
-        _one(path, task, "filter", "{filter}", list(filters), (settings.filter,) if settings.filter else ()),
-        _one(path, task, "metric", "{metric}", list(metrics), settings.metric),
-    )
-
-
-def _one(path: str, task: str, what: str, option: str, there: list[str], named: tuple[str, ...]) -> str:
-    """The one that is there, or the one that is named of several."""
-    found = [one for one in there if one in named] or (there if len(there) == 1 else [])
-    if len(found) == 1:
-        return found[0]
-    if not there:
-        raise DataError(f"{path}: has no records with a {what}, of which one is the quality")
-    raise Lacking(f"{path}: task {task} has several {what}s; name one by {option}: {', '.join(there)}")
+    if not metrics:
+        raise DataError(f"{path}: has no records with a metric that is a number")
+    found, several, remedies = [], [], []
+    for what, there, named in (("filter", filters, (settings.filter,)), ("metric", metrics, settings.metric)):
+        one = [name for name in there if name in named] or list(there)
+        found.append(one[0] if len(one) == 1 else "")
+        if len(one) != 1:
+            several.append(f"{what}s ({', '.join(there)})")
+            remedies.append(f"one by {{{what}}}")
+    if several:
+        raise Lacking(f"{path}: task {task} has several {' and '.join(several)}; name {' and '.join(remedies)}")
+    return found[0], found[1]
 
 
 def _metrics(record: dict[str, Any]) -> Iterator[str]:

@@ -57,6 +57,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
                 rows.prompt(prompt)
                 continue
             usage = dict(body["usage"]) if isinstance(body.get("usage"), dict) else {}
+            usage["batch"] = 1  # which some price lists have a price for
             for of, name in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
                 usage.setdefault(of, usage.get(name))  # as the endpoint /v1/responses calls them
             usd = rows.dollars(model, None, usage)

@@ -87,7 +87,10 @@ class Rows:
             return given
         known = all(isinstance(usage.get(name), (int, float)) for name in ("prompt_tokens", "completion_tokens"))
         if self.settings.prices is not None and known:
-            return self.settings.prices.dollars(model, usage)
+            try:
+                return self.settings.prices.dollars(model, usage)
+            except DataError as error:
+                raise DataError(f"{self.source}: {error}") from None
         self._unpriced[model] = self._unpriced.get(model, 0) + 1
         return None
 
@@ -196,13 +199,17 @@ class Rows:
 
     def _charge_late(self) -> None:
         """Failures after which there was no further answer."""
+        lost = 0.0
         for key, failed in self._failed.items():
             row, _ = self._answers.get(key, (-1, ""))
             if row >= 0:
                 self._charge(row, failed)
-            else:
-                self.leave_out("calls without an answer", failed.calls)
+                continue
+            self.leave_out("calls without an answer", failed.calls)
+            lost += failed.usd
         self._failed.clear()
+        if lost > 0.0:
+            self.say(f"dollars of calls without an answer, which no row has: {lost:g}")
 
     def _counted(self) -> list[str]:
         notes = [f"left out: {what}: {count}" for what, count in self.left_out.items()]

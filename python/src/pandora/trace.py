@@ -398,21 +398,17 @@ def _of_columns(columns: Iterable[tuple[str, Any]], name: str, options: _core.Tr
 
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
     """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
-    if file.lower().endswith((".parquet", ".pq")):
-        return _of_parquet(file, options)
     try:
+        if file.lower().endswith((".parquet", ".pq")):
+            return _of_frame(frame_of_parquet(file), file, options)
         return _core.read_trace(file, options, progress)
-    except DataError as error:
+    except (DataError, UsageError) as error:
         from .imports import recognised
 
         told = recognised(file)
         if told:
             raise DataError(told) from error
         raise
-
-
-def _of_parquet(file: str, options: _core.TraceOptions) -> _core.TraceTable:
-    return _of_frame(frame_of_parquet(file), file, options)
 
 
 def frame_of_parquet(file: str) -> pandas.DataFrame:

@@ -13,8 +13,9 @@ import export_forms as forms
 import pytest
 
 import pandora
-from pandora.imports import KINDS, Settings, export, recognised
+from pandora.imports import KINDS, Settings, export, recognised, write_whole
 from pandora.offline import commands
+from pandora.offline.options import OPTIONS
 
 Output = pytest.CaptureFixture[str]
 WRITERS: dict[str, Callable[[forms.World, pathlib.Path], str]] = {
@@ -152,6 +153,23 @@ def test_a_pickle_is_not_read(tmp_path: pathlib.Path, capsys: Output) -> None:
         pandora.Trace.from_export("routerbench", file)
     assert run("trace", "check", str(file)) == 3
     assert "looks like routerbench: pandora import routerbench" in capsys.readouterr().err
+
+
+def test_parquet_of_langfuse(tmp_path: pathlib.Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    w = forms.world(3)
+    source = pathlib.Path(forms.langfuse(w, tmp_path))
+    plain = pandora.Trace.from_export("langfuse", source)
+    for name, times in (("observations", ["start_time", "end_time"]), ("scores", [])):
+        frame = pandas.DataFrame(map(json.loads, (source / f"{name}.jsonl").read_text().splitlines()))
+        frame[times] = frame[times].apply(pandas.to_datetime)
+        (source / f"{name}.jsonl").unlink()
+        frame.to_parquet(source / f"{name}.parquet")
+    assert pandora.Trace.from_export("langfuse", source).digest == plain.digest
+    file = source / "observations.parquet"
+    with pytest.raises(pandora.DataError, match="looks like langfuse: pandora import langfuse "):
+        pandora.Trace(file)
 
 
 def test_parquet_of_routerbench(tmp_path: pathlib.Path) -> None:
@@ -417,6 +435,18 @@ def test_helicone_in_csv(tmp_path: pathlib.Path) -> None:
     assert trace.latency is not None and trace.latency.tolist() == [[5.0, 2.5]]
 
 
+def test_kinds_are_the_words_of_the_command() -> None:
+    assert OPTIONS["export"].words == KINDS
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "table.jsonl").write_text("before")
+    told = pytest.raises(pandora.OutputError, match=r"table.jsonl: could not be written \(No space left")
+    with told, write_whole(str(tmp_path / "table.jsonl")):
+        raise OSError(28, "No space left on device")
+    assert (tmp_path / "table.jsonl").read_text() == "before" and not list(tmp_path.glob("*.partial"))
+
+
 def test_options_of_other_kinds_are_refused(tmp_path: pathlib.Path, capsys: Output) -> None:
     source = forms.promptfoo(forms.world(0, 2), tmp_path)
     with pytest.raises(pandora.UsageError, match="filter: is not of promptfoo; leave it out; it is of lm-eval"):
@@ -428,7 +458,7 @@ def test_options_of_other_kinds_are_refused(tmp_path: pathlib.Path, capsys: Outp
     assert run("import", "promptfoo", source, "--quality", "x.csv", "--out", str(tmp_path / "t.jsonl")) == 2
     assert "--quality: is not of promptfoo" in capsys.readouterr().err
     assert run("import", "promptfu", source) == 2
-    assert "export promptfu: unknown; the nearest is promptfoo; use lm-eval, " in capsys.readouterr().err
+    assert "kind promptfu: unknown; the nearest is promptfoo; use lm-eval, " in capsys.readouterr().err
     assert run("import", "promptfoo", str(tmp_path / "none"), "--out", str(tmp_path / "t.jsonl")) == 3
     assert "there is no such file or folder" in capsys.readouterr().err
     assert run("import", "promptfoo", source, "--out", source, "--force") == 2  # its own input

@@ -18,10 +18,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..arguments import number, path, refused, text, texts
-from ..errors import DataError
+from ..errors import DataError, OutputError, UsageError
 from ..offline.errors import Lacking, Refusal, as_argument
 from ..prices import Prices
-from .reader import Reader, data_files
+from ..trace import frame_of_parquet
+from .reader import Reader, data_files, is_parquet
 from .rows import Rows, Settings
 
 __all__ = ["KINDS", "Rows", "Settings", "export", "from_python", "recognised", "write_whole"]
@@ -91,9 +92,11 @@ def write_whole(path: str) -> Iterator[Any]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(partial)
+        if isinstance(error, OSError):
+            raise OutputError(f"{path}: could not be written ({error.strerror}); make room, or name another") from None
         raise
 
 
@@ -101,22 +104,28 @@ def recognised(path: str) -> str:
     """Of a file or folder that is no table: what it looks like, and how it is imported; empty where nobody knows."""
     for file in itertools.islice(data_files(path), _FILES):
         try:
-            with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as opened:
-                head = opened.read(_HEAD)
-        except (OSError, EOFError):
+            names, head = _names(file)
+        except (OSError, EOFError, DataError, UsageError):
             continue
-        text = head.decode("latin-1" if head[:1] == b"\x80" else "utf-8", "replace")
-        start = text.lstrip("\ufeff \t\r\n")
-        names = (
-            re.findall(r'"(\w+)"\s*:', start)
-            if start[:1] in ("{", "[")
-            else re.findall(r"\w+", start.partition("\n")[0])
-        )
-        if {"quality", "cost"} <= set(names):  # a table, of which one row or another is at fault
+        if {"quality", "cost"} <= names:  # a table, of which one row or another is at fault
             return ""
         for kind in KINDS:
             module = _module(kind)
-            if module.looks_like(set(names), text):
+            if module.looks_like(names, head):
                 command = f"pandora import {kind} {shlex.quote(path)} --out table.jsonl"
                 return f"{path}: looks like {kind}: {command}; {module.LACKS}"
     return ""
+
+
+def _names(file: str) -> tuple[set[str], str]:
+    """Of members or columns, as far as the first 64 KiB tell, which are returned too."""
+    if is_parquet(file):
+        return set(map(str, frame_of_parquet(file).columns)), ""
+    with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as opened:
+        read = opened.read(_HEAD)
+    head = read.decode("latin-1" if read[:1] == b"\x80" else "utf-8", "replace")
+    start = head.lstrip("\ufeff \t\r\n")
+    found = (
+        re.findall(r'"(\w+)"\s*:', start) if start[:1] in ("{", "[") else re.findall(r"\w+", start.partition("\n")[0])
+    )
+    return set(found), head

@@ -1,7 +1,7 @@
 """langfuse: observations and scores of Langfuse, as its export to blob storage writes them, or its API answers.
 
 The shape, as https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields documents the files of
-observations/ (observations_v2/) and scores/, JSON, JSONL or CSV; the API has the same names in camelCase (traceId)::
+observations/ (observations_v2/) and scores/, in Parquet, JSON, JSONL or CSV; the API writes traceId for trace_id::
 
     {"id", "trace_id", "type": "GENERATION", "start_time", "end_time", "level", "input", "provided_model_name",
      "usage_details": {"input", "output"}, "total_cost": dollars}

@@ -1,4 +1,4 @@
-"""Files of other programs, a record at a time: JSON in its forms, and CSV; whatever a file holds, memory is bounded.
+"""Files of other programs, a record at a time: JSON in its forms, CSV and Parquet. But for Parquet memory is bounded.
 
 JSON is read with the standard library's decoder on a window of the file. A streaming library (ijson) takes as long,
 refuses the NaN that Python programs write, and holds a record of any length, such as a damaged file makes.
@@ -20,6 +20,7 @@ from datetime import datetime, timezone
 from typing import Any, Optional, TextIO
 
 from ..errors import DataError
+from ..trace import frame_of_parquet
 
 #: Characters of a record, at most, as of a row of a table.
 MOST = 16 << 20
@@ -28,7 +29,7 @@ _TOO_LONG = f"is longer than {MOST >> 20} MiB"
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # NaN, as Python writes what is not known
 #: What a file can be called, also with ".gz".
-_DATA = re.compile(r"\.(jsonl|ndjson|json|csv)(\.gz)?$", re.IGNORECASE)
+_DATA = re.compile(r"\.((jsonl|ndjson|json|csv)(\.gz)?|parquet|pq)$", re.IGNORECASE)
 
 
 def data_files(path: str) -> list[str]:
@@ -39,6 +40,28 @@ def data_files(path: str) -> list[str]:
         os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names if _DATA.search(name.lower())
     ]
     return sorted(found)
+
+
+def is_parquet(path: str) -> bool:
+    """By its name."""
+    return path.lower().endswith((".parquet", ".pq"))
+
+
+def _plain(cell: Any) -> Any:
+    """A cell of a data frame as JSON would have it: times in ISO 8601, maps, which come as pairs, as objects."""
+    if hasattr(cell, "isoformat"):
+        return cell.isoformat()
+    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    if isinstance(cell, list) and cell and all(isinstance(pair, tuple) and len(pair) == 2 for pair in cell):
+        return dict(cell)
+    return cell
+
+
+def _of_parquet(path: str) -> Iterator[dict[str, Any]]:
+    frame = frame_of_parquet(path)
+    names = list(map(str, frame.columns))
+    for cells in frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None):
+        yield dict(zip(names, map(_plain, cells)))
 
 
 class _Window:
@@ -161,7 +184,13 @@ class Reader:
         return open(path, encoding="utf-8-sig", newline="")
 
     def records(self, path: str, *inside: str) -> Iterator[dict[str, Any]]:
-        """Objects: one after the other, of a list, or of the list in the members `inside`; rows of a CSV file."""
+        """Objects: one after the other, of a list, or in the members `inside`; rows of CSV and Parquet.
+
+        Parquet is read whole.
+        """
+        if is_parquet(path):
+            yield from self._numbered(path, _of_parquet(path))
+            return
         with self._open(path) as file:
             window = _Window(file)
             if window.peek() not in ("", "{", "["):

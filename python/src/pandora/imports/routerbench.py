@@ -13,11 +13,9 @@ pickle runs what is in it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection
 
 from ..errors import DataError
-from ..trace import frame_of_parquet
 from .reader import Reader, number, text_of, word
 from .rows import Rows, Settings
 
@@ -40,8 +38,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             f"only read: python3 -c 'import pandas; pandas.read_pickle({json.dumps(source)}).to_csv"
             f"({json.dumps(source.rpartition('.')[0] + '.csv')}, index=False)'"
         )
-    parquet = source.lower().endswith((".parquet", ".pq"))
-    for record in _of_parquet(source) if parquet else reader.records(source):
+    for record in reader.records(source):
         models = [name[: -len(_COST)] for name in record if name and name.endswith(_COST)]
         if not models:
             raise ValueError("has no column M|total_cost, of which RouterBench has one for each model M")
@@ -49,10 +46,3 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
         prompt = word(record, "sample_id") or f"row {rows.prompts_so_far + 1}"
         for model in models:
             rows.add(prompt, model, number(record, model), number(record, model + _COST), None, columns)
-
-
-def _of_parquet(source: str) -> Iterator[dict[str, Any]]:
-    frame = frame_of_parquet(source)
-    for cells in frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None):
-        values = (cell.tolist() if hasattr(cell, "tolist") else cell for cell in cells)
-        yield dict(zip(map(str, frame.columns), values))

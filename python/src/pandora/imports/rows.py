@@ -270,20 +270,27 @@ class Rows:
         for count, (row, columns) in enumerate(self._found()):
             cells: dict[str, Any] = {"prompt_id": self._names[self._prompt[row]], "model": models[self._model[row]]}
             cells.update({what: of[row] for what, of in numbers.items()}, **json.loads(columns))
-            for what in {**found, **cells}:
-                found.setdefault(what, [None] * count).append(cells.get(what))
+            for what in [one for one in cells if one not in found]:
+                found[what] = [None] * count
+            for what, values in found.items():
+                values.append(cells.get(what))
         return found
 
     def summary(self) -> list[tuple[str, int, float, float]]:
         """Of each model its answers, their mean quality (NaN where none is known) and mean dollars."""
-        found = []
-        for model, of in self.models.items():
-            rows = [row for row, it in enumerate(self._model) if it == of]
-            known = [self._quality[row] for row in rows if not math.isnan(self._quality[row])]
-            usd = sum(self._usd[row] for row in rows)
-            if rows:
-                found.append((model, len(rows), sum(known) / len(known) if known else math.nan, usd / len(rows)))
-        return found
+        sums = [[0, 0.0, 0, 0.0] for _ in self.models]  # answers, dollars, known qualities, their sum
+        for model, quality, usd in zip(self._model, self._quality, self._usd):
+            of = sums[model]
+            of[0] += 1
+            of[1] += usd
+            if not math.isnan(quality):
+                of[2] += 1
+                of[3] += quality
+        return [
+            (model, int(answers), total / known if known else math.nan, usd / answers)
+            for model, (answers, usd, known, total) in zip(self.models, sums)
+            if answers
+        ]
 
     @property
     def prompts(self) -> int:

@@ -37,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
                 how |= {"metavar": "WORD"}
             told = (option.help + _default_text(option)).replace("%", "%%")
             if option.place:
-                self.add_argument(option.name, help=told)
+                self.add_argument(option.name, metavar=SPELT.get(option.name), help=told)
             else:
                 self.add_argument(spelt(option.name), dest=option.name, help=told, **how)
 
@@ -122,7 +122,9 @@ def _value(option: Option, given: Any) -> Any:
         option.check(value)
     except Refusal as error:
         if option.place:
-            raise UsageError(f"{option.name} {value}: {error.problem}; {error.remedy}") from None
+            raise UsageError(
+                f"{SPELT.get(option.name, option.name)} {value}: {error.problem}; {error.remedy}"
+            ) from None
         raise
     return value
 

@@ -171,7 +171,7 @@ OPTIONS = {
 }
 
 #: Options whose name on the command line is another.
-SPELT = {"prices": "price", "prices_file": "prices", "folder": "out"}
+SPELT = {"prices": "price", "prices_file": "prices", "folder": "out", "export": "kind"}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pathlib
 import shlex
 import shutil
@@ -142,6 +143,10 @@ def test_tables_are_read_and_refused_as_they_were(tmp_path: pathlib.Path) -> Non
     with pytest.raises(pandora.DataError, match="quality"):
         pandora.Trace(forms.lines(tmp_path / "bad.jsonl", [row]))
     assert recognised(str(tmp_path / "nothing")) == ""
+    os.mkfifo(tmp_path / "pipe")
+    assert recognised(str(tmp_path / "pipe")) == ""  # and is not waited for
+    with pytest.raises(pandora.DataError, match="no such regular file"):
+        pandora.Trace.from_export("promptfoo", tmp_path / "pipe")
 
 
 def test_a_pickle_is_not_read(tmp_path: pathlib.Path, capsys: Output) -> None:
@@ -326,6 +331,11 @@ def test_a_batch_is_joined_by_custom_id(tmp_path: pathlib.Path) -> None:
     assert trace.prompts == ["q0", "q1", "q3"]
     assert trace.quality.tolist() == [w.quality[p] for p in (0, 1, 3)]
     assert trace.notes == ["prompts that no model answers: 1 (q2)"]
+    other = {"custom_id": "q0", "url": "/v1/chat/completions", "body": {"messages": [{"content": "another"}]}}
+    forms.lines(source / "input2.jsonl", [other])
+    with pytest.raises(pandora.DataError, match="custom_id q0 asks something else than before"):
+        pandora.Trace.from_export("openai-batch", source, quality=quality, prices=forms.PRICES)
+    (source / "input2.jsonl").unlink()
     again = {**answers[0], "custom_id": "q2"}  # what had expired, in a batch of its own
     forms.lines(source / "output9.jsonl", [again])
     trace = pandora.Trace.from_export("openai-batch", source, quality=quality, prices=forms.PRICES, missing="drop")
@@ -376,6 +386,9 @@ def test_retries_are_one_row_with_all_their_dollars(tmp_path: pathlib.Path) -> N
     assert "calls that were tried again, in one row with all their dollars: 2" in notes
     assert "left out: calls without an answer: 1" in notes
     assert "dollars of calls without an answer, which no row has: 8e-06" in notes
+    twice = [spend("r1", "a", 1e-6), spend("r1", "a", 1e-6), spend("r1", "a", 2e-6)]  # a copy, and another attempt
+    found, notes = spend_rows(tmp_path, twice)
+    assert found == [("r1", "a", 1.0, pytest.approx(3e-6), 3.0)] and "left out: records that stand twice: 1" in notes
     asked = {"messages": [{"role": "user", "content": "same"}]}
     records = [spend(f"r{k}", model, 1e-6, **asked) for k, model in enumerate("aab")]
     found, notes = spend_rows(tmp_path, [*records, spend("r9", "b", 5e-6, status="failure", **asked)])

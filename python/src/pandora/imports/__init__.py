@@ -56,6 +56,8 @@ def export(kind: str, source: str, settings: Settings) -> Iterator[tuple[Rows, l
     with contextlib.closing(Rows(source, settings)) as rows:
         with reader.errors():
             module.read(reader, source, settings, rows)
+        if reader.twice:
+            rows.leave_out("records that stand twice", reader.twice)
         yield rows, rows.finish()
 
 
@@ -121,6 +123,8 @@ def _names(file: str) -> tuple[set[str], str]:
     """Of members or columns, as far as the first 64 KiB tell, which are returned too."""
     if is_parquet(file):
         return set(map(str, frame_of_parquet(file).columns)), ""
+    if not os.path.isfile(file):  # a pipe is waited for
+        raise OSError
     with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as opened:
         read = opened.read(_HEAD)
     head = read.decode("latin-1" if read[:1] == b"\x80" else "utf-8", "replace")

@@ -33,7 +33,7 @@ def looks_like(words: Collection[str], head: str) -> bool:
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
     """Raises Lacking without qualities, ValueError for a record of another shape."""
     metrics: dict[str, None] = dict.fromkeys(settings.metric)
-    for record in reader.records(source, "data"):
+    for record in reader.distinct(source, "data"):
         request = word(record, "request_id", "response_id")
         if not request or "response_status" not in record:
             raise ValueError("has no request_id (in CSV response_id) and response_status, which every request has")

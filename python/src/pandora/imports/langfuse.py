@@ -39,7 +39,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
     of_trace: dict[str, str] = {}
     scores: dict[str, dict[str, float]] = {}
     for path in data_files(source):
-        for record in reader.records(path, "data"):
+        for record in reader.distinct(path, "data"):
             trace = word(record, "trace_id", "traceId")
             if "value" in record and "name" in record:
                 if word(record, "data_type", "dataType") in ("NUMERIC", "BOOLEAN", ""):

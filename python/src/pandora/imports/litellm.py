@@ -39,7 +39,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             f"{source}: spend logs have no quality, and one model a request, which compares nothing; give {{quality}}, "
             "a file with id (the request_id) and quality; a spend of 0 is a cache hit's, or of a model without a price"
         )
-    for record in reader.records(source, "data"):
+    for record in reader.distinct(source, "data"):
         request, model = word(record, "request_id"), word(record, "model")
         if not request or "spend" not in record:
             raise ValueError("has no request_id and spend, which every spend log has")

@@ -35,14 +35,18 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             "with id (the custom_id), quality and, where it differs by model, model; put outputs of several models "
             "into one folder to compare them"
         )
-    outputs = []
+    outputs: list[str] = []
+    asked: dict[str, int] = {}  # of each custom_id what its text hashes to
     for path in data_files(source):
         for first in reader.records(path):
             if "response" in first:
                 outputs.append(path)
             elif "custom_id" in first and "body" in first:
                 for record in reader.records(path):
-                    rows.prompt(word(record, "custom_id"), "", {"prompt": text_of(record.get("body"))})
+                    one, text = word(record, "custom_id"), text_of(record.get("body"))
+                    if asked.setdefault(one, hash(text)) != hash(text):
+                        raise ValueError(f"custom_id {one} asks something else than before; import such batches apart")
+                    rows.prompt(one, "", {"prompt": text})
             else:
                 raise ValueError("is of no batch: it has neither custom_id and body nor custom_id and response")
             break

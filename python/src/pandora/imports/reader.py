@@ -163,6 +163,8 @@ class Reader:
 
     def __init__(self) -> None:
         self._place = ""
+        self._seen: set[str] = set()
+        self.twice = 0  #: records that distinct() left out
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -202,6 +204,16 @@ class Reader:
                 for record in self._numbered(path, window.records(inside), number):
                     number += 1
                     yield record
+
+    def distinct(self, path: str, *inside: str) -> Iterator[dict[str, Any]]:
+        """As records(), of any number of files; a record that stands twice, as where exports overlap, comes once."""
+        for record in self.records(path, *inside):
+            key = key_of(record)
+            if key in self._seen:
+                self.twice += 1
+            else:
+                self._seen.add(key)
+                yield record
 
     def _numbered(self, path: str, found: Iterator[Any], before: int = 0) -> Iterator[dict[str, Any]]:
         self._place = f"{path}: record {before + 1}"

@@ -42,7 +42,7 @@ class _Failed:
 class Rows:
     """Answers of models to prompts. Texts of prompts lie on disk until the table is written.
 
-    Of a million answers the rest takes about 300 MB.
+    Of a million answers the rest takes about 400 MB.
     """
 
     source: str
@@ -62,7 +62,7 @@ class Rows:
         self._answers: dict[Any, tuple[int, str]] = {}  # the last row of a group and model, and its request
         self._failed: dict[Any, _Failed] = {}
         self._unpriced: dict[str, int] = {}
-        self._retried = self._further = 0
+        self._retried = 0
         self._said: list[str] = []
 
     def close(self) -> None:
@@ -152,7 +152,6 @@ class Rows:
                 quality = self._quality[row] if math.isnan(quality) else quality
             self._quality[row], self._usd[row], self._seconds[row] = quality, usd, seconds
         else:
-            self._further += row >= 0 and self._prompt[row] == at
             row = len(self._prompt)
             self._prompt.append(at)
             self._model.append(of)
@@ -215,29 +214,31 @@ class Rows:
         notes = [f"left out: {what}: {count}" for what, count in self.left_out.items()]
         if self._retried:
             notes.append(f"calls that were tried again, in one row with all their dollars: {self._retried}")
-        if self._further:
-            notes.append(f"further answers of a model to a prompt, as rows of their own (repeats): {self._further}")
         if 0 < self.known < len(self):
             notes.append(f"answers whose quality is not known: {len(self) - self.known} of {len(self)}")
         return notes
 
     def _holes(self) -> list[str]:
-        models: dict[int, set[int]] = {}
+        """What prompts lack, and answers that are one too many."""
+        of_prompt: dict[int, set[int]] = {}
         for prompt, model in zip(self._prompt, self._model):
-            models.setdefault(prompt, set()).add(model)
-        every = {"no": [], "not every": []}  # type: dict[str, list[str]]
+            of_prompt.setdefault(prompt, set()).add(model)
+        models, found = len(set(self._model)), []
+        further = len(self) - sum(map(len, of_prompt.values()))
+        if further:
+            found.append(f"further answers of a model to a prompt, as rows of their own (repeats): {further}")
+        if models > 1 and all(len(of) == 1 for of in of_prompt.values()):
+            return [*found, "no prompt has answers of two models, so nothing compares them; send prompts to several"]
+        lacking: dict[str, list[str]] = {"no": [], "not every": []}
         for at, name in enumerate(self._names):
-            count = len(models.get(at, ()))
-            if count < len(self.models):
-                every["not every" if count else "no"].append(name)
-        if len(self.models) > 1 and all(len(of) == 1 for of in models.values()):
-            return ["no prompt has answers of two models, so nothing here compares them; send prompts to several"]
-        return [
-            f"prompts that {which} model answers: {len(names)} ({', '.join(names[:_NAMED])}"
-            + (", ...)" if len(names) > _NAMED else ")")
-            for which, names in every.items()
-            if names
-        ]
+            count = len(of_prompt.get(at, ()))
+            if count < models:
+                lacking["not every" if count else "no"].append(name)
+        for which, names in lacking.items():
+            if names:
+                some = ", ".join(names[:_NAMED] + ["..."] * (len(names) > _NAMED))
+                found.append(f"prompts that {which} model answers: {len(names)} ({some})")
+        return found
 
     def _found(self) -> Iterator[tuple[int, str]]:
         """Rows in the order of prompts, each with the prompt's columns as JSON."""

@@ -226,7 +226,7 @@ def _import(given: dict[str, Any]) -> Said:
             "table": out,
             "prompts": rows.prompts,
             "answers": len(rows),
-            "models": list(rows.models),
+            "models": [model for model, *_ in rows.summary()],
             "notes": notes,
         }
         return found, [sheet], f"{rows.prompts} prompts in {out}\n"

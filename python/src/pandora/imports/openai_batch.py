@@ -63,7 +63,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             usage = dict(body["usage"]) if isinstance(body.get("usage"), dict) else {}
             usage["batch"] = 1  # which some price lists have a price for
             for of, name in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
-                usage.setdefault(of, usage.get(name))  # as the endpoint /v1/responses calls them
+                usage.setdefault(of, usage.pop(name, None))  # as the endpoint /v1/responses calls them
             usd = rows.dollars(model, None, usage)
             rows.add(prompt, model, None, usd, request=f"{at}:{prompt}", ids=[prompt])
     rows.join(qualities(reader, settings.quality))

@@ -39,7 +39,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
         provider, prompt = record.get("provider"), record.get("prompt")
         if provider is None or not ("score" in record or "success" in record):
             raise ValueError("is no result of promptfoo: it has no provider, or neither score nor success")
-        label = word(prompt, "label", "id") if isinstance(prompt, dict) else ""
+        label = word(prompt, "label", "display", "id") if isinstance(prompt, dict) else ""
         template = templates.setdefault(label, len(templates))
         test = word(record, "testIdx") or key_of(record.get("vars"))
         failed = _failed(record)

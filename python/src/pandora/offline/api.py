@@ -15,7 +15,7 @@ from .judge import Running, judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
-from .table_fit import Fitted, fit_table
+from .table_fit import Deployed, fit_table
 from .tables import cascade_tables
 
 
@@ -28,14 +28,15 @@ def fit(
     max_latency: Optional[float] = None,
     progress: Optional[Callable[[int, int], None]] = None,
     **options: Any,
-) -> Fitted:
+) -> tuple[Deployed, list[Table], dict[str, Any]]:
     """A cascade with the tables that are printed of it and the record that its file keeps.
 
     `options`: members of FitSettings.
     `progress(done, total)` hears of each of the fits; what it raises ends them.
     """
     settings = FitSettings.of(aim_of(price, max_usd, min_quality, max_latency), options)
-    return fit_table(table, settings, Progress(progress))
+    cascade, record = fit_table(table, settings, Progress(progress))
+    return cascade, show(cascade), record
 
 
 def test(

@@ -22,7 +22,7 @@ from .learners.isotonic import calibrated
 from .options import require_few_models
 from .outcomes import Outcomes, utility
 from .policies.order import Effort, Order, best_alone, best_order
-from .record import members
+from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, judges_of
 from .sources.table import TableSource
@@ -347,7 +347,7 @@ def require_prices(prices: Sequence[float], wanted: str) -> None:
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
     table = check.table
-    return members(
+    return json_object(
         {
             "table": table.source,
             "rows": table.rows,

@@ -141,7 +141,7 @@ def _fit(given: dict[str, Any]) -> Said:
     _core.claim_file(out, given["force"], [given["table"]])
     table = reading(given["table"])
     with _bar("fits") as bar:
-        cascade, _, record = fit_table(table, settings, Progress(bar))
+        cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
     sheets, told = cascade_tables(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
     # A nightly fit to the log of what runs is not to put something worse in its place.

@@ -37,7 +37,7 @@ from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy, indices
 from .policies.indices import LearnedIndices, calibration_rows
 from .progress import Progress
-from .record import members
+from .record import json_object
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, digits, interval_text, usd_text
@@ -390,7 +390,7 @@ def frontier_json(frontier: Frontier) -> dict[str, Any]:
     """The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics."""
     of_points = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
     ends = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
-    return members(
+    return json_object(
         {
             "fitted_on": frontier.source.name,
             "tested_on": frontier.test.name,

@@ -31,7 +31,7 @@ from .options import OPTIONS, require_log_for
 from .outcomes import USD, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
 from .policies.order import Order, best_alone
-from .record import members
+from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
 from .sources.labels import QualityEstimates, label_note
@@ -416,7 +416,7 @@ def judged_json(judged: JudgedCascade) -> dict[str, Any]:
     """As `--format json` has it: docs/commands.md lists the members."""
     found, meeting = judged.found, judged.meeting
     sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.running}
-    return members(
+    return json_object(
         {
             **vars(found.worth),
             **{name: value for name, value in sometimes.items() if value is not None},

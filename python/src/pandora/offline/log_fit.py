@@ -29,11 +29,11 @@ from .options import FitSettings
 from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, lacking, require_possible
 from .policies.order import Order
 from .progress import Progress
-from .record import Told
+from .record import FitReport
 from .sources.evaluator import NONE
 from .sources.first_calls import FirstCalls
 from .sources.log import LONGEST, LogSearch, LogSource, PreparedLog, Searched, faults_of_first_calls
-from .table_fit import Fitted, fitted
+from .table_fit import FitResult, finish_fit
 from .worth import DollarTail, Worth
 
 
@@ -51,8 +51,8 @@ class LogFit(Fit):
         return self.kinds["thresholds"].gain
 
 
-def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
-    """A cascade with the tables that are printed of it and the record that its file keeps."""
+def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
+    """Fits thresholds to a decision log or, where they cannot be had, a router to its first calls, as fit_table."""
     aim = settings.aim
     if aim.is_bound or not (settings.tries("thresholds") or settings.tries("router")):
         raise Refusal(
@@ -64,7 +64,7 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     if settings.tries("thresholds"):
         source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
         found = fit_thresholds_to_log(source, aim, settings.context, progress)
-        return _thresholds_told(found, settings, table)
+        return _finish_thresholds(found, settings, table)
     return _router(table, settings, progress)
 
 
@@ -241,17 +241,17 @@ def _unpaired(a: Interval, b: Interval) -> Interval:
     )
 
 
-def _thresholds_told(fit: LogFit, settings: FitSettings, table: _core.TraceTable) -> Fitted:
+def _finish_thresholds(fit: LogFit, settings: FitSettings, table: _core.TraceTable) -> FitResult:
     plan = plan_of(fit.policy, fit.models)
     others = [name for name in fit.models if name not in plan["order"]] if settings.explore > 0.0 else []
     names = [*plan["order"], *others]
     file = {"kind": "thresholds", "models": names, "price": fit.price, "evaluator": settings.evaluator, **plan}
     if fit.calibration:
         file["calibration"] = [fit.calibration[fit.models.index(name)].to_json() for name in names]
-    return fitted(Told(fit, settings, Use([], [], 1.0), fit.notes, table), file, _running)
+    return finish_fit(FitReport(fit, settings, Use([], [], 1.0), fit.notes, table), file, _running)
 
 
-def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
+def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
     """A router judged by nobody, or the surest single model."""
     aim = settings.aim
     source = FirstCalls(table, settings.evaluator, settings.context, aim.value, settings.judge)
@@ -268,7 +268,7 @@ def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
     prepared = source.prepare(every_row(source), whole=True)
     file = file_of(fit.policy, fit.price, blind, prepared)
-    return fitted(Told(fit, blind, use_of(fit, file, prepared), notes, table), file, _running)
+    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, _running)
 
 
 def _running(file: dict[str, Any]) -> _core.Cascade:

@@ -7,7 +7,6 @@ from typing import Any, Callable, Union
 import numpy as np
 
 from .. import _core
-from ..table import Table
 from .choose import SINGLE
 from .deploy import every_row, file_of, own_router, running, use_of
 from .estimator_router import RoutedByEstimator
@@ -19,18 +18,21 @@ from .options import FitSettings, require_few_models, require_latency, require_l
 from .outcomes import QUALITY
 from .policies.router import Plans
 from .progress import Progress
-from .record import Told
+from .record import FitReport
 from .sources.labels import label_note
 from .sources.table import PreparedTable, TableSource
-from .tables import cascade_tables
 from .words import rare_note
 
 Deployed = Union[_core.Cascade, RoutedByEstimator]
-Fitted = tuple[Deployed, list[Table], dict[str, Any]]
+#: What runs, and its record.
+FitResult = tuple[Deployed, dict[str, Any]]
 
 
-def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> Fitted:
-    """Raises Refusal and DataError where nothing can be fitted."""
+def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
+    """Fits a cascade to a table; a decision log goes to fit_log. Returns what runs and its record.
+
+    Raises Refusal and DataError where nothing can be fitted.
+    """
     if settings.router is not None:
         require_estimator("router", settings.router)
     settings.require_sound()
@@ -38,13 +40,13 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     require_latency(settings.aim, table.source, table.models, arrays.latency, arrays.is_log)
     require_log_for(settings.openings, arrays.is_log)
     if arrays.is_log:
-        from .log_fit import fit_log  # a log is read otherwise
+        from .log_fit import fit_log  # here: log_fit imports this module
 
         return fit_log(table, settings, progress)
     if np.isnan(arrays.quality).any():
         settings = settings.of_estimates()
-    at = 0.0 if settings.aim.is_bound else settings.aim.value
-    require_few_models(table.source, table.models, np.nan_to_num(arrays.quality), arrays.usd, at, "fitted")
+    price = 0.0 if settings.aim.is_bound else settings.aim.value
+    require_few_models(table.source, table.models, np.nan_to_num(arrays.quality), arrays.usd, price, "fitted")
     source = TableSource(
         table,
         settings.evaluator,
@@ -55,37 +57,33 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     )
     settings.require_binding(source.usd)
     found = fit_source(source, settings.aim, settings.kinds, settings.as_asked, progress)
-    return _told(found, source, settings)
+    return _result_of(found, source, settings)
 
 
-def _told(found: Fit, source: TableSource, settings: FitSettings) -> Fitted:
+def _result_of(found: Fit, source: TableSource, settings: FitSettings) -> FitResult:
     prepared = source.prepare(every_row(source), whole=True)
     policy = found.policy
     file = file_of(policy, found.price, settings, prepared)
-    told = Told(
-        found, settings, use_of(found, file, prepared), notes_of(found, source, settings, prepared), source.table
-    )
+    notes = notes_of(found, source, settings, prepared)
+    report = FitReport(found, settings, use_of(found, file, prepared), notes, source.table)
     if isinstance(policy, Plans) and own_router(policy) is not None:
-        return fitted(told, file, lambda whole: RoutedByEstimator(whole, policy))
-    return fitted(told, file, lambda whole: running(whole, prepared))
+        return finish_fit(report, file, lambda whole: RoutedByEstimator(whole, policy))
+    return finish_fit(report, file, lambda whole: running(whole, prepared))
 
 
-def fitted(told: Told, file: dict[str, Any], made: Callable[[dict[str, Any]], Deployed]) -> Fitted:
-    """What runs, its tables and its record. `made`: of the members of a file."""
-    record = told.record(file)
-    whole = {**file, "about": record}
-    cascade = made(whole)
-    sheets = cascade_tables(whole, cascade.counts(), "cascade")
-    return cascade, [sheet.table() for sheet in sheets], record
+def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[str, Any]], Deployed]) -> FitResult:
+    """The cascade that runs, and its record. `build`: makes the cascade of the members of its file."""
+    record = report.record(file)
+    return build({**file, "about": record}), record
 
 
 def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: PreparedTable) -> list[str]:
     """What was left out, what is assumed, and what is not sure."""
     table, choice, out = source.table, found.choice, []
     if source.estimates is not None:
-        of, every = source.estimates, np.ones(source.quality.shape, bool)
+        estimates, all_called = source.estimates, np.ones(source.quality.shape, bool)
         out += [*table.notes, label_note(table)]
-        out += dependence_notes(of.quality, of.score, of.probability, every, source.groups)
+        out += dependence_notes(estimates.quality, estimates.score, estimates.probability, all_called, source.groups)
     elif table.dropped > 0:
         out.append(table.notes[-1])
     for kind, seconds in found.slow.items():

@@ -173,7 +173,7 @@ def test_policies_of_folds_saw_the_other_folds_alone() -> None:
     numbers = np.empty((3, 3, 60))
     for f in range(5):
         outcomes, held = Outcomes(seen[f], quality, usd), np.flatnonzero(fold == f)
-        fit, others = check.Fitted.on(outcomes.take(np.flatnonzero(fold != f)), price), outcomes.take(held)
+        fit, others = check.FoldFit.on(outcomes.take(np.flatnonzero(fold != f)), price), outcomes.take(held)
         for k, policy in enumerate((Order((fit.single,)), fit.cascade)):
             numbers[k][:, held] = policy.walk(others).numbers
         numbers[2][:, held] = fit.index.numbers(others)
@@ -181,7 +181,7 @@ def test_policies_of_folds_saw_the_other_folds_alone() -> None:
         assert worth.quality.value == pytest.approx(of[0].mean())
         assert worth.usd_per_1000.value == pytest.approx(1000.0 * of[1].mean())
         assert worth.calls.value == pytest.approx(of[2].mean())
-    whole = check.Fitted.on(Outcomes(seen[5], quality, usd), price)
+    whole = check.FoldFit.on(Outcomes(seen[5], quality, usd), price)
     assert h.fitted == whole
 
 
@@ -191,7 +191,7 @@ def test_ties_between_policies_are_not_decided_by_rounding() -> None:
     fold, single, index = source.groups.folds, np.zeros((3, 50)), np.zeros((3, 50))
     cascade = np.zeros((3, 50))
     cascade[0] = 0.1 * (fold == 3)
-    fits = [check.Fitted(0, Order((1,)), ModelIndices((0,), (0.5,)))] * 6
+    fits = [check.FoldFit(0, Order((1,)), ModelIndices((0,), (0.5,)))] * 6
     found = check._conclude(source, 1.0, np.stack([single, cascade, index]), fits, fold)
     assert found.routing_gain.value == 0.0  # in fold 3 the index policy, in others the cascade
     cascade[0] = 0.1 * (fold >= 3)

@@ -69,7 +69,7 @@ class ModelIndices:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FoldFit:
     """What was fitted on some rows."""
 
     single: int
@@ -77,11 +77,11 @@ class Fitted:
     index: ModelIndices
 
     @staticmethod
-    def on(outcomes: Outcomes, price: float) -> Fitted:
+    def on(outcomes: Outcomes, price: float) -> FoldFit:
         """On all of these."""
         (single,) = best_alone(outcomes.quality, outcomes.usd, price).order
         index = ModelIndices.fit(outcomes.seen, outcomes.usd, price)
-        return Fitted(single, best_order(outcomes, price, EFFORT), index)
+        return FoldFit(single, best_order(outcomes, price, EFFORT), index)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Headroom:
     single_in_hindsight: Interval  #: utility of the single model that was chosen on the same rows
     #: Of the better of the two over the best single model. Which one that is, is decided for each fold on the others.
     routing_gain: Interval
-    fitted: Fitted  #: on all rows: what to deploy
+    fitted: FoldFit  #: on all rows: what to deploy
     folds: int
 
     @property
@@ -265,20 +265,20 @@ def measure_headroom(source: TableSource, seen: Sequence[Floats], prices: Sequen
     folds = len(seen) - 1
     fold = source.groups.of_row % folds
     judged = np.empty((len(prices), 3, 3, len(fold)))  # prices x single, cascade, index x numbers x rows
-    fits: list[list[Fitted]] = [[] for _ in prices]  # the last on all rows
+    fits: list[list[FoldFit]] = [[] for _ in prices]  # the last on all rows
     for without in range(folds + 1):
         training, held = np.flatnonzero(fold != without), np.flatnonzero(fold == without)
         outcomes = Outcomes(seen[without], source.quality, source.usd)
         some, others = outcomes.take(training), outcomes.take(held)
         for p, price in enumerate(prices):
-            fit = Fitted.on(some, price)
+            fit = FoldFit.on(some, price)
             fits[p].append(fit)
             walks = [order.walk(others).numbers for order in (Order((fit.single,)), fit.cascade)]
             judged[p][:, :, held] = (*walks, fit.index.numbers(others))
     return [_conclude(source, price, judged[p], fits[p], fold) for p, price in enumerate(prices)]
 
 
-def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[Fitted], fold: Ints) -> Headroom:
+def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[FoldFit], fold: Ints) -> Headroom:
     groups, (single, cascade, index), fitted, folds = source.groups, judged, fits[-1], len(fits) - 1
     one = len(source.models) == 1
     # What is the single model in every fold gains nothing, which is no estimate.

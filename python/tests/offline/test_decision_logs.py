@@ -367,9 +367,9 @@ def test_the_judge_is_charged_to_policies_that_look_at_answers() -> None:
     own, alone = estimate(source, cascade), estimate(source, Order((2,)))
     assert own.usd.robust_interval().low <= world.worth(cascade, judge)[1] <= own.usd.robust_interval().high
     assert alone.usd.robust_interval().low <= world.worth(Order((2,)))[1] <= alone.usd.robust_interval().high
-    running = source.reader.running
-    assert running is not None and running.looks
-    of_rules = running.estimate().usd.robust_interval()
+    rules = source.reader.log_rules
+    assert rules is not None and rules.looks
+    of_rules = rules.estimate().usd.robust_interval()
     assert of_rules.low <= world.worth(cascade, judge)[1] <= of_rules.high
     assert any("taken to hold the judge's" in note for note in source.notes)
     # As they were recorded, the large model alone would pay the judge, and the cascade twice.
@@ -381,9 +381,9 @@ def test_the_judge_is_charged_to_policies_that_look_at_answers() -> None:
 def test_the_judge_is_not_charged_to_rules_that_call_one_model() -> None:
     world, judge = World.drawn(18, 3000), 0.002
     source = source_of(service(world, 19, Order((2,)), 0.3, judge), judge_usd=judge)
-    running = source.reader.running
-    assert running is not None and not running.looks
-    usd = 1000.0 * running.estimate().usd
+    rules = source.reader.log_rules
+    assert rules is not None and not rules.looks
+    usd = 1000.0 * rules.estimate().usd
     assert usd.value == pytest.approx(1000.0 * world.worth(Order((2,)))[1], rel=0.03)
     assert 1000.0 * estimate(source, Order((2,))).usd.value == pytest.approx(usd.value, rel=0.03)
 
@@ -397,7 +397,7 @@ def test_dollars_that_cannot_hold_the_judges_are_taken_as_they_are() -> None:
     cascade = Order((0, 2), (0.6,))
     more = estimate(source, cascade).usd.value - estimate(source_of(rows), cascade).usd.value
     assert more == pytest.approx(judge * estimate(source, cascade).calls.value, rel=1e-6)
-    assert source.reader.running is not None and source.reader.running.looks
+    assert source.reader.log_rules is not None and source.reader.log_rules.looks
 
 
 def test_in_a_long_table_costs_are_the_models_own() -> None:
@@ -567,12 +567,12 @@ def test_a_log_with_too_few_decisions_is_refused() -> None:
 def test_rules_that_made_a_log_are_kept_where_nothing_is_surely_better() -> None:
     world = World.drawn(42, 2500)
     good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), aim())
-    assert good.keeps_running and good.running is not None
+    assert good.keeps_log_rules and good.log_rules is not None
     dear = Order((2, 1, 0), (0.99, 0.99))
     poor = fit_thresholds_to_log(source_of(service(world, 44, dear, 0.35)), aim())
-    assert poor.running is not None and not poor.keeps_running and poor.running.gain.low > 0.0
+    assert poor.log_rules is not None and not poor.keeps_log_rules and poor.log_rules.gain.low > 0.0
     truth = world.worth(dear)
-    assert poor.running.quality.low <= truth[0] <= poor.running.quality.high
+    assert poor.log_rules.quality.low <= truth[0] <= poor.log_rules.quality.high
 
 
 def test_the_surest_model_alone_is_taken() -> None:

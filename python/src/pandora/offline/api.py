@@ -11,7 +11,7 @@ from ..table import Table
 from .check import check_json, check_sheets, check_table
 from .estimator_router import RoutedByEstimator
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
-from .judge import Running, judge_cascade, judged_json, judged_sheet
+from .judge import AnyCascade, judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
@@ -40,7 +40,7 @@ def fit(
 
 
 def test(
-    cascade: Running,
+    cascade: AnyCascade,
     table: _core.TraceTable,
     against: str = "",
     evaluator: str = "",

@@ -79,9 +79,15 @@ def own_router(policy: Policy) -> Optional[EstimatorPredictor]:
     return found if isinstance(found, EstimatorPredictor) else None
 
 
-def running(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
-    """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
+def build_plain(file: dict[str, Any]) -> _core.Cascade:
+    """The cascade of the members of its file; of indices one that has learned nothing."""
     cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
+    return cascade
+
+
+def build_cascade(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
+    """The same; indices are learned from all models' answers to the rows that they are calibrated on."""
+    cascade = build_plain(file)
     if file["kind"] == "indices":
         prepared.teach(cascade, calibration_rows(prepared.rows, prepared.outcomes.models))
     return cascade
@@ -112,7 +118,7 @@ def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tup
     if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
         used = [prepared.source.models.index(name) for name in file["models"]]
         usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
-        cascade = _core.cascade_of(json.dumps(file))
+        cascade = build_plain(file)
         psi = None if file["kind"] == "thresholds" else outcomes.psi
         found = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
         return columns_called(found[0], used), columns_called(found[1], used), np.asarray(found[2])

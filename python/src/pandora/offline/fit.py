@@ -44,7 +44,7 @@ class Fit:
     never: list[int] = field(default_factory=list)  #: models that no fit of a fold calls
     latency: Optional[float] = None  #: seconds: the 95th per cent, under a bound on it
     slow: dict[str, float] = field(default_factory=dict)  #: by kind, that of those that the bound leaves out
-    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what is deployed gains over them
+    log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of what is deployed over them
 
     @property
     def gain(self) -> Interval:
@@ -52,9 +52,9 @@ class Fit:
         return self.choice.gain.interval()
 
     @property
-    def keeps_running(self) -> bool:
+    def keeps_log_rules(self) -> bool:
         """Whether the rules that made the log are to be kept, as nothing is surely better."""
-        return self.running is not None and not self.running.gain.low > 0.0
+        return self.log_rules is not None and not self.log_rules.gain.low > 0.0
 
 
 def fit_source(

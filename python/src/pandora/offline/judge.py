@@ -42,7 +42,7 @@ from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_t
 from .worth import DollarTail, Worth
 
 #: A cascade that runs.
-Running = Union[_core.Cascade, RoutedByEstimator]
+AnyCascade = Union[_core.Cascade, RoutedByEstimator]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Found:
     notes: list[str]
     tail: Optional[DollarTail] = None  #: of the cascade, where values are plain means
     latency: Optional[dict[str, Any]] = None  #: as `--format json` has it
-    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what the cascade gains over them
+    log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of the cascade over them
 
 
 class Meeting:
@@ -64,7 +64,7 @@ class Meeting:
 
     def __init__(
         self,
-        cascade: Running,
+        cascade: AnyCascade,
         table: _core.TraceTable,
         evaluator: Optional[str],
         judge_usd: Optional[float],
@@ -189,7 +189,7 @@ class JudgedCascade:
 
 
 def judge_cascade(
-    cascade: Running,
+    cascade: AnyCascade,
     file: str,
     table: _core.TraceTable,
     against: Optional[str] = None,
@@ -338,11 +338,11 @@ def _logged(meeting: Meeting, model: int, how: Estimator) -> Found:
     if meeting.openings is Openings.INDEPENDENT:  # of tosses faults of first calls say nothing
         faults = faults_of_first_calls(CallLog.of_table(meeting.table, Openings.IN_ORDER))
         reasons = [reason for reason in reasons if reason not in faults]
-    running = None
-    if reader.running is not None:
-        rules = reader.running.estimate()
-        running = replace(rules.worth(rules, meeting.price), gain=own.worth(rules, meeting.price).gain)
-    return _beside(meeting, model, how.value, own, alone, [*source.notes, *reasons], running)
+    log_rules = None
+    if reader.log_rules is not None:
+        rules = reader.log_rules.estimate()
+        log_rules = replace(rules.worth(rules, meeting.price), gain=own.worth(rules, meeting.price).gain)
+    return _beside(meeting, model, how.value, own, alone, [*source.notes, *reasons], log_rules)
 
 
 def _beside(
@@ -352,7 +352,7 @@ def _beside(
     own: PolicyEstimate,
     alone: PolicyEstimate,
     notes: list[str],
-    running: Optional[Worth] = None,
+    log_rules: Optional[Worth] = None,
 ) -> Found:
     """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
     not be against a model that they seldom call.
@@ -362,7 +362,7 @@ def _beside(
     if fault:
         raise lacking(name, fault)
     fault = alone.support.fault(against, meeting.arrays.is_log, meeting.openings)
-    if fault and running is None:
+    if fault and log_rules is None:
         raise lacking(name, f"{fault}; name another model with --against")
     require_possible(own.quality, name, "the cascade")
     if _is_alone(meeting.file, meeting.table.models[model]):
@@ -375,7 +375,7 @@ def _beside(
     effective = own.support.effective_prompts
     notes.append(f"estimated by {how} from {effective:.0f} effective prompts of {meeting.groups.count}")
     looks = not calls_one_model(meeting.file) and bool(np.any(meeting.calls[2]))
-    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, notes, running=running)
+    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, notes, log_rules=log_rules)
 
 
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:
@@ -393,8 +393,8 @@ def _sentence(judged: JudgedCascade) -> str:
         )
     gain, rival = found.worth.gain, f"{judged.against} alone"
     saves = f" and {saving_text(found.worth.saving)}"
-    if found.running is not None:
-        gain, rival, saves = found.running.gain, "the rules that made the log, without exploring", ""
+    if found.log_rules is not None:
+        gain, rival, saves = found.log_rules.gain, "the rules that made the log, without exploring", ""
     how = "better than" if gain.low > 0.0 else "worse than" if gain.high < 0.0 else "not told apart from"
     return (
         f"the cascade is {how} {rival}: it gains {interval_text(gain, 4)} in utility per prompt at price "
@@ -415,7 +415,7 @@ def _bound_sentence(judged: JudgedCascade) -> str:
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
     """As `--format json` has it: docs/commands.md lists the members."""
     found, meeting = judged.found, judged.meeting
-    sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.running}
+    sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.log_rules}
     return json_object(
         {
             **vars(found.worth),
@@ -446,7 +446,7 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
         f"{seen_by}; 95% intervals over prompts",
         ["", "utility", "quality", "$ per 1,000", "calls"],
     )
-    rows = {"cascade": found.worth, "promised": judged.promise, "rules of the log": found.running}
+    rows = {"cascade": found.worth, "promised": judged.promise, "rules of the log": found.log_rules}
     for name, worth in {**rows, f"{judged.against} alone": found.alone}.items():
         if worth is not None:
             quality, usd = interval_text(worth.quality, 4), usd_text(worth.usd_per_1000)

@@ -6,11 +6,10 @@ the log says what made it, that is kept unless something is surely better.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from .. import _core
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
-from .deploy import Use, every_row, file_of, plan_of, use_of
+from .deploy import Use, build_plain, every_row, file_of, plan_of, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval
 from .fit import Fit, fit_source
@@ -86,7 +85,7 @@ def _tells(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str
     it is refused.
     """
     fault = policy.support.fault(name, True, source.log.openings)
-    if fault and source.reader.running is None:
+    if fault and source.reader.log_rules is None:
         raise lacking(source.name, fault)
     if fault:
         notes.append(fault)
@@ -107,7 +106,7 @@ def _held_out(
         progress.step()
         orders.append(best)
         if best is None or alone is None:
-            if source.reader.running is not None:
+            if source.reader.log_rules is not None:
                 continue  # of this fold nothing is said
             search.refuse_few()
         own = np.flatnonzero(log.folds == fold)
@@ -184,17 +183,17 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
             gain = (found.cascade.utility(price) - found.named.utility(price)).widened()
             if found.cascade is found.named:
                 gain = replace(gain, variance=0.0)
-    running, over = None, [UNKNOWN, UNKNOWN]  # the gain over the rules that made the log: of a model, of the cascade
-    if reader.running is not None:
-        rules = reader.running.estimate()
-        running = rules.worth(rules, price)
+    log_rules, over = None, [UNKNOWN, UNKNOWN]  # the gain over the rules that made the log: of a model, of the cascade
+    if reader.log_rules is not None:
+        rules = reader.log_rules.estimate()
+        log_rules = rules.worth(rules, price)
         if found.tells_alone:
             over[0] = min((worth(of, rules).gain for of in (found.named, found.single)), key=lambda gain: gain.low)
         if found.tells_cascade:
             over[1] = worth(found.cascade, rules).gain
     pays = _pays(found, cascade.gain, over)
-    if running is not None:
-        running = replace(running, gain=over[pays])
+    if log_rules is not None:
+        log_rules = replace(log_rules, gain=over[pays])
     if pays:
         require_possible(found.cascade.quality, source.name, "the cascades that were searched", CROSS_FITTED)
     elif found.tells_alone:
@@ -218,7 +217,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         DollarTail(0.0, log.groups.count, 0, 0.0, 0.0),
         cascade.calls.value if pays else 0.0,
         out_of_fold=True,
-        running=running,
+        log_rules=log_rules,
         calibration=found.calibration,
         notes=notes,
     )
@@ -248,7 +247,7 @@ def _finish_thresholds(fit: LogFit, settings: FitSettings, table: _core.TraceTab
     file = {"kind": "thresholds", "models": names, "price": fit.price, "evaluator": settings.evaluator, **plan}
     if fit.calibration:
         file["calibration"] = [fit.calibration[fit.models.index(name)].to_json() for name in names]
-    return finish_fit(FitReport(fit, settings, Use([], [], 1.0), fit.notes, table), file, _running)
+    return finish_fit(FitReport(fit, settings, Use([], [], 1.0), fit.notes, table), file, build_plain)
 
 
 def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
@@ -258,19 +257,14 @@ def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     candidates = [Candidate(SINGLE, aim.value, source.single), Candidate("router", aim.value)]
     fit = fit_source(source, aim, ["router"], False, progress, candidates)
     log = LogSource.of_table(table, settings.evaluator, Openings.IN_ORDER, settings.judge)
-    if log.reader.running is not None:
-        rules = log.reader.running.estimate()
-        running = rules.worth(rules, aim.value)
-        fit = replace(fit, running=replace(running, gain=_unpaired(fit.promise.utility, running.utility)))
+    if log.reader.log_rules is not None:
+        rules = log.reader.log_rules.estimate()
+        log_rules = rules.worth(rules, aim.value)
+        fit = replace(fit, log_rules=replace(log_rules, gain=_unpaired(fit.promise.utility, log_rules.utility)))
     notes = list(source.notes)
     if fit.choice.kind == SINGLE and settings.context:
         notes.append("context: not used; one model alone is the same for every prompt")
     blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
     prepared = source.prepare(every_row(source), whole=True)
     file = file_of(fit.policy, fit.price, blind, prepared)
-    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, _running)
-
-
-def _running(file: dict[str, Any]) -> _core.Cascade:
-    cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
-    return cascade
+    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, build_plain)

@@ -331,7 +331,7 @@ class LogReader:
         self.log, self.guess, self.worth, self.how = log, guess, worth, how
         #: Of each call the judge's word, corrected where its quality is known.
         self.estimated = augmented(guess, log.quality, log.label_probability)
-        self.running = Running.of(self)
+        self.log_rules = LogRules.of(self)
 
     @staticmethod
     def guess_of(log: CallLog, score: Floats) -> Floats:
@@ -391,7 +391,7 @@ class LogReader:
 
 
 @dataclass(frozen=True)
-class Running:
+class LogRules:
     """The rules that made a cascade's log, without exploring: by the decisions that went by them alone."""
 
     log: CallLog
@@ -402,7 +402,7 @@ class Running:
     looks: bool  #: whether the rules look at answers
 
     @staticmethod
-    def of(reader: LogReader) -> Optional[Running]:
+    def of(reader: LogReader) -> Optional[LogRules]:
         """None where the log does not say which decisions went by its rules, or not enough did."""
         log = reader.log
         if log.by_rules is None:
@@ -422,7 +422,7 @@ class Running:
         looks = bool(np.any(calls[weight > 0.0] > 1))
         usd = np.where(log.called, log.usd + log.judge_usd * looks, 0.0).sum(axis=1)
         corrected = guess + np.where(known, np.nan_to_num(quality - guess) / told, 0.0)
-        return Running(log, weight, corrected, usd, calls, looks)
+        return LogRules(log, weight, corrected, usd, calls, looks)
 
     def estimate(self) -> PolicyEstimate:
         """Self-normalised."""

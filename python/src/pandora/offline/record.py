@@ -42,7 +42,7 @@ class FitReport:
         saving by the dollars themselves, what is left under a bound on dollars likewise.
         """
         choice, aim = self.fit.choice, self.fit.aim
-        if self.fit.keeps_running or not (choice.pays and choice.chosen.met and self.judged_calls > 0.0):
+        if self.fit.keeps_log_rules or not (choice.pays and choice.chosen.met and self.judged_calls > 0.0):
             return 0.0
         if aim.on_usd:
             return (aim.value - choice.chosen.bound) / self.judged_calls
@@ -79,7 +79,7 @@ class FitReport:
             "folds": FOLDS,
             "choice": choice.kind,
             "cascade": choice.cascade,
-            "pays": choice.pays and not fit.keeps_running,
+            "pays": choice.pays and not fit.keeps_log_rules,
             "single": {**as_json(fit.single), "model": fit.models[fit.single_model]},
             "notes": self.notes,
             "verdict": self.verdict(file),
@@ -98,10 +98,10 @@ class FitReport:
             met, bound, sure = choice.chosen.met, choice.chosen.bound, is_sure(aim, tail)
             reached, missed = (bound, 0.0 if met else abs(bound - aim.value)) if sure else (None, None)
             out["bound"] = {"met": sure and met, "reached": reached, "missed_by": missed}
-        if fit.running is not None:  # the gain and the saving over the best single model stand elsewhere
-            rules = as_json(fit.running)
+        if fit.log_rules is not None:  # the gain and the saving over the best single model stand elsewhere
+            rules = as_json(fit.log_rules)
             del rules["saving"]
-            out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_running, **rules}
+            out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_log_rules, **rules}
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
         return json_object(out)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from .choose import SINGLE
-from .deploy import every_row, file_of, own_router, running, use_of
+from .deploy import build_cascade, every_row, file_of, own_router, use_of
 from .estimator_router import RoutedByEstimator
 from .feedback import dependence_notes
 from .fit import Fit, fit_source
@@ -68,7 +68,7 @@ def _result_of(found: Fit, source: TableSource, settings: FitSettings) -> FitRes
     report = FitReport(found, settings, use_of(found, file, prepared), notes, source.table)
     if isinstance(policy, Plans) and own_router(policy) is not None:
         return finish_fit(report, file, lambda whole: RoutedByEstimator(whole, policy))
-    return finish_fit(report, file, lambda whole: running(whole, prepared))
+    return finish_fit(report, file, lambda whole: build_cascade(whole, prepared))
 
 
 def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[str, Any]], Deployed]) -> FitResult:

@@ -125,12 +125,12 @@ class LogSearch:
             np.searchsorted(grid, np.nan_to_num(self.seen[:, model], nan=-np.inf), side="right")
             for model, grid in enumerate(self.thresholds)
         ]
-        running = source.reader.running
-        self.running = np.zeros(len(rows))  # by which a decision moves the utility of the rules that made the log
-        if running is not None:
-            weight, utility = running.weight[rows], running.quality[rows] - price * running.usd[rows]
-            self.running = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
-        self.spread = float(np.sum(self.running**2))
+        rules = source.reader.log_rules
+        self.influence_of_rules = np.zeros(len(rows))  # how a decision moves the utility of the rules that made the log
+        if rules is not None:
+            weight, utility = rules.weight[rows], rules.quality[rows] - price * rules.usd[rows]
+            self.influence_of_rules = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
+        self.rules_variance = float(np.sum(self.influence_of_rules**2))
 
     def best(self, longest: int = LONGEST) -> Optional[Order]:
         """Of orders of up to so many models; None where too few decisions tell of any."""
@@ -188,7 +188,7 @@ class LogSearch:
             deployed[better], best[better] = model, self.seen[better, model]
             if position + 1 == len(order) and len(here) < LEAST_MADE:
                 return None
-            w, z = weight[here], self.running[here]
+            w, z = weight[here], self.influence_of_rules[here]
             y = self.estimated[here, deployed[here]] - self.price * usd[here]
             noise = self.reader.label_noise(deployed[here], w, self.rows[here])
             ww = w * w
@@ -219,10 +219,10 @@ class LogSearch:
             mean = wy / w
             own = wwyy - 2.0 * mean * wwy + mean**2 * ww + noise.unseen()
             both = (wyz - mean * wz) / (w * decisions)
-            error = np.sqrt(np.maximum(0.0, own / w**2 - 2.0 * both + self.spread / decisions**2))
+            error = np.sqrt(np.maximum(0.0, own / w**2 - 2.0 * both + self.rules_variance / decisions**2))
             mean_weight = w / decisions
-            spread = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
-            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * spread + 1e-9)
+            error_of_mean_weight = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
+            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * error_of_mean_weight + 1e-9)
             usable &= w**2 / (ww + noise.expected) >= least
             rating: Floats = np.where(usable, mean - CAUTION * error, -np.inf)
         return rating

@@ -101,7 +101,7 @@ def outcome(of: tuple[str, int]) -> Outcome:
         bound is not None,
         bound is not None and (own[USD] <= bound if aim.on_usd else own[QUALITY] >= bound),
         claims,
-        claims and aim.worth(more[:, None], price).item() <= ROUNDING,
+        claims and aim.objective(more[:, None], price).item() <= ROUNDING,
     )
 
 

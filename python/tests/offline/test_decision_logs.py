@@ -166,7 +166,7 @@ def test_weights_that_are_normalised_by_themselves_are_the_ratio_of_two_sums() -
     source = source_of(in_order(World.drawn(4, 200), 5, (0.7, 0.2, 0.1), 0.8))
     weighted, _ = naive(source, CASCADE, Estimator.SNIPS)
     ones = replace(source.log, quality=np.where(np.isnan(source.log.quality), np.nan, 1.0))
-    weights = LogReader(ones, np.ones_like(source.reader.guess), source.reader.worth, Estimator.IPS)
+    weights = LogReader(ones, np.ones_like(source.reader.guess), source.reader.answer_values, Estimator.IPS)
     assert source.shown is not None
     here = Order(tuple(source.models.index(MODELS[m]) for m in CASCADE.order), CASCADE.thresholds)
     walk = here.walk(Outcomes(source.shown, source.log.quality, source.log.usd))
@@ -198,7 +198,7 @@ def test_the_search_rates_every_order_as_a_walk_through_the_log_does() -> None:
     found = search.best()
     assert found is not None
     best, most = None, -math.inf
-    reader = LogReader(source.log, source.reader.guess, source.reader.worth, Estimator.SNIPS)
+    reader = LogReader(source.log, source.reader.guess, source.reader.answer_values, Estimator.SNIPS)
     for length in (1, 2, 3):
         for order in itertools.permutations(range(3), length):
             all_made = np.all(source.log.place[:, order] == np.arange(1, length + 1), axis=1)
@@ -416,9 +416,9 @@ def test_a_single_model_of_laws_apart_needs_no_judge(monkeypatch: pytest.MonkeyP
     source = source_of(in_order(World.drawn(24, 900), 25, (0.4, 0.3, 0.3), 0.0), Openings.APART, judge_usd=0.01)
     found = fit_log_apart(source, PRICE)
     assert found is not None
-    assert len(found.best.order) == 1
-    assert found.cascade.calls.value == pytest.approx(1.0)
-    assert found.cascade.usd.value < 0.01
+    assert len(found.cascade_order.order) == 1
+    assert found.cascade_estimate.calls.value == pytest.approx(1.0)
+    assert found.cascade_estimate.usd.value < 0.01
 
 
 def test_a_probability_of_nothing_is_refused_with_what_to_do() -> None:

@@ -97,7 +97,7 @@ def test_models_apart_are_promised_by_cascades_that_did_not_see_the_prompts() ->
         log = in_order(World(quality, score, np.full((200, 3), 0.001)), seed, (0.4, 0.3, 0.3), 0.0)
         fit_apart = fit_log_apart(source_of(log, Openings.APART), 5.0)
         assert fit_apart is not None
-        found.append(fit_apart.cascade.quality.value)
+        found.append(fit_apart.cascade_estimate.quality.value)
     assert abs(np.mean(found) - 0.6) < 3.0 * standard_error(found)
 
 

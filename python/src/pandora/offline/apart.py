@@ -65,8 +65,8 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
     """
     out = np.zeros(3)
     judge = judge_usd if len(order.order) > 1 else 0.0
-    # The law of the best answer so far, of those prompts that go on: worth is mass x quality.
-    best_seen, mass, worth = np.array([-np.inf]), np.ones(1), np.zeros(1)
+    # The law of the best answer so far, of those prompts that go on.
+    best_seen, mass, quality_mass = np.array([-np.inf]), np.ones(1), np.zeros(1)
     for position, model in enumerate(order.order):
         law, calls = laws[model], float(mass.sum())
         threshold = order.thresholds[position] if position < len(order.thresholds) else -np.inf
@@ -79,14 +79,14 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
         out[0] += float(np.sum((share * below * law.quality)[accepted]))
         # Where the best so far stays so.
         reached = np.searchsorted(law.seen, best_seen, "right")
-        out[0] += float(worth @ np.append(0.0, np.cumsum(share * accepted))[reached])
+        out[0] += float(quality_mass @ np.append(0.0, np.cumsum(share * accepted))[reached])
         passed = np.append(0.0, np.cumsum(share * ~accepted))[reached]
         new = ~accepted & (below > 0.0)
         seen = np.concatenate([best_seen[passed > 0.0], law.seen[new]])
         mass_next = np.concatenate([(mass * passed)[passed > 0.0], (share * below)[new]])
-        worth_next = np.concatenate([(worth * passed)[passed > 0.0], (share * below * law.quality)[new]])
-        at = np.argsort(seen, kind="stable")
-        best_seen, mass, worth = seen[at], mass_next[at], worth_next[at]
+        quality_mass_next = np.concatenate([(quality_mass * passed)[passed > 0.0], (share * below * law.quality)[new]])
+        by_seen = np.argsort(seen, kind="stable")
+        best_seen, mass, quality_mass = seen[by_seen], mass_next[by_seen], quality_mass_next[by_seen]
     return out
 
 
@@ -118,9 +118,9 @@ def best_alone(laws: Sequence[Law], price: float) -> Order:
     def rated(law: Law) -> float:
         if not len(law.seen):
             return -np.inf
-        share, worth = law.weight / law.total, law.quality - price * law.usd
-        mean = float(share @ worth)
-        return mean - CAUTION * float(np.sqrt(np.sum((share * (worth - mean)) ** 2)))
+        share, utility = law.weight / law.total, law.quality - price * law.usd
+        mean = float(share @ utility)
+        return mean - CAUTION * float(np.sqrt(np.sum((share * (utility - mean)) ** 2)))
 
     return Order((int(np.argmax([rated(law) for law in laws])),))
 
@@ -201,7 +201,7 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
     return Searched(best, alone, calibration, means_of(best, whole, judge), cascade, single, named, notes)
 
 
-def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
+def estimate_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
     """Of an order that was not fitted to this log. DataError where a model was called too seldom."""
     log = source.log
     laws, faults = laws_of(source, calibration, np.ones(LAW_GROUPS, bool)), faults_of_first_calls(log)

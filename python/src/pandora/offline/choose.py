@@ -122,7 +122,7 @@ class Chooser:
 
     def _mean(self, picked: Picked) -> float:
         price = self.candidates[picked.number].price
-        return float(np.mean(self.aim.worth(self.numbers[picked.number], price)))
+        return float(np.mean(self.aim.objective(self.numbers[picked.number], price)))
 
     def _difference(self, a: Picked, b: Picked) -> Estimate:
         price = self.candidates[a.number].price  # under a price, at the same price

@@ -24,9 +24,14 @@ from .sources.table import PreparedTable
 class Use(NamedTuple):
     """How a fitted cascade uses its models."""
 
-    shares: list[dict[str, Any]]  #: of each `model`, of how many prompts it is `called` and `deployed`
-    never: list[str]  #: that are never worth calling
-    judged: float  #: the share of the calls whose answers are looked at
+    shares: list[dict[str, Any]]  #: by `model` of the file, the shares of prompts it is `called` for and `deployed` for
+    never: list[str]  #: models that are never worth calling
+    judged: float  #: the share of calls whose answers are judged
+
+    @staticmethod
+    def unknown() -> Use:
+        """A log does not say it; all calls of a cascade of several models are judged."""
+        return Use([], [], 1.0)
 
 
 def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:
@@ -52,10 +57,10 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
         rules = json.loads(_core.index_rules(not prepared.sees_truth, settings.c, first))
         file.update(kind="indices", rules=rules, estimation=estimation)
     elif isinstance(policy, Plans):
-        alone = all(len(plan.order) == 1 for plan in plans)
-        file.update(kind="router" if alone else "routed", plans=[plan_of(plan, names) for plan in plans])
-        own = own_router(policy)
-        file["router"] = policy.predictor.to_json() if own is None else {"learner": own.learner}
+        is_router = all(len(plan.order) == 1 for plan in plans)
+        file.update(kind="router" if is_router else "routed", plans=[plan_of(plan, names) for plan in plans])
+        estimator = callers_estimator(policy)
+        file["router"] = policy.predictor.to_json() if estimator is None else {"learner": estimator.learner}
     else:
         file.update(kind="thresholds", **plan_of(plans[0], names))
     if prepared.calibration and file["kind"] in ("thresholds", "routed"):
@@ -73,7 +78,7 @@ def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 
-def own_router(policy: Policy) -> Optional[EstimatorPredictor]:
+def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
     """The estimator of the caller's by which it chooses plans; None where there is none."""
     found = policy.predictor if isinstance(policy, Plans) else None
     return found if isinstance(found, EstimatorPredictor) else None
@@ -94,7 +99,7 @@ def build_cascade(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascad
 
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
-    """On the table that was fitted on: how much of the traffic each model gets hardly depends on the fit."""
+    """How the cascade uses its models on the rows it was fitted on; these shares hardly depend on the fit."""
     names, policy = fit.models, fit.policy
     called, deployed, judged = _calls(policy, file, prepared)
     made, rows = called >= 0, len(deployed)
@@ -114,7 +119,8 @@ def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
 def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
     """The models that are called, in order and then -1, whose answer is deployed, and whether answers are judged."""
     outcomes = prepared.outcomes
-    # Of equal estimates the running cascade deploys that of the model that comes first in its file, not in its order.
+    # On ties the engine deploys the model that comes first in the file; `Order.walk`, by which the promise is read, the
+    # one that was called first. Shares are told as the engine deploys.
     if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
         used = [prepared.source.models.index(name) for name in file["models"]]
         usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
@@ -130,6 +136,6 @@ def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tup
     return walk.called, walk.deployed, several
 
 
-def every_row(source: Any) -> Ints:
-    """Of a source that is fitted whole."""
+def all_rows(source: Any) -> Ints:
+    """Numbers of all rows of a source."""
     return np.arange(len(source.groups.of_row))

@@ -223,6 +223,27 @@ def bootstrap(by_draw: Floats) -> Interval:
     return Interval(value, min(float(low), value), max(float(high), value))
 
 
+def stretched(interval: Interval, to: float) -> Interval:
+    """The interval with its low end moved down, or its high end up, by how far `to` lies from its value."""
+    further = to - interval.value
+    return interval._replace(low=interval.low + min(further, 0.0), high=interval.high + max(further, 0.0))
+
+
+def no_surer(interval: Interval, other: Interval) -> Interval:
+    """The interval with a low end that is not above the other's."""
+    return interval._replace(low=min(interval.low, other.low))
+
+
+def unpaired(a: Interval, b: Interval) -> Interval:
+    """The difference of two that are not paired."""
+    value = a.value - b.value
+    return Interval(
+        value,
+        value - math.hypot(a.value - a.low, b.high - b.value),
+        value + math.hypot(a.high - a.value, b.value - b.low),
+    )
+
+
 def _student(probability: float, freedom: float) -> float:
     return float(stdtrit(freedom, probability)) if freedom > 0.0 else math.nan
 

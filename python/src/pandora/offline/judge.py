@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import DataError, UsageError
 from .apart import NOTE as APART_NOTE
-from .apart import worth_apart
+from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
 from .errors import Lacking, Refusal
 from .estimate import Estimate
@@ -325,13 +325,13 @@ def _logged(meeting: Meeting, model: int, how: Estimator) -> Found:
             raise Refusal("openings", "apart", "is of cascades of thresholds alone", "leave it out for this kind")
         order = tuple(meeting.columns[meeting.models.index(name)] for name in meeting.file["order"])
         calibration = meeting.calibration() if meeting.file.get("calibration") else ()
-        own = worth_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
-        alone = worth_apart(source, Order((model,)), ())
+        own = estimate_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
+        alone = estimate_apart(source, Order((model,)), ())
         return _beside(meeting, model, "the models' laws", own, alone, [APART_NOTE])
-    worth = source.reader.guess
+    answer_values = source.reader.guess
     if meeting.shown is not None:
-        worth = applied(meeting.calibration(), meeting.shown)
-    reader = LogReader(source.log, source.reader.guess, worth, how)
+        answer_values = applied(meeting.calibration(), meeting.shown)
+    reader = LogReader(source.log, source.reader.guess, answer_values, how)
     own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
     reasons = identified(meeting.table).reasons

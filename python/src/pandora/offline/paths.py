@@ -26,11 +26,11 @@ import numpy.typing as npt
 from ..errors import DataError
 from .call_log import DROPPED, Bools, CallLog, Openings
 from .errors import Lacking
-from .estimate import Estimate, Interval
+from .estimate import Estimate, Interval, stretched
 from .groups import Floats, Groups, Ints
 from .outcomes import CALLS, USD
 from .sources.labels import augmented, cross_fitted_quality
-from .worth import Worth, stretched
+from .worth import Worth
 
 #: Prompts whose weights carry an estimate, at least.
 LEAST_EFFECTIVE = 30.0
@@ -277,24 +277,26 @@ class PolicyEstimate:
         """Quality, dollars and calls."""
         return np.array([self.quality.value, self.usd.value, self.calls.value])
 
-    def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0, own: Optional[Floats] = None) -> Worth:
+    def worth(
+        self, alone: PolicyEstimate, price: float, widening: float = 1.0, deployed: Optional[Floats] = None
+    ) -> Worth:
         """Beside one model alone, or what made the log; over itself nothing is gained, whatever labels do not show.
-        `widening`: 1 for what was not fitted to the log. `own`: values of what is deployed, as Worth.of has it.
+        `widening`: 1 for what was not fitted to the log. `deployed`: values of what is deployed, as Worth.of has it.
         """
 
         def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
             return replace(estimate, range=(least, most)).widened(widening).robust_interval()
 
-        own = self.values if own is None else own
+        deployed = self.values if deployed is None else deployed
         utility, share = self.utility(price), self.usd / alone.usd
         saving = 1.0 - share.value
         return Worth(
             interval(self.quality, 0.0, 1.0),
-            stretched(interval(1000.0 * self.usd), 1000.0 * float(own[USD])),
-            stretched(interval(self.calls), float(own[CALLS])),
+            stretched(interval(1000.0 * self.usd), 1000.0 * float(deployed[USD])),
+            stretched(interval(self.calls), float(deployed[CALLS])),
             interval(utility, -math.inf, 1.0),
             Interval(0.0, 0.0, 0.0) if alone is self else interval(utility - alone.utility(price)),
-            stretched(interval(replace(-1.0 * share, value=saving)), 1.0 - float(own[USD]) / alone.usd.value),
+            stretched(interval(replace(-1.0 * share, value=saving)), 1.0 - float(deployed[USD]) / alone.usd.value),
         )
 
 
@@ -323,12 +325,12 @@ def require_possible(quality: Estimate, name: str, policy: str, widening: float 
 class LogReader:
     """What a log says of policies.
 
-    `guess`: decisions x models, the judge's word on each call, as a quality, fitted on other folds. `worth`: as a
-    policy takes answers, by which the best so far is forecast.
+    `guess`: decisions x models, the judge's word on each call, as a quality, fitted on other folds. `answer_values`: as
+    a policy takes answers, by which the best so far is forecast.
     """
 
-    def __init__(self, log: CallLog, guess: Floats, worth: Floats, how: Estimator = Estimator.DR) -> None:
-        self.log, self.guess, self.worth, self.how = log, guess, worth, how
+    def __init__(self, log: CallLog, guess: Floats, answer_values: Floats, how: Estimator = Estimator.DR) -> None:
+        self.log, self.guess, self.answer_values, self.how = log, guess, answer_values, how
         #: Of each call the judge's word, corrected where its quality is known.
         self.estimated = augmented(guess, log.quality, log.label_probability)
         self.log_rules = LogRules.of(self)
@@ -365,7 +367,7 @@ class LogReader:
         known = ~walks.left & ~np.isnan(log.quality[deployed])
         label = np.where(walks.left, 1.0, np.where(known, 1.0 / p, 0.0))
         guess = np.where(walks.left, 0.0, self.guess[deployed])
-        best = _from_zero(np.maximum.accumulate(np.where(made, self.worth[at], 0.0), axis=1))
+        best = _from_zero(np.maximum.accumulate(np.where(made, self.answer_values[at], 0.0), axis=1))
         seen = Paths.of(ratio, best, guess, log)
         outcome = np.where(known, log.quality[deployed], guess)
         paths = Paths(np.column_stack([ratio, label]), np.column_stack([seen.forecast, outcome]))

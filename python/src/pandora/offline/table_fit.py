@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from .choose import SINGLE
-from .deploy import build_cascade, every_row, file_of, own_router, use_of
+from .deploy import all_rows, build_cascade, callers_estimator, file_of, use_of
 from .estimator_router import RoutedByEstimator
 from .feedback import dependence_notes
 from .fit import Fit, fit_source
@@ -61,12 +61,12 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
 
 
 def _result_of(found: Fit, source: TableSource, settings: FitSettings) -> FitResult:
-    prepared = source.prepare(every_row(source), whole=True)
+    prepared = source.prepare(all_rows(source), whole=True)
     policy = found.policy
     file = file_of(policy, found.price, settings, prepared)
     notes = notes_of(found, source, settings, prepared)
     report = FitReport(found, settings, use_of(found, file, prepared), notes, source.table)
-    if isinstance(policy, Plans) and own_router(policy) is not None:
+    if isinstance(policy, Plans) and callers_estimator(policy) is not None:
         return finish_fit(report, file, lambda whole: RoutedByEstimator(whole, policy))
     return finish_fit(report, file, lambda whole: build_cascade(whole, prepared))
 

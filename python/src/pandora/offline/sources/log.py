@@ -230,20 +230,18 @@ class LogSearch:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such
-    searches bring on prompts that they did not see, and what that single model brings.
-    """
+    """What a search of a log found, and what is estimated of it on decisions that the search did not see."""
 
-    best: Order
-    alone: Order
+    cascade_order: Order
+    single_order: Order
     calibration: list[IsotonicMap]
-    own: Floats  #: quality, dollars and calls of `best` on the very log that it was searched on
-    cascade: PolicyEstimate
-    single: PolicyEstimate  #: as each fold's search has it
-    named: PolicyEstimate  #: the same in all of them
+    cascade_on_fit_rows: Floats  #: quality, dollars and calls of `cascade_order` on the log that it was searched on
+    cascade_estimate: PolicyEstimate  #: of the cascades that each fold's search found
+    fold_singles_estimate: PolicyEstimate  #: of the single models that each fold's search found
+    single_estimate: PolicyEstimate  #: of `single_order` in every fold
     notes: list[str]
-    tells_cascade: bool = True  #: whether the log can say what they bring
-    tells_alone: bool = True
+    tells_cascade: bool = True  #: whether the log can say what cascades bring
+    tells_single: bool = True  #: whether it can say what single models bring
 
 
 def _grid(seen: Floats) -> Floats:

@@ -70,7 +70,7 @@ def estimate(source: LogSource, order: Order, how: Estimator = Estimator.DR) -> 
     assert source.shown is not None
     here = Order(tuple(source.models.index(MODELS[m]) for m in order.order), order.thresholds)
     walk = here.walk(Outcomes(source.shown, source.log.quality, source.log.usd))
-    judged = np.full(source.log.rows, walk.judged)
+    judged = np.full(source.log.rows, walk.looks_at_answers)
     reader = LogReader(source.log, source.reader.guess, source.shown, how)
     return reader.estimate(LoggedWalks.of(source.log, walk.called, walk.deployed, judged), chosen=False)
 
@@ -206,7 +206,7 @@ def test_the_search_rates_every_order_as_a_walk_through_the_log_does() -> None:
                 continue
             for thresholds in itertools.product(*(search.thresholds[m].tolist() for m in order[:-1])):
                 walks = prepared.walks(Order(order, thresholds))
-                weights = np.where(walks.left, 0.0, 1.0)
+                weights = np.where(walks.diverged, 0.0, 1.0)
                 for t in range(walks.cells.shape[1]):
                     made = walks.cells[:, t] >= 0
                     at = np.maximum(walks.cells[:, t], 0)

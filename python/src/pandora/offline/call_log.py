@@ -176,7 +176,7 @@ class CallLog:
         """By where a prompt first appears."""
         return self.groups.folds_by_appearance
 
-    def made(self, model: int, calls_before: int) -> Bools:
+    def made_call(self, model: int, calls_before: int) -> Bools:
         """By row, whether the log made this call where a policy makes it after so many others."""
         if self.openings is not Openings.IN_ORDER:
             return self.called[:, model]

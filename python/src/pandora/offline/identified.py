@@ -94,7 +94,7 @@ def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMe
         groups, estimates = log.groups, first_call_estimates(log, judge_of(part, evaluator))[0]
     else:
         groups = Groups.of_table(table)
-        estimates = QualityEstimates.of_table(part, evaluator, groups).without()
+        estimates = QualityEstimates.of_table(part, evaluator, groups).estimated()
     for k, m in enumerate(kept):
         q, w = quality[counts[:, m], m], 1.0 / probability[counts[:, m], m]
         spread = float(np.average(q**2, weights=w)) - float(np.average(q, weights=w)) ** 2

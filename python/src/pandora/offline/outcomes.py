@@ -10,7 +10,7 @@ import numpy as np
 
 from .groups import Floats, Ints
 
-#: What is read of a policy, a number for each row: numbers[QUALITY], numbers[USD], numbers[CALLS].
+#: Axis of `Walk.numbers`: quality, dollars, calls.
 QUALITY, USD, CALLS = range(3)
 
 
@@ -44,10 +44,10 @@ class Outcomes:
     def take(self, rows: Union[Ints, slice]) -> Outcomes:
         """These rows, in this order."""
 
-        def cut(of: Optional[np.ndarray]) -> Optional[np.ndarray]:
-            return None if of is None else of[rows]
+        def cut(values: Optional[np.ndarray]) -> Optional[np.ndarray]:
+            return None if values is None else values[rows]
 
-        every = np.arange(len(self.quality)) if self.rows is None else self.rows
+        numbers = np.arange(len(self.quality)) if self.rows is None else self.rows
         return Outcomes(
             self.seen[rows],
             self.quality[rows],
@@ -55,7 +55,7 @@ class Outcomes:
             cut(self.psi),
             self.judge_usd,
             cut(self.latency),
-            every[rows],
+            numbers[rows],
         )
 
 
@@ -69,7 +69,7 @@ class Walk:
     called: Ints
     deployed: Ints
     numbers: Floats
-    judged: bool  #: whether answers were looked at
+    looks_at_answers: bool
     seconds: Optional[Floats] = None
 
     @staticmethod
@@ -83,13 +83,13 @@ class Walk:
             np.zeros(rows) if timed else None,
         )
 
-    def put(self, rows: Ints, of: Walk) -> None:
-        """What became of these rows."""
-        self.called[rows, : of.called.shape[1]] = of.called
-        self.deployed[rows] = of.deployed
-        self.numbers[:, rows] = of.numbers
-        if self.seconds is not None and of.seconds is not None:
-            self.seconds[rows] = of.seconds
+    def put(self, rows: Ints, walk: Walk) -> None:
+        """Takes over what became of these rows."""
+        self.called[rows, : walk.called.shape[1]] = walk.called
+        self.deployed[rows] = walk.deployed
+        self.numbers[:, rows] = walk.numbers
+        if self.seconds is not None and walk.seconds is not None:
+            self.seconds[rows] = walk.seconds
 
 
 def along(called: Ints, values: Floats) -> Floats:

@@ -69,21 +69,21 @@ class LabelNoise(NamedTuple):
         """By decision. `q_less_g`: NaN where the quality is not known."""
         known = ~np.isnan(q_less_g)
         second = weight**2 * (1.0 - p) / p
-        here = np.where(known, second / p, 0.0)
-        return LabelNoise(second, here, here * np.nan_to_num(q_less_g) ** 2, second**2 / p)
+        seen = np.where(known, second / p, 0.0)
+        return LabelNoise(second, seen, seen * np.nan_to_num(q_less_g) ** 2, second**2 / p)
 
     def total(self) -> LabelNoise:
         """Over decisions."""
-        return LabelNoise(*(np.asarray(np.sum(kind)) for kind in self))
+        return LabelNoise(*(np.asarray(np.sum(summand)) for summand in self))
 
     def unseen(self) -> Floats:
-        """By how much that exceeds what the known ones show; 0 where every p is 1."""
-        there = self.expected > 0.0
-        expected = np.where(there, self.expected, 1.0)
+        """The variance beyond what known labels show; 0 where every label is known."""
+        is_uncertain = self.expected > 0.0
+        expected = np.where(is_uncertain, self.expected, 1.0)
         prior = PRIOR * self.fourth / expected
         with np.errstate(divide="ignore", invalid="ignore"):
-            all_told = expected * (self.residual + prior * PRIOR_RESIDUAL) / (self.known + prior)
-        return np.where(there, np.maximum(np.nan_to_num(all_told - self.residual), 0.0), 0.0)
+            variance = expected * (self.residual + prior * PRIOR_RESIDUAL) / (self.known + prior)
+        return np.where(is_uncertain, np.maximum(np.nan_to_num(variance - self.residual), 0.0), 0.0)
 
 
 class Paths(NamedTuple):
@@ -98,10 +98,10 @@ class Paths(NamedTuple):
         weights, to_come = log.sampling * np.prod(ratio, axis=1), outcome[:, None] - so_far[:, :-1]
         rest = np.zeros(to_come.shape)
         for fold in range(int(log.folds.max()) + 1):
-            own, others = log.folds == fold, log.folds != fold
+            in_fold, others = log.folds == fold, log.folds != fold
             total = float(weights[others].sum())
             if total > 0.0:
-                rest[own] = weights[others] @ to_come[others] / total
+                rest[in_fold] = weights[others] @ to_come[others] / total
         return Paths(ratio, np.column_stack([so_far[:, :-1] + rest, outcome]))
 
     @property
@@ -110,14 +110,14 @@ class Paths(NamedTuple):
         weights: Floats = np.prod(self.ratio, axis=1)
         return weights
 
-    def estimate(self, how: Estimator, log: CallLog) -> Estimate:
+    def estimate(self, estimator: Estimator, log: CallLog) -> Estimate:
         """Of the mean outcome."""
         weights = log.sampling * self.weights
-        if how is Estimator.DR:
+        if estimator is Estimator.DR:
             corrections = np.sum(np.cumprod(self.ratio, axis=1) * np.diff(self.forecast, axis=1), axis=1)
             above = log.stands_for * self.forecast[:, 0] + log.sampling * corrections
             return Estimate.jackknife_ratio(above, log.stands_for, log.groups)
-        below = weights if how is Estimator.SNIPS else log.stands_for
+        below = weights if estimator is Estimator.SNIPS else log.stands_for
         return Estimate.jackknife_ratio(weights * self.forecast[:, -1], below, log.groups)
 
 
@@ -126,8 +126,8 @@ class LoggedWalks:
     """A policy's calls that decisions of the log made too, for every row."""
 
     cells: Ints  #: rows x T, the models in the order of the calls, -1 where none was made
-    left: Bools  #: whether the policy would have made a call then that the log did not make
-    deployed: Ints  #: a model; of no meaning where it left
+    diverged: Bools  #: whether the policy's next call was not made by the log
+    deployed: Ints  #: a model; of no meaning where it diverged
     judge_usd: Floats  #: added to the dollars of each call
 
     @staticmethod
@@ -139,11 +139,11 @@ class LoggedWalks:
         """
         calls, place = called >= 0, np.take_along_axis(log.place, np.maximum(called, 0), axis=1)
         in_place = place == np.arange(1, called.shape[1] + 1)
-        here = in_place if log.openings is Openings.IN_ORDER else ~np.isnan(place)
-        made = np.logical_and.accumulate(calls & here, axis=1)
-        left: Bools = np.any(calls & ~made, axis=1)
+        is_same = in_place if log.openings is Openings.IN_ORDER else ~np.isnan(place)
+        made = np.logical_and.accumulate(calls & is_same, axis=1)
+        diverged: Bools = np.any(calls & ~made, axis=1)
         judge = np.where(judged, log.judge_usd, 0.0)
-        return LoggedWalks(np.where(made, called, -1).astype(np.int64), left, deployed.astype(np.int64), judge)
+        return LoggedWalks(np.where(made, called, -1).astype(np.int64), diverged, deployed.astype(np.int64), judge)
 
     @staticmethod
     def alone(log: CallLog, model: int) -> LoggedWalks:
@@ -153,26 +153,26 @@ class LoggedWalks:
 
     @staticmethod
     def unknown(log: CallLog, positions: int) -> LoggedWalks:
-        """Of which nothing is known, to be put in their places."""
+        """Walks of which nothing is known; put() fills them."""
         empty = np.full((log.rows, positions), -1, np.int64)
         return LoggedWalks(empty, np.ones(log.rows, bool), np.zeros(log.rows, np.int64), np.zeros(log.rows))
 
-    def put(self, rows: Ints, of: LoggedWalks) -> None:
-        """Those of these rows."""
-        self.cells[rows, : of.cells.shape[1]] = of.cells[rows]
-        self.left[rows], self.deployed[rows] = of.left[rows], of.deployed[rows]
-        self.judge_usd[rows] = of.judge_usd[rows]
+    def put(self, rows: Ints, walks: LoggedWalks) -> None:
+        """Takes over the walks of these rows."""
+        self.cells[rows, : walks.cells.shape[1]] = walks.cells[rows]
+        self.diverged[rows], self.deployed[rows] = walks.diverged[rows], walks.deployed[rows]
+        self.judge_usd[rows] = walks.judge_usd[rows]
 
     @property
-    def made(self) -> Ints:
-        """Calls, by row."""
+    def calls_made(self) -> Ints:
+        """By row."""
         made: Ints = np.sum(self.cells >= 0, axis=1)
         return made
 
     @property
     def steps(self) -> int:
-        """T."""
-        return max(1, int(np.max(self.made + self.left, initial=1)))
+        """The most calls of a row, one that was not made included."""
+        return max(1, int(np.max(self.calls_made + self.diverged, initial=1)))
 
 
 @dataclass(frozen=True)
@@ -329,8 +329,8 @@ class LogReader:
     a policy takes answers, by which the best so far is forecast.
     """
 
-    def __init__(self, log: CallLog, guess: Floats, answer_values: Floats, how: Estimator = Estimator.DR) -> None:
-        self.log, self.guess, self.answer_values, self.how = log, guess, answer_values, how
+    def __init__(self, log: CallLog, guess: Floats, answer_values: Floats, estimator: Estimator = Estimator.DR) -> None:
+        self.log, self.guess, self.answer_values, self.estimator = log, guess, answer_values, estimator
         #: Of each call the judge's word, corrected where its quality is known.
         self.estimated = augmented(guess, log.quality, log.label_probability)
         self.log_rules = LogRules.of(self)
@@ -351,44 +351,46 @@ class LogReader:
         """`chosen`: of policies that were chosen for what a log says of them, so that what it does not show counts."""
         log, steps, rows = self.log, walks.steps, np.arange(self.log.rows)
         cells = walks.cells[:, :steps]
-        made, at = cells >= 0, (rows[:, None], np.maximum(cells, 0))
-        refused = walks.left[:, None] & (np.arange(steps) == walks.made[:, None])
-        ratio = np.where(made, 1.0 / np.where(made, log.propensity[at], 1.0), np.where(refused, 0.0, 1.0))
+        made, cell_index = cells >= 0, (rows[:, None], np.maximum(cells, 0))
+        diverges_here = walks.diverged[:, None] & (np.arange(steps) == walks.calls_made[:, None])
+        propensity = np.where(made, log.propensity[cell_index], 1.0)
+        ratio = np.where(made, 1.0 / propensity, np.where(diverges_here, 0.0, 1.0))
         before = np.prod(ratio, axis=1)
 
-        def of_calls(numbers: Floats) -> Estimate:
-            """Of the sum of what the calls have."""
+        def sum_over_calls(numbers: Floats) -> Estimate:
+            """The estimate of a number summed over the calls."""
             so_far = _from_zero(np.cumsum(np.where(made, numbers, 0.0), axis=1))
-            return Paths.of(ratio, so_far, so_far[:, -1], log).estimate(self.how, log)
+            return Paths.of(ratio, so_far, so_far[:, -1], log).estimate(self.estimator, log)
 
         # That the deployed answer's quality became known is one step more; before it the judge's word stands for it.
         deployed = rows, walks.deployed
-        p = np.where(walks.left, 1.0, log.label_probability[deployed])
-        known = ~walks.left & ~np.isnan(log.quality[deployed])
-        label = np.where(walks.left, 1.0, np.where(known, 1.0 / p, 0.0))
-        guess = np.where(walks.left, 0.0, self.guess[deployed])
-        best = _from_zero(np.maximum.accumulate(np.where(made, self.answer_values[at], 0.0), axis=1))
-        seen = Paths.of(ratio, best, guess, log)
+        p = np.where(walks.diverged, 1.0, log.label_probability[deployed])
+        known = ~walks.diverged & ~np.isnan(log.quality[deployed])
+        label_ratio = np.where(walks.diverged, 1.0, np.where(known, 1.0 / p, 0.0))
+        guess = np.where(walks.diverged, 0.0, self.guess[deployed])
+        best = _from_zero(np.maximum.accumulate(np.where(made, self.answer_values[cell_index], 0.0), axis=1))
+        quality_paths = Paths.of(ratio, best, guess, log)
         outcome = np.where(known, log.quality[deployed], guess)
-        paths = Paths(np.column_stack([ratio, label]), np.column_stack([seen.forecast, outcome]))
-        quality = paths.estimate(self.how, log)
+        paths = Paths(np.column_stack([ratio, label_ratio]), np.column_stack([quality_paths.forecast, outcome]))
+        quality = paths.estimate(self.estimator, log)
         if chosen:
-            some = np.flatnonzero(before > 0.0)
-            noise = self.label_noise(walks.deployed[some], (log.sampling * before)[some], some)
+            weighted = np.flatnonzero(before > 0.0)
+            noise = self.label_noise(walks.deployed[weighted], (log.sampling * before)[weighted], weighted)
             quality = replace(quality, variance=float(noise.total().unseen()) / float(log.stands_for.sum()) ** 2)
         never = next((t + 1 for t in range(steps) if self._is_never_made(walks, t)), 0)
         support = replace(LogSupport.of_labels(before, p, paths.weights, log), calls=steps, never=never)
-        usd, calls = of_calls(log.usd[at] + walks.judge_usd[:, None]), of_calls(np.ones(made.shape))
+        usd = sum_over_calls(log.usd[cell_index] + walks.judge_usd[:, None])
+        calls = sum_over_calls(np.ones(made.shape))
         return PolicyEstimate(quality, usd, calls, support)
 
     def _is_never_made(self, walks: LoggedWalks, t: int) -> bool:
         """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many
         calls, or the policy makes this one in several decisions.
         """
-        made = walks.made
+        made = walks.calls_made
         if np.any(made > t):
             return False
-        wanted = int(np.count_nonzero(walks.left & (made == t)))
+        wanted = int(np.count_nonzero(walks.diverged & (made == t)))
         return wanted >= SEVERAL or (wanted > 0 and t > 0 and not self.log.has_second_calls)
 
 
@@ -419,18 +421,20 @@ class LogRules:
         known = ~np.isnan(quality)
         if not known.any() or weight.sum() ** 2 < LEAST_EFFECTIVE * np.sum(weight**2):
             return None
-        told = float(np.sum(log.sampling * known)) / float(log.sampling.sum())
+        share_known = float(np.sum(log.sampling * known)) / float(log.sampling.sum())
         calls = log.called.sum(axis=1).astype(float)
         looks = bool(np.any(calls[weight > 0.0] > 1))
         usd = np.where(log.called, log.usd + log.judge_usd * looks, 0.0).sum(axis=1)
-        corrected = guess + np.where(known, np.nan_to_num(quality - guess) / told, 0.0)
+        corrected = guess + np.where(known, np.nan_to_num(quality - guess) / share_known, 0.0)
         return LogRules(log, weight, corrected, usd, calls, looks)
 
     def estimate(self) -> PolicyEstimate:
         """Self-normalised."""
         weight, groups = self.weight, self.log.groups
-        of = [Estimate.jackknife_ratio(weight * x, weight, groups) for x in (self.quality, self.usd, self.calls)]
-        return PolicyEstimate(of[0], of[1], of[2], LogSupport.of(weight / self.log.sampling, self.log))
+        quality, usd, calls = (
+            Estimate.jackknife_ratio(weight * x, weight, groups) for x in (self.quality, self.usd, self.calls)
+        )
+        return PolicyEstimate(quality, usd, calls, LogSupport.of(weight / self.log.sampling, self.log))
 
 
 def _from_zero(numbers: Floats) -> Floats:

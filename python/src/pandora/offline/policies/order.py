@@ -31,7 +31,8 @@ class Effort:
 class Order:
     """An answer is accepted where what is seen of it reaches its model's threshold; the last model has none.
 
-    The best answer so far is deployed, the first of equal ones. `order`: columns of the table.
+    The best answer so far is deployed; of equal ones that which was called first (the engine: see deploy._calls).
+    `order`: columns of the table.
     """
 
     order: tuple[int, ...]
@@ -39,14 +40,15 @@ class Order:
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row."""
-        rows, judged = len(outcomes.quality), len(self.order) > 1
+        rows, looks_at_answers = len(outcomes.quality), len(self.order) > 1
+        judge_usd = outcomes.judge_usd if looks_at_answers else 0.0
         best = np.full(rows, -np.inf)
         out = Walk.empty(rows, len(self.order), outcomes.latency is not None)
         out.deployed[:] = self.order[0]
         goes_on = np.ones(rows, bool)
         for position, model in enumerate(self.order):
             seen = outcomes.seen[:, model]
-            out.numbers[USD] += np.where(goes_on, outcomes.usd[:, model] + outcomes.judge_usd * judged, 0.0)
+            out.numbers[USD] += np.where(goes_on, outcomes.usd[:, model] + judge_usd, 0.0)
             out.numbers[CALLS] += goes_on
             out.called[goes_on, position] = model
             if outcomes.latency is not None and out.seconds is not None:
@@ -57,7 +59,7 @@ class Order:
             if position < len(self.thresholds):
                 goes_on &= ~(seen >= self.thresholds[position])
         out.numbers[QUALITY] = outcomes.quality[np.arange(rows), out.deployed]
-        return Walk(out.called, out.deployed, out.numbers, judged, out.seconds)
+        return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
 
     def text(self, models: list[str]) -> str:
         """Such as "a (accepted from 0.9), b"."""

@@ -128,7 +128,7 @@ class TableSource:
         self.shown = shown_of(table, evaluator)
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
-        self.quality = known if self.estimates is None else self.estimates.without()
+        self.quality = known if self.estimates is None else self.estimates.estimated()
         self._texts = counted_texts(table, context)
 
     def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
@@ -137,7 +137,7 @@ class TableSource:
             return self._whole
         quality = self.quality
         if self.estimates is not None and not whole:
-            quality = self.estimates.without(~np.isin(np.arange(len(quality)), rows))
+            quality = self.estimates.estimated(~np.isin(np.arange(len(quality)), rows))
         features = None
         if self.context:
             near = None if self._whole is None or self._texts is None else self._whole.features

@@ -132,7 +132,7 @@ def test_what_runs_does_what_was_fitted(trace: pandora.Trace, kind: str, evaluat
     fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked)
     cascade, _, _ = api.fit(trace._table, price=10.0, evaluator=evaluator, context=context, kind=kind, judge_usd=1e-4)
     assert isinstance(cascade, _core.Cascade)
-    prepared = source.prepare(all_rows(source), whole=True)
+    prepared = source.prepare(all_rows(source))
     outcomes, models = prepared.outcomes, [name for name, _ in cascade.models()]
     used = np.array([source.models.index(name) for name in models])
     psi = None if kind == "thresholds" else outcomes.psi

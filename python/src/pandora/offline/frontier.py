@@ -170,7 +170,7 @@ def find_frontier(
     require_prices(prices, "finite numbers that are not negative")
     if test.models != source.models:
         test = TableSource(test.table.select_models(source.models), test.evaluator, test.context, test.judge_usd)
-    prepared = source.prepare(np.arange(len(source.quality)), whole=True)
+    prepared = source.prepare(np.arange(len(source.quality)))
     outcomes = on_other(prepared, test)
     points: list[Point] = []
     left, asked = (0, list(prices)) if len(prices) else (REFINEMENTS, price_grid(source.usd))

@@ -1,4 +1,4 @@
-"""What a cascade is fitted for, and what can be deployed."""
+"""What a cascade is fitted for, and candidates of a fit; kinds of cascades are in policies/."""
 
 from __future__ import annotations
 

@@ -271,6 +271,6 @@ def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     if fit.choice.kind == SINGLE and settings.context:
         notes.append("context: not used; one model alone is the same for every prompt")
     blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
-    prepared = source.prepare(all_rows(source), whole=True)
+    prepared = source.prepare(all_rows(source))
     file = file_of(fit.policy, fit.price, blind, prepared)
     return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, build_plain)

@@ -61,7 +61,7 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
 
 
 def _result_of(found: Fit, source: TableSource, settings: FitSettings) -> FitResult:
-    prepared = source.prepare(all_rows(source), whole=True)
+    prepared = source.prepare(all_rows(source))
     policy = found.policy
     file = file_of(policy, found.price, settings, prepared)
     notes = notes_of(found, source, settings, prepared)

@@ -14,7 +14,7 @@ from .router import chosen_of
 EFFORT = Effort(prompts=3000, steps=5_000_000)
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """Of the models alone and, for each of them, the best order that begins with it."""
     training, models = prepared.training, range(prepared.outcomes.models)
     plans = [Order((model,)) for model in models]

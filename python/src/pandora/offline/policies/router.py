@@ -65,7 +65,7 @@ def chosen_of(prepared: PreparedTable, plans: Sequence[Order], price: float) -> 
     return Plans(tuple(plans[number] for number in numbers), predictor, price)
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """Of the models alone."""
     return chosen_of(prepared, [Order((model,)) for model in range(prepared.outcomes.models)], candidate.price)
 

@@ -10,7 +10,7 @@ from .base import Kind, Policy
 from .order import Order
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """Nothing is fitted where a model is named."""
     return Order((candidate.model,))
 

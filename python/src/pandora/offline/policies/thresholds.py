@@ -13,7 +13,7 @@ from .order import Effort, best_in_time, best_order, readable
 EFFORT = Effort(prompts=6000, steps=50_000_000)
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """The order of the greatest mean utility, with readable thresholds; or the best one that is in time."""
     if candidate.seconds is not None:
         return best_in_time(prepared.training, candidate.price, candidate.seconds)

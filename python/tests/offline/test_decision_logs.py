@@ -25,7 +25,7 @@ from made_up_logs import (
 )
 
 from pandora.errors import DataError
-from pandora.offline.apart import Law, best_alone, fit_log_apart, means_of
+from pandora.offline.apart import Law, cautious_single, fit_log_apart, means_of
 from pandora.offline.call_log import CallLog, Openings
 from pandora.offline.estimate import Estimate
 from pandora.offline.feedback import dependence_notes
@@ -579,8 +579,8 @@ def test_the_surest_model_alone_is_taken() -> None:
     rare = Law(np.arange(2), np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
     many_calls = Law(np.arange(40), np.zeros(40), np.tile([1.0, 0.9], 20), np.zeros(40), np.ones(40))
     wild = Law(np.arange(4), np.zeros(4), np.array([1.0, 1.0, 1.0, 0.5]), np.zeros(4), np.ones(4))
-    assert best_alone([many_calls, wild], 0.0) == Order((0,))
-    assert best_alone([many_calls, rare], 0.0) == Order((1,))
+    assert cautious_single([many_calls, wild], 0.0) == Order((0,))
+    assert cautious_single([many_calls, rare], 0.0) == Order((1,))
 
 
 def test_folds_of_a_log_are_by_appearance() -> None:

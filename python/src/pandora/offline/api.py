@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..table import Table
+from .cascade_sheets import cascade_sheets
 from .check import check_json, check_sheets, check_table
 from .estimator_router import RoutedByEstimator
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
@@ -16,7 +17,6 @@ from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
 from .table_fit import Deployed, fit_table
-from .tables import cascade_tables
 
 
 def fit(
@@ -79,4 +79,4 @@ def check(table: _core.TraceTable, evaluator: str, prices: Sequence[float]) -> t
 def show(cascade: Any) -> list[Table]:
     """A running cascade in words."""
     file = cascade.file if isinstance(cascade, RoutedByEstimator) else json.loads(cascade.text())
-    return [sheet.table() for sheet in cascade_tables(file, cascade.counts(), "cascade")]
+    return [sheet.table() for sheet in cascade_sheets(file, cascade.counts(), "cascade")]

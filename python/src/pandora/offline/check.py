@@ -14,14 +14,14 @@ from ..errors import DataError
 from ..indices import reservation_index
 from .choose import difference
 from .errors import Refusal
-from .estimate import UNKNOWN, Estimate, Interval
+from .estimate import UNKNOWN, Estimate, Interval, cross_fitted
 from .groups import FOLDS, Floats, Groups, Ints
 from .identified import Identified, estimated_means, identified, is_log, unlabelled
 from .kinds import Aim, AimKind
 from .learners.isotonic import calibrated
-from .options import require_few_models
+from .options import OPTIONS, require_few_models
 from .outcomes import Outcomes, utility
-from .policies.order import Effort, Order, best_alone, best_order
+from .policies.order import LARGE, Order, best_order, best_single
 from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, judges_of
@@ -29,12 +29,8 @@ from .sources.table import TableSource
 from .text import interval_text, number_text, order_text
 from .worth import Worth
 
-#: Utility per dollar.
-MOST_PRICE = 1e9
 #: The gain of a policy over itself.
 NOTHING = Interval(0.0, 0.0, 0.0)
-#: Of a search for a cascade.
-EFFORT = Effort(prompts=20_000, steps=400_000_000)
 
 
 @dataclass(frozen=True)
@@ -79,9 +75,9 @@ class FoldFit:
     @staticmethod
     def on(outcomes: Outcomes, price: float) -> FoldFit:
         """On all of these."""
-        (single,) = best_alone(outcomes.quality, outcomes.usd, price).order
+        (single,) = best_single(outcomes.quality, outcomes.usd, price).order
         index = ModelIndices.fit(outcomes.seen, outcomes.usd, price)
-        return FoldFit(single, best_order(outcomes, price, EFFORT), index)
+        return FoldFit(single, best_order(outcomes, price, LARGE), index)
 
 
 @dataclass(frozen=True)
@@ -140,9 +136,9 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     look at them: the first judge's score is looked at then. Refuses another evaluator or price; DataError for a table
     of fewer than two prompts or too many models.
     """
-    at = prices[0] if len(prices) else 0.0
+    first_price = prices[0] if len(prices) else 0.0
     usable = np.nan_to_num(table.quality()), np.nan_to_num(table.cost())
-    require_few_models(table.source, table.models, *usable, at, "checked")
+    require_few_models(table.source, table.models, *usable, first_price, "checked")
     log, holes = is_log(table), unlabelled(table) > 0
     if evaluator == TRUTH and holes and table.scores:
         evaluator = judges_of(table)[0]
@@ -167,7 +163,7 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
         folds = min(FOLDS, groups.count)
         seen = [source.quality] * (folds + 1)
         if source.shown is not None:
-            seen = calibrations(source.shown, source.quality, groups.of_row % folds, folds)
+            seen = calibrated_by_fold(source.shown, source.quality, groups.of_row % folds, folds)
             if not source.estimated:  # facts are by what is known
                 of_judges = {name: seen for judge, name in zip(judges_of(table), table.scores) if judge == evaluator}
         headrooms = measure_headroom(source, seen, prices)
@@ -177,7 +173,7 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     return Check(table, evaluator, groups.count, facts, headrooms, identified(table))
 
 
-def calibrations(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
+def calibrated_by_fold(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
     """By fold, rows x models: the qualities that scores tell of, by maps without that fold; the last by all rows."""
     return [calibrated(score, quality, np.flatnonzero(fold != without)) for without in range(folds + 1)]
 
@@ -194,7 +190,7 @@ def table_facts(
     fold, judges = groups.of_row % folds, []
     for name in table.scores:
         score: Floats = table.score(name)
-        seen = (of_judges or {}).get(name) or calibrations(score, quality, fold, folds)
+        seen = (of_judges or {}).get(name) or calibrated_by_fold(score, quality, fold, folds)
         judges.append({"score": name, **_judge_facts(table.models, score, quality, fold, seen)})
     models = zip(table.models, map(_range, quality.T), map(_range, usd_per_1000.T))
     return {
@@ -261,7 +257,11 @@ def _squared_errors(score: Floats, quality: Floats, fold: Ints, seen: Sequence[F
 
 
 def measure_headroom(source: TableSource, seen: Sequence[Floats], prices: Sequence[float]) -> list[Headroom]:
-    """At each price. `seen`: by fold, rows x models, what fits without it see; the last of fits on all rows."""
+    """At each price. `seen`: by fold, rows x models, what fits without it see; the last of fits on all rows.
+
+    crossfit.crossfit does not do it: a check takes tables of two prompts and more, which have fewer folds, and one of
+    its policies, ModelIndices, is no kind of cascade.
+    """
     folds = len(seen) - 1
     fold = source.groups.of_row % folds
     judged = np.empty((len(prices), 3, 3, len(fold)))  # prices x single, cascade, index x numbers x rows
@@ -283,11 +283,11 @@ def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[
     one = len(source.models) == 1
     # What is the single model in every fold gains nothing, which is no estimate.
     same = True, one or all(fit.cascade.order == (fit.single,) for fit in fits), one
-    widening = math.sqrt(1.0 + folds / (folds - 1.0))  # of what was fitted on other folds (Nadeau and Bengio 2003)
 
     def gain(numbers: Floats, is_single: bool) -> Interval:
-        at = Aim(AimKind.PRICE, price)
-        return NOTHING if is_single else difference(numbers, single, at, price, groups).widened(widening).interval()
+        aim = Aim(AimKind.PRICE, price)
+        over_single = difference(numbers, single, aim, price, groups).widened(cross_fitted(folds))
+        return NOTHING if is_single else over_single.interval()
 
     def worth(numbers: Floats, is_single: bool) -> Worth:
         return replace(Worth.of(numbers, single, price, groups, 1.0), gain=gain(numbers, is_single))
@@ -340,7 +340,7 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
 def require_prices(prices: Sequence[float], wanted: str) -> None:
     """Refuses what is no utility per dollar. `wanted`: which numbers are."""
     for price in prices:
-        if not 0.0 <= price <= MOST_PRICE:
+        if not 0.0 <= price <= OPTIONS["prices"].most:
             raise Refusal("price", float(price), "out of range", f"give utility per dollar, {wanted}")
 
 

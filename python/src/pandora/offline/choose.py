@@ -13,12 +13,9 @@ from .crossfit import CrossFit
 from .estimate import CROSS_FITTED, Estimate
 from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, AimKind, Candidate
-from .outcomes import QUALITY, USD
+from .outcomes import QUALITY, TIE, USD
 from .policies import KINDS
-
-SINGLE = "best single"
-#: Bounds that differ by less are the same: as many prompts fail.
-TIED = 1e-9
+from .policies.single import SINGLE as SINGLE
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ class Chooser:
         """The one of more worth that keeps the bounds, else the one that comes nearer to them."""
         if a.bounds_kept != b.bounds_kept:
             return a.bounds_kept > b.bounds_kept
-        if a.met or abs(a.bound - b.bound) < TIED:
+        if a.met or abs(a.bound - b.bound) < TIE:  # as many prompts fail
             return self._mean(a) > self._mean(b)
         return a.bound < b.bound if self.aim.on_usd else a.bound > b.bound
 

@@ -15,6 +15,7 @@ from .. import _core
 from ..errors import Error
 from ..progress import bar_of
 from ..trace import read_table
+from .cascade_sheets import cascade_sheets
 from .command_line import read, spelt
 from .errors import Lacking, Refusal
 from .kinds import Aim, AimKind
@@ -23,7 +24,6 @@ from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
 from .table_fit import fit_table
-from .tables import cascade_tables
 from .text import printable, printable_lines
 
 #: What a command says: as JSON, as tables, and to people at the end.
@@ -143,7 +143,7 @@ def _fit(given: dict[str, Any]) -> Said:
     with _bar("fits") as bar:
         cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
-    sheets, told = cascade_tables(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
+    sheets, told = cascade_sheets(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
     # A nightly fit to the log of what runs is not to put something worse in its place.
     if record.get("running", {}).get("keep") and os.path.exists(out):
         told = f"{out} stays as it is; for what comes nearest name another file\n"
@@ -155,7 +155,7 @@ def _fit(given: dict[str, Any]) -> Said:
 def _show(given: dict[str, Any]) -> Said:
     cascade = _core.Cascade.load(given["cascade"])
     file = json.loads(cascade.text())
-    sheets = cascade_tables(file, cascade.counts(), given["cascade"])
+    sheets = cascade_sheets(file, cascade.counts(), given["cascade"])
     return {name: value for name, value in file.items() if name not in ("state", "digest")}, sheets, ""
 
 

@@ -31,9 +31,15 @@ from scipy.special import betaincinv, stdtrit  # scipy.stats takes a second to i
 from ..interval import Interval as Interval  # of estimates too
 from .groups import FOLDS, Floats, Groups, Ints
 
-#: A cross-fitted difference also counts how it would have come out on another table: the variance times
-#: 1 + FOLDS / (FOLDS - 1) (Nadeau and Bengio 2003).
-CROSS_FITTED = math.sqrt(1.0 + FOLDS / (FOLDS - 1.0))
+
+def cross_fitted(folds: int) -> float:
+    """By what factor intervals of what was cross-fitted are wider: they also count how it would have come out on
+    another table, the variance times 1 + folds / (folds - 1) (Nadeau and Bengio 2003).
+    """
+    return math.sqrt(1.0 + folds / (folds - 1.0))
+
+
+CROSS_FITTED = cross_fitted(FOLDS)
 
 #: Groups that differ from what is usual, below which Student's t is not to be trusted.
 RARE = 5
@@ -136,6 +142,11 @@ class Estimate:
             return math.nan
         over_groups = count / (count - 1.0) * float(np.sum(self.influence**2))
         return self.widening * math.sqrt(over_groups + self.variance)
+
+    @property
+    def differing(self) -> int:
+        """Groups whose values differ from what is usual."""
+        return _usual(self.influence)[1]
 
     @property
     def skewness(self) -> float:
@@ -248,17 +259,26 @@ def _student(probability: float, freedom: float) -> float:
     return float(stdtrit(freedom, probability)) if freedom > 0.0 else math.nan
 
 
+def most_share(differ: float, count: float) -> float:
+    """The upper end of the 95% interval of a share that was `differ` of `count` (Clopper and Pearson 1934)."""
+    return float(betaincinv(differ + 1.0, count - differ, 0.975))
+
+
+def _usual(influence: Floats) -> tuple[float, int]:
+    """By how much most groups' values lie above the mean, and how many groups differ from them."""
+    shifts, counts = np.unique(np.round(influence * len(influence), 9), return_counts=True)
+    return float(shifts[np.argmax(counts)]), len(influence) - int(counts.max())
+
+
 def _unseen(value: float, influence: Floats, range: tuple[float, float]) -> tuple[float, float]:
     """How far groups like those that were hardly seen may move a mean down and up.
 
     Where hardly any group differs from what is usual, the share of groups that do is a binomial one. Clopper and
     Pearson bound it, and each of them may lie at the end of the range. Where `RARE` differ, Student's t is right.
     """
-    count = len(influence)
-    shifts, counts = np.unique(np.round(influence * count, 9), return_counts=True)
-    differ = count - int(counts.max())
+    count, (shift, differ) = len(influence), _usual(influence)
     if differ >= RARE or count < 2:
         return 0.0, 0.0
-    usual = value + float(shifts[np.argmax(counts)])
-    more = float(betaincinv(differ + 1.0, count - differ, 0.975)) - differ / count
+    usual = value + shift
+    more = most_share(differ, count) - differ / count
     return max(0.0, more * (usual - range[0])), max(0.0, more * (range[1] - usual))

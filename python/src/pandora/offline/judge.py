@@ -20,6 +20,7 @@ from ..errors import DataError, UsageError
 from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
+from .cascade_sheets import aim_of_record, judge_usd_of, record_of
 from .errors import Lacking, Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
@@ -30,13 +31,12 @@ from .learners.isotonic import IsotonicMap, applied
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
-from .policies.order import Order, best_alone
+from .policies.order import Order, best_single
 from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
 from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
-from .tables import aim_of_record, judge_usd_of, record_of
 from .text import interval_text, nearest_text, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
@@ -226,7 +226,7 @@ def judge_cascade(
     if named:
         model = models.index(named)
     elif chosen is Estimator.PLUGIN:
-        (model,) = best_alone(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
+        (model,) = best_single(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
     else:
         raise Lacking(
             f"{table.source}: cannot say which single model is the best, as not all is known; name one with {{against}}"

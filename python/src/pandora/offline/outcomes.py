@@ -13,6 +13,9 @@ from .groups import Floats, Ints
 #: Axis of `Walk.numbers`: quality, dollars, calls.
 QUALITY, USD, CALLS = range(3)
 
+#: Mean utilities, bounds and ratings that differ by less are the same.
+TIE = 1e-9
+
 
 @dataclass(frozen=True)
 class Outcomes:

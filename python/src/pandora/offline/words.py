@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 import numpy as np
-from scipy.special import betaincinv
 
 from .choose import SINGLE
-from .estimate import CROSS_FITTED, Estimate, Interval
+from .estimate import CROSS_FITTED, Estimate, Interval, most_share
 from .fit import Fit
 from .groups import Floats, Groups
 from .kinds import Aim, AimKind
@@ -88,7 +87,7 @@ def too_few_text(aim: Aim, prompts: int) -> str:
         return ""
 
     def shows(count: float) -> bool:
-        return 1.0 - CROSS_FITTED * float(betaincinv(1.0, count, 0.975)) >= aim.value
+        return 1.0 - CROSS_FITTED * most_share(0, count) >= aim.value
 
     if shows(prompts):
         return ""
@@ -192,8 +191,7 @@ def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
     estimate = Estimate.mean(by_row, groups, (0.0, 1.0))
     if estimate.unseen == (0.0, 0.0):
         return None
-    _, counts = np.unique(np.round(estimate.influence * groups.count, 9), return_counts=True)
-    differ = groups.count - int(counts.max())
+    differ = estimate.differing
     return (
         f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
         f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"

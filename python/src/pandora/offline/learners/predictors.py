@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import numpy.typing as npt
 
+from ..outcomes import TIE
 from .linear import LinearFit, LinearFits, shares_of
 from .neighbours import five_digits, means_of_first, nearest, nearest_others
 
@@ -25,8 +26,6 @@ NEAREST = (10, 30, 100, 300)
 MOST_REMEMBERED, MOST_ASKED = 3000, 1000
 #: features, the constant included, of logistic regressions
 MOST_LOGISTIC = 64
-
-_TIE = 1e-9  # of mean utilities
 
 
 def spread(rows: int, most: int) -> npt.NDArray[np.intp]:
@@ -199,7 +198,7 @@ class PlanPredictors:
         utility = self._quality - price * self._usd
         for k in range(len(self.predictors)):
             worth = float(utility[rows, self._choices(k, price)].sum())
-            if worth > most + _TIE * len(rows):
+            if worth > most + TIE * len(rows):
                 best, most = k, worth
         return best
 

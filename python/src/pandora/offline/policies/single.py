@@ -15,4 +15,5 @@ def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Poli
     return Order((candidate.model,))
 
 
-KIND = Kind("best single", "the same model for each prompt", fit)
+SINGLE = "best single"
+KIND = Kind(SINGLE, "the same model for each prompt", fit)

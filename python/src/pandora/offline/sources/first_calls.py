@@ -23,7 +23,7 @@ from ..outcomes import Outcomes
 from ..paths import lacking
 from .evaluator import NONE
 from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
-from .log import CAUTION, require_first_calls
+from .log import CAUTION, require_first_calls, surest
 from .table import PreparedTable, TableSource, counted_texts
 
 
@@ -102,4 +102,4 @@ class FirstCalls(TableSource):
 def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:
     """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
     found = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
-    return int(np.argmax([mean.value - CAUTION * mean.error for mean in found]))
+    return surest([mean.value for mean in found], [mean.error for mean in found])

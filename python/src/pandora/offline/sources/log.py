@@ -21,7 +21,7 @@ from ..call_log import CallLog, Openings
 from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
-from ..outcomes import Outcomes
+from ..outcomes import TIE, Outcomes
 from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking
 from ..policies.order import Order
 from .evaluator import TRUTH, shown_of, truth_refused
@@ -34,8 +34,11 @@ THRESHOLDS, LONGEST = 24, 3
 #: Decisions that make all calls of an order: weights that are 0 for want of a call move their mean little where it is
 #: rarely made.
 LEAST_MADE = 10
-#: Ratings that differ by less are the same.
-TIED = 1e-9
+
+
+def surest(means: Sequence[float], errors: Sequence[float]) -> int:
+    """The number of the greatest mean less CAUTION standard errors, the first of equal ones."""
+    return int(np.argmax(np.array(means) - CAUTION * np.array(errors)))
 
 
 class LogSource:
@@ -91,7 +94,7 @@ def sums_ended_at(position: int, reached: Sequence[Ints], counts: Sequence[int],
 
     A row reaches the first reached[j] of the counts[j] thresholds of position j: with threshold k it ends there where
     reached[j] > k, unless it has ended before; all end at the last position, which has none. values: an array for each
-    summand. The sum over positions is `_core.threshold_sums`; here only rows that are called so far are given.
+    summand. The sum over positions is what ThresholdSums has in C++; here only rows that are called so far are given.
     """
     # Cells by how many thresholds are reached, cumulated along each axis: below k before, above k at the position.
     axes = [reached[j] for j in range(min(position + 1, len(counts)))]
@@ -203,7 +206,7 @@ class LogSearch:
         if not value > -np.inf:
             return None
         # Of thresholds between which no answer lies the lowest, however sums were rounded.
-        as_good = np.flatnonzero(rating >= value - TIED)
+        as_good = np.flatnonzero(rating >= value - TIE)
         numbers = np.unravel_index(int(as_good[0]), rating.shape) if counts else ()
         return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, numbers)))
 

@@ -27,7 +27,7 @@ _WORTH: dict[str, Callable[[Worth], str]] = {
 }
 
 
-def cascade_tables(file: Mapping[str, Any], counts: Mapping[str, float], name: str) -> list[Sheet]:
+def cascade_sheets(file: Mapping[str, Any], counts: Mapping[str, float], name: str) -> list[Sheet]:
     """Models, and what a fit compared, chose and promised. `file`: a cascade's members; `counts`: how often what has
     happened; `name`: of the file. Anybody may have written its record: what is not there is unknown.
     """

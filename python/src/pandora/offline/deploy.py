@@ -13,6 +13,7 @@ from .. import _core
 from .fit import Fit
 from .groups import Ints
 from .learners.estimators import EstimatorPredictor
+from .learners.isotonic import IsotonicMap
 from .options import FitSettings
 from .outcomes import columns_called
 from .policies import Order, Policy
@@ -46,9 +47,10 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
 
     Of a router that is an estimator the name of its class stands in place of what no file can hold.
     """
-    source = prepared.source
-    used = models_used(policy, source.models, settings.explore)
-    names, plans = source.models, plans_of(policy)
+    names = prepared.source.models
+    used, plans = models_used(policy, names, settings.explore), plans_of(policy)
+    if isinstance(policy, Order):
+        return thresholds_file(policy, used, price, settings.evaluator, names, prepared.calibration)
     file: dict[str, Any] = {"models": [names[model] for model in used], "price": price, "evaluator": settings.evaluator}
     if isinstance(policy, LearnedIndices):
         first = len(calibration_rows(prepared.rows, len(names)))
@@ -61,15 +63,30 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
         file.update(kind="router" if is_router else "routed", plans=[plan_of(plan, names) for plan in plans])
         estimator = callers_estimator(policy)
         file["router"] = policy.predictor.to_json() if estimator is None else {"learner": estimator.learner}
-    else:
-        file.update(kind="thresholds", **plan_of(plans[0], names))
-    if prepared.calibration and file["kind"] in ("thresholds", "routed"):
-        file["calibration"] = [prepared.calibration[model].to_json() for model in used]
-    if file["kind"] != "thresholds":
-        if prepared.features is not None and prepared.features.size > 0:
-            file["features"] = json.loads(prepared.features.json)
-        if prepared.psi_range:
-            file["psi_range"] = [list(ends) for ends in prepared.psi_range]
+        if prepared.calibration and not is_router:
+            file["calibration"] = [prepared.calibration[model].to_json() for model in used]
+    if prepared.features is not None and prepared.features.size > 0:
+        file["features"] = json.loads(prepared.features.json)
+    if prepared.psi_range:
+        file["psi_range"] = [list(ends) for ends in prepared.psi_range]
+    return file
+
+
+def thresholds_file(
+    order: Order,
+    used: Sequence[int],
+    price: float,
+    evaluator: str,
+    names: Sequence[str],
+    calibration: Sequence[IsotonicMap],
+) -> dict[str, Any]:
+    """Likewise, of one order. `used`: the models, as the file lists them. `calibration`: of all models; empty where the
+    truth is seen.
+    """
+    file = {"kind": "thresholds", "models": [names[model] for model in used], "price": price, "evaluator": evaluator}
+    file |= plan_of(order, names)
+    if calibration:
+        file["calibration"] = [calibration[model].to_json() for model in used]
     return file
 
 
@@ -80,8 +97,8 @@ def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
 
 def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
     """The estimator of the caller's by which it chooses plans; None where there is none."""
-    found = policy.predictor if isinstance(policy, Plans) else None
-    return found if isinstance(found, EstimatorPredictor) else None
+    predictor = policy.predictor if isinstance(policy, Plans) else None
+    return predictor if isinstance(predictor, EstimatorPredictor) else None
 
 
 def build_plain(file: dict[str, Any]) -> _core.Cascade:
@@ -123,11 +140,11 @@ def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tup
     # one that was called first. Shares are told as the engine deploys.
     if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
         used = [prepared.source.models.index(name) for name in file["models"]]
-        usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
+        usd, shown = (np.ascontiguousarray(by_model[:, used]) for by_model in (outcomes.usd, prepared.shown))
         cascade = build_plain(file)
         psi = None if file["kind"] == "thresholds" else outcomes.psi
-        found = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
-        return columns_called(found[0], used), columns_called(found[1], used), np.asarray(found[2])
+        arrays = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
+        return columns_called(arrays[0], used), columns_called(arrays[1], used), np.asarray(arrays[2])
     walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
         several = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]

@@ -1,7 +1,7 @@
 """Fits to a log of decisions: the cascade of thresholds that it speaks for, or a router of first calls.
 
 Thresholds are searched by importance weights; promised is what cascades do that were searched on other prompts. Where
-the log says what made it, that is kept unless something is surely better.
+the log says which rules made it, they are kept unless something is surely better.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .. import _core
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
-from .deploy import Use, all_rows, build_plain, file_of, plan_of, use_of
+from .deploy import Use, all_rows, build_plain, file_of, thresholds_file, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval, no_surer, unpaired
 from .fit import Fit, fit_source
@@ -62,8 +62,11 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
         )
     if settings.tries("thresholds"):
         source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
-        found = fit_thresholds_to_log(source, aim, settings.context, progress)
-        return _finish_thresholds(found, settings, table)
+        fit = fit_thresholds_to_log(source, aim, settings.context, progress)
+        others = range(len(fit.models)) if settings.explore > 0.0 else ()
+        used = list(dict.fromkeys([*fit.policy.order, *others]))
+        file = thresholds_file(fit.policy, used, fit.price, settings.evaluator, fit.models, fit.calibration)
+        return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file, build_plain)
     return _router(table, settings, progress)
 
 
@@ -74,10 +77,10 @@ def fit_thresholds_to_log(
     progress = progress or Progress()
     progress.expect(1 + FOLDS)
     if source.log.openings is Openings.APART:
-        found = fit_log_apart(source, aim.value)
+        searched = fit_log_apart(source, aim.value)
     else:
-        found = _searched(source, aim.value, progress)
-    return _fit_of(source, aim, context, found)
+        searched = _searched(source, aim.value, progress)
+    return _fit_of(source, aim, context, searched)
 
 
 def _can_estimate(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str]) -> bool:
@@ -244,16 +247,6 @@ def _pays(found: Searched, gain: Interval, single_over_rules: Interval, cascade_
     surer = cascade_over_rules.low > single_over_rules.low and not gain.value <= 0.0
     single_is_worse = single_over_rules.high < 0.0 and not cascade_over_rules.high < 0.0
     return len(found.cascade_order.order) > 1 and (gain.low > 0.0 or surer or single_is_worse or not found.tells_single)
-
-
-def _finish_thresholds(fit: LogFit, settings: FitSettings, table: _core.TraceTable) -> FitResult:
-    plan = plan_of(fit.policy, fit.models)
-    others = [name for name in fit.models if name not in plan["order"]] if settings.explore > 0.0 else []
-    names = [*plan["order"], *others]
-    file = {"kind": "thresholds", "models": names, "price": fit.price, "evaluator": settings.evaluator, **plan}
-    if fit.calibration:
-        file["calibration"] = [fit.calibration[fit.models.index(name)].to_json() for name in names]
-    return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file, build_plain)
 
 
 def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:

@@ -103,11 +103,11 @@ def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) ->
         answers[:, draw.permutation(rows), column] = law.seen[drawn], law.quality[drawn], law.usd[drawn]
     seen, quality, usd = answers
     outcomes = Outcomes(seen, quality, usd, None, judge_usd)
-    found = best_order(outcomes, price, LARGE)
-    alone = np.mean(quality - price * usd, axis=0)
-    if alone.max() >= float(np.mean(utility(found.walk(outcomes).numbers, price))):
-        found = Order((int(np.argmax(alone)),))
-    return Order(tuple(models[model] for model in found.order), found.thresholds)
+    cascade = best_order(outcomes, price, LARGE)
+    utility_alone = np.mean(quality - price * usd, axis=0)
+    if utility_alone.max() >= float(np.mean(utility(cascade.walk(outcomes).numbers, price))):
+        cascade = Order((int(np.argmax(utility_alone)),))
+    return Order(tuple(models[model] for model in cascade.order), cascade.thresholds)
 
 
 def cautious_single(laws: Sequence[Law], price: float) -> Order:
@@ -172,8 +172,8 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
         )
 
     def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
-        found = laws_of(source, calibration, takes)
-        return [law.take(np.zeros(len(law.seen), bool)) if m in left_out else law for m, law in enumerate(found)]
+        all_laws = laws_of(source, calibration, takes)
+        return [law.take(np.zeros(len(law.seen), bool)) if m in left_out else law for m, law in enumerate(all_laws)]
 
     calibration = PreparedLog(source, np.arange(log.rows)).calibration
     whole = laws(calibration, np.ones(LAW_GROUPS, bool))

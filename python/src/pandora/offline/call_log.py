@@ -109,10 +109,10 @@ class CallLog:
         if label_propensity is not None:
             of_calls = np.where(np.isnan(place), np.nan, label_propensity)
             _require_probabilities(name, models, of_calls, "label_propensity")
-        told, given = list(notes), label_propensity is not None
+        all_notes, is_given = list(notes), label_propensity is not None
         if by_rules is not None and is_judged and judge_usd > 0.0:
             usd, note = _without_judge(usd, judge_usd)
-            told.append(note)
+            all_notes.append(note)
         sampling = np.ones(len(quality))
         if dropped is not None:
             wrong = np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))
@@ -123,7 +123,7 @@ class CallLog:
                     "decision was left out of the log, from 0 to below 1 (rename the column if it is something else)"
                 )
             sampling = 1.0 / (1.0 - dropped)
-            told.append(
+            all_notes.append(
                 f"{DROPPED}: the log was thinned before it was written; its {len(quality)} decisions count 1 / (1 - "
                 f"{DROPPED}), as {sampling.sum():.0f} would"
             )
@@ -132,7 +132,7 @@ class CallLog:
             stands_for = sampling * _decisions_by_row(propensity, sampling)
             silent = 1.0 - sampling.sum() / stands_for.sum()
             if silent > 1e-9:
-                told.append(
+                all_notes.append(
                     "decisions in which no toss called a model have no row; by the propensities they are "
                     f"{100.0 * silent:.1f}% of all, and are counted"
                 )
@@ -150,10 +150,10 @@ class CallLog:
             openings,
             by_rules,
             judge_usd,
-            given,
+            is_given,
             sampling,
             stands_for,
-            tuple(told),
+            tuple(all_notes),
         )
 
     @property

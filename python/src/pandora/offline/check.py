@@ -194,7 +194,7 @@ def table_facts(
         judges.append({"score": name, **_judge_facts(table.models, score, quality, fold, seen)})
     models = zip(table.models, map(_range, quality.T), map(_range, usd_per_1000.T))
     return {
-        "models": [dict(zip(("model", "quality", "usd_per_1000"), of)) for of in models],
+        "models": [dict(zip(("model", "quality", "usd_per_1000"), facts)) for facts in models],
         "correlation": [[correlation(a, b) for b in quality.T] for a in quality.T],
         "judges": judges,
     }
@@ -202,9 +202,9 @@ def table_facts(
 
 def _range(values: Floats) -> dict[str, float]:
     """Of what is known of a column."""
-    some = values[~np.isnan(values)]
-    found = map(float, (some.mean(), some.min(), some.max()) if len(some) else [math.nan] * 3)
-    return dict(zip(("mean", "least", "greatest"), found))
+    known = values[~np.isnan(values)]
+    numbers = map(float, (known.mean(), known.min(), known.max()) if len(known) else [math.nan] * 3)
+    return dict(zip(("mean", "least", "greatest"), numbers))
 
 
 def _judge_facts(
@@ -218,25 +218,25 @@ def _judge_facts(
     whose scores are in [k / 10, (k + 1) / 10), of the last one with 1, how many there are, and means.
     """
     with np.errstate(invalid="ignore"):
-        by_mean, by_score = (np.append(of.sum(), of) for of in _squared_errors(score, quality, fold, seen))
+        by_mean, by_score = (np.append(sums.sum(), sums) for sums in _squared_errors(score, quality, fold, seen))
         whole, *explained = (1.0 - by_score / np.where(by_mean > 0.0, by_mean, np.nan)).tolist()
-        some = ~np.isnan(score + quality)
-        tenth = np.minimum((10.0 * score[some]).astype(np.int64), 9)
+        known = ~np.isnan(score + quality)
+        tenth = np.minimum((10.0 * score[known]).astype(np.int64), 9)
         answers = np.bincount(tenth, minlength=10)
-        means = [(np.bincount(tenth, of[some], 10) / answers).tolist() for of in (score, quality)]
+        means = [(np.bincount(tenth, cells[known], 10) / answers).tolist() for cells in (score, quality)]
     each = zip(models, map(correlation, score.T, quality.T), explained)
     return {
         "correlation": correlation(score.ravel(), quality.ravel()),
         "explained": whole,
-        "models": [dict(zip(("model", "correlation", "explained"), of)) for of in each],
-        "tenths": [dict(zip(("answers", "score", "quality"), of)) for of in zip(answers.tolist(), *means)],
+        "models": [dict(zip(("model", "correlation", "explained"), facts)) for facts in each],
+        "tenths": [dict(zip(("answers", "score", "quality"), facts)) for facts in zip(answers.tolist(), *means)],
     }
 
 
 def correlation(a: Floats, b: Floats) -> float:
     """Pearson's, of the pairs that are known; NaN where one does not vary."""
-    some = ~np.isnan(a + b)
-    a, b = a[some], b[some]
+    known = ~np.isnan(a + b)
+    a, b = a[known], b[known]
     if not len(a) or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
         return math.nan
     return float(np.corrcoef(a, b)[0, 1])
@@ -245,10 +245,10 @@ def correlation(a: Floats, b: Floats) -> float:
 def _squared_errors(score: Floats, quality: Floats, fold: Ints, seen: Sequence[Floats]) -> tuple[Floats, Floats]:
     """By model, of its mean and of the calibrated score, both on the prompts of each fold by what the others say."""
     by_mean, by_score = np.zeros((2, quality.shape[1]))
-    some = ~np.isnan(quality)
+    known = ~np.isnan(quality)
     for without in range(len(seen) - 1 if len(seen) > 2 else 0):
         rows = fold == without
-        others, judged = some & ~rows[:, None], some[rows] & ~np.isnan(score[rows])
+        others, judged = known & ~rows[:, None], known[rows] & ~np.isnan(score[rows])
         with np.errstate(invalid="ignore"):
             mean = np.where(others, quality, 0.0).sum(axis=0) / others.sum(axis=0)
         for total, guess in ((by_mean, mean), (by_score, seen[without][rows])):
@@ -267,14 +267,14 @@ def measure_headroom(source: TableSource, seen: Sequence[Floats], prices: Sequen
     judged = np.empty((len(prices), 3, 3, len(fold)))  # prices x single, cascade, index x numbers x rows
     fits: list[list[FoldFit]] = [[] for _ in prices]  # the last on all rows
     for without in range(folds + 1):
-        training, held = np.flatnonzero(fold != without), np.flatnonzero(fold == without)
+        others, held = np.flatnonzero(fold != without), np.flatnonzero(fold == without)
         outcomes = Outcomes(seen[without], source.quality, source.usd)
-        some, others = outcomes.take(training), outcomes.take(held)
+        fitted_on, unseen = outcomes.take(others), outcomes.take(held)
         for p, price in enumerate(prices):
-            fit = FoldFit.on(some, price)
+            fit = FoldFit.on(fitted_on, price)
             fits[p].append(fit)
-            walks = [order.walk(others).numbers for order in (Order((fit.single,)), fit.cascade)]
-            judged[p][:, :, held] = (*walks, fit.index.numbers(others))
+            walks = [order.walk(unseen).numbers for order in (Order((fit.single,)), fit.cascade)]
+            judged[p][:, :, held] = (*walks, fit.index.numbers(unseen))
     return [_conclude(source, price, judged[p], fits[p], fold) for p, price in enumerate(prices)]
 
 
@@ -313,8 +313,8 @@ def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[
 def _best_answers(source: TableSource, price: float) -> Floats:
     """3 x rows: every prompt's answer of the greatest utility, opened alone."""
     best = np.argmax(source.quality - price * source.usd, axis=1)
-    at = np.arange(len(best)), best
-    return np.stack([source.quality[at], source.usd[at], np.ones(len(best))])
+    cells = np.arange(len(best)), best
+    return np.stack([source.quality[cells], source.usd[cells], np.ones(len(best))])
 
 
 def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
@@ -359,19 +359,19 @@ def check_json(check: Check) -> dict[str, Any]:
             "facts": check.facts,
             "estimators": check.can.estimators,
             "reasons": check.can.reasons,
-            "prices": [_price_json(h, told, table.models) for h, told in zip(check.headrooms, check.verdicts)],
+            "prices": [_price_json(h, sentence, table.models) for h, sentence in zip(check.headrooms, check.verdicts)],
             "verdict": "; ".join(check.verdicts),
         }
     )
 
 
-def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]:
+def _price_json(h: Headroom, sentence: str, models: Sequence[str]) -> dict[str, Any]:
     cascade, index = h.fitted.cascade, h.fitted.index
 
-    def worth(of: Worth, **more: Any) -> dict[str, Any]:
+    def worth(policy: Worth, **more: Any) -> dict[str, Any]:
         """The utility, with other numbers beside its value and ends."""
-        others = {"gain": of.gain, "quality": of.quality, "usd_per_1000": of.usd_per_1000, "calls": of.calls.value}
-        return {**of.utility._asdict(), **others, **more}
+        others = {name: getattr(policy, name) for name in ("gain", "quality", "usd_per_1000")}
+        return {**policy.utility._asdict(), **others, "calls": policy.calls.value, **more}
 
     def names(order: Sequence[int]) -> list[str]:
         return [models[model] for model in order]
@@ -384,7 +384,7 @@ def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]
         "index_policy": worth(h.index_policy, order=names(index.order), indices=index.indices),
         "bound": worth(h.bound),
         "routing": {"policy": by, "gain": h.routing_gain, "pays": h.pays},
-        "verdict": told,
+        "verdict": sentence,
     }
 
 
@@ -403,17 +403,17 @@ def check_sheets(check: Check) -> list[Sheet]:
     )
     out = [_models_sheet(check), correlations, *([judges] if facts["judges"] else [])]
     for judge in facts["judges"]:
-        for of in ({**judge, "model": "all"}, *judge["models"]):
-            first = "score" in of
-            told = number_text(of["correlation"], 2), number_text(of["explained"], 2)
-            judges.add(of.get("score", ""), of["model"], *told, rule=first and bool(judges.rows))
+        for by_model in ({**judge, "model": "all"}, *judge["models"]):
+            first = "score" in by_model
+            numbers = number_text(by_model["correlation"], 2), number_text(by_model["explained"], 2)
+            judges.add(by_model.get("score", ""), by_model["model"], *numbers, rule=first and bool(judges.rows))
         title = f"What {judge['score']} says: mean quality of the answers by their score"
         tenths = Sheet(title, ["score", "answers", "mean score", "mean quality"])
         for k, tenth in enumerate(judge["tenths"]):
             means = number_text(tenth["score"], 3), number_text(tenth["quality"], 3)
             tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", tenth["answers"], *means)
         out.append(tenths)
-    return out + [_headroom_sheet(check, h, told) for h, told in zip(check.headrooms, check.verdicts)]
+    return out + [_headroom_sheet(check, h, sentence) for h, sentence in zip(check.headrooms, check.verdicts)]
 
 
 def _models_sheet(check: Check) -> Sheet:
@@ -424,11 +424,12 @@ def _models_sheet(check: Check) -> Sheet:
         ["model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"],
     )
     out.columns += ["estimated quality", "times as wide"] if estimated else []
-    for of in models:
-        cells = [number_text(x, 4) for x in of["quality"].values()] + [_dollars(x) for x in of["usd_per_1000"].values()]
+    for facts in models:
+        cells = [number_text(x, 4) for x in facts["quality"].values()]
+        cells += [_dollars(x) for x in facts["usd_per_1000"].values()]
         if estimated:
-            cells += [interval_text(of["estimated_quality"], 4), number_text(of["times_as_wide"], 2)]
-        out.add(of["model"], *cells)
+            cells += [interval_text(facts["estimated_quality"], 4), number_text(facts["times_as_wide"], 2)]
+        out.add(facts["model"], *cells)
     if check.prompts < table.rows:
         out.notes.append(
             f"{table.rows - check.prompts} rows have the prompt of another row; intervals count {check.prompts} "
@@ -452,7 +453,7 @@ def _models_sheet(check: Check) -> Sheet:
     return out
 
 
-def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
+def _headroom_sheet(check: Check, h: Headroom, sentence: str) -> Sheet:
     models, cascade, index = check.table.models, h.fitted.cascade, h.fitted.index
     out = Sheet(
         f"Price {h.price:g}: utility = quality - {h.price:g} x dollars, evaluator {check.evaluator}; 95% intervals "
@@ -471,7 +472,7 @@ def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
         f"fitted and judged on different prompts, in {h.folds} folds; fitted on all prompts{scale}:",
         f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} in hindsight",
         *(f"  {name}: {order_text([models[m] for m in order], stops, 'stop')}" for name, order, stops in orders),
-        f"verdict: {told}",
+        f"verdict: {sentence}",
     ]
     return out
 

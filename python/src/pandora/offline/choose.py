@@ -125,8 +125,8 @@ class Chooser:
 
     def _difference(self, a: Picked, b: Picked) -> Estimate:
         price = self.candidates[a.number].price  # under a price, at the same price
-        found = difference(self.numbers[a.number], self.numbers[b.number], self.aim, price, self.groups)
-        return found.widened(self.widening)
+        estimate = difference(self.numbers[a.number], self.numbers[b.number], self.aim, price, self.groups)
+        return estimate.widened(self.widening)
 
     def _pick(self, kind: str) -> Picked:
         """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does
@@ -176,14 +176,14 @@ def decide(choice: Choice, aim: Aim) -> Choice:
     it or comes nearer.
     """
     single, cascade = choice.single, choice.picked[choice.cascade]
-    alone = single.met
+    takes_single = single.met
     if single.met and cascade.met:
-        alone = not choice.gain.interval().low > 0.0
+        takes_single = not choice.gain.interval().low > 0.0
     elif not single.met and not cascade.met:
-        alone = single.bound <= cascade.bound if aim.on_usd else single.bound >= cascade.bound
+        takes_single = single.bound <= cascade.bound if aim.on_usd else single.bound >= cascade.bound
     if single.in_time != cascade.in_time:
-        alone = single.in_time
-    return replace(choice, pays=not alone, kind=SINGLE if alone else choice.cascade)
+        takes_single = single.in_time
+    return replace(choice, pays=not takes_single, kind=SINGLE if takes_single else choice.cascade)
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,8 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
         dearer = fits.dearer(fitted, unseen)
         fold_choice = Chooser(candidates, unseen, kept_groups, aim, dearer, latency, widening).choose()
         cascade, single = fold_choice.picked[choice.cascade].number, fold_choice.single.number
-        alone = fold_choice.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
-        out.kept.append(single if alone else cascade)
+        takes_single = fold_choice.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
+        out.kept.append(single if takes_single else cascade)
         out.cascade.append(cascade)
         out.single.append(single)
     return out

@@ -35,11 +35,11 @@ class _Parser(argparse.ArgumentParser):
                 how |= {"action": "append", "metavar": "LIST"}
             elif option.type == "text":
                 how |= {"metavar": "WORD"}
-            told = (option.help + _default_text(option)).replace("%", "%%")
+            help = (option.help + _default_text(option)).replace("%", "%%")
             if option.place:
-                self.add_argument(option.name, help=told)
+                self.add_argument(option.name, help=help)
             else:
-                self.add_argument(spelt(option.name), dest=option.name, help=told, **how)
+                self.add_argument(spelt(option.name), dest=option.name, help=help, **how)
 
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)

@@ -143,13 +143,13 @@ def _fit(given: dict[str, Any]) -> Said:
     with _bar("fits") as bar:
         cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
-    sheets, told = cascade_sheets(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
+    sheets, at_the_end = cascade_sheets(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
     # Where nothing is surely better than the rules that made the log, an existing cascade file is left as it is.
     if record.get("running", {}).get("keep") and os.path.exists(out):
-        told = f"{out} stays as it is; for what comes nearest name another file\n"
+        at_the_end = f"{out} stays as it is; for what comes nearest name another file\n"
     else:
         _core.write_file(out, cascade.text())
-    return record, sheets, told
+    return record, sheets, at_the_end
 
 
 def _show(given: dict[str, Any]) -> Said:
@@ -172,8 +172,8 @@ def _test(given: dict[str, Any]) -> Said:
 def _check(given: dict[str, Any]) -> Said:
     from .check import check_json, check_sheets, check_table
 
-    found = check_table(_table_reader(given)(given["table"]), given["evaluator"], given["prices"])
-    return check_json(found), check_sheets(found), ""
+    check = check_table(_table_reader(given)(given["table"]), given["evaluator"], given["prices"])
+    return check_json(check), check_sheets(check), ""
 
 
 def _frontier(given: dict[str, Any]) -> Said:
@@ -194,11 +194,11 @@ def _frontier(given: dict[str, Any]) -> Said:
     problem = write_frontier(folder, found, given["rows"], given["figures"])
     if problem and given["format"] != "json":
         _say(problem)
-    told = (
+    at_the_end = (
         f"{len(found.cascades)} cascades, {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
         f"{os.path.join(folder, 'frontier.csv')}\n"
     )
-    return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], told
+    return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], at_the_end
 
 
 _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {

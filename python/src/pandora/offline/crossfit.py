@@ -91,10 +91,10 @@ def crossfit(
             KINDS[candidate.kind].fit(prepared, candidate, policies[number] if policies else None)
             for number, candidate in enumerate(candidates)
         ]
-        found = [source.read(prepared, policy, rows) for policy in fitted]
+        read = [source.read(prepared, policy, rows) for policy in fitted]
         progress.step()
-        seconds = [by_row if timed and by_row is not None else np.empty(0) for _, by_row in found]
-        return fitted, np.stack([numbers for numbers, _ in found]), np.stack(seconds)
+        seconds = [by_row if timed and by_row is not None else np.empty(0) for _, by_row in read]
+        return fitted, np.stack([numbers for numbers, _ in read]), np.stack(seconds)
 
     policies, whole, latency[FOLDS] = fit_and_read((), all_rows)
     by_fold, fold_policies = np.empty((FOLDS, *whole.shape)), []

@@ -70,10 +70,10 @@ class Estimate:
     def mean(by_row: Floats, groups: Groups, range: Optional[tuple[float, float]] = None) -> Estimate:
         """The mean over rows. `range`: between which numbers every row's value lies, where that is known."""
         value = float(np.mean(by_row))
-        found = Estimate(value, groups.sums(by_row - value) / len(by_row))
+        estimate = Estimate(value, groups.sums(by_row - value) / len(by_row))
         if range is None:
-            return found
-        return replace(found, unseen=_unseen(value, found.influence, range), range=range)
+            return estimate
+        return replace(estimate, unseen=_unseen(value, estimate.influence, range), range=range)
 
     @staticmethod
     def jackknife_ratio(above: Floats, below: Floats, groups: Groups) -> Estimate:
@@ -280,5 +280,5 @@ def _unseen(value: float, influence: Floats, range: tuple[float, float]) -> tupl
     if differ >= RARE or count < 2:
         return 0.0, 0.0
     usual = value + shift
-    more = most_share(differ, count) - differ / count
-    return max(0.0, more * (usual - range[0])), max(0.0, more * (range[1] - usual))
+    more_differ = most_share(differ, count) - differ / count
+    return max(0.0, more_differ * (usual - range[0])), max(0.0, more_differ * (range[1] - usual))

@@ -148,8 +148,8 @@ class Meeting:
     def calibration(self) -> list[IsotonicMap]:
         """Of the table's models; of those that the cascade does not have scores are qualities."""
         out = [IsotonicMap(np.empty(0), np.empty(0)) for _ in self.table.models]
-        for column, found in zip(self.columns, self.file.get("calibration") or []):
-            out[column] = IsotonicMap(np.array(found["scores"], float), np.array(found["qualities"], float))
+        for column, knots in zip(self.columns, self.file.get("calibration") or []):
+            out[column] = IsotonicMap(np.array(knots["scores"], float), np.array(knots["qualities"], float))
         return out
 
 

@@ -31,11 +31,11 @@ def suspected_leaks(
         for usd_price in (0.0, price):
             utility = quality - usd_price * usd
             best = utility == utility.max(axis=1, keepdims=True)
-            told, one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
-            if told >= NEARLY_ALWAYS and 1.0 - told <= MISSES * (1.0 - one) and one < 1.0:
+            share, of_one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
+            if share >= NEARLY_ALWAYS and 1.0 - share <= MISSES * (1.0 - of_one) and of_one < 1.0:
                 out.append(
-                    f"context {name} tells the best model of {100.0 * told:.1f}% of the prompts (one model for all: "
-                    f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
+                    f"context {name} tells the best model of {100.0 * share:.1f}% of the prompts (one model for all: "
+                    f"{100.0 * of_one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
                     "promises that nothing keeps"
                 )
                 break

@@ -194,13 +194,10 @@ class LogSupport:
     def over(groups: Groups, weights: Floats, stands_for: Floats) -> LogSupport:
         """Of rows that stand for so many decisions each."""
         totals, sizes = groups.sums(weights), groups.sums(stands_for)
-        count, second, total = groups.count, float(np.sum(totals**2)), float(totals.sum())
-        decisions = float(sizes.sum())
+        second, total, decisions = float(np.sum(totals**2)), float(totals.sum()), float(sizes.sum())
         mean = total / decisions
-        moved = (totals - mean * sizes) * count / decisions
-        error = math.sqrt(float(np.mean(moved**2)) / (count - 1.0)) if count > 1 else math.nan
         # Where by chance few great weights were drawn, their mean, which is to be 1, and its error are small together.
-        error /= math.sqrt(min(max(mean, 1e-3), 1.0))
+        error = Estimate(mean, (totals - mean * sizes) / decisions).error / math.sqrt(min(max(mean, 1e-3), 1.0))
         return LogSupport(total**2 / second if second > 0.0 else 0.0, mean, error)
 
     @staticmethod
@@ -305,18 +302,18 @@ _OPTION = re.compile(r"--([a-z]+)(?: (independent|apart|router))?")
 
 def lacking(name: str, fault: str) -> DataError:
     """A fault as an error, whose options are spelt as its reader writes them; notes have those of the command."""
-    told = f"{name}: {fault}"
-    if "; " not in told:
-        return DataError(told)
-    return Lacking(_OPTION.sub(lambda option: "{" + ":".join(filter(None, option.groups())) + "}", told))
+    sentence = f"{name}: {fault}"
+    if "; " not in sentence:
+        return DataError(sentence)
+    return Lacking(_OPTION.sub(lambda option: "{" + ":".join(filter(None, option.groups())) + "}", sentence))
 
 
 def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:
     """DataError where a quality is surely above 1, or below 0."""
-    found = quality.widened(widening).robust_interval()
-    if found.low > 1.0 or found.high < 0.0:
+    ends = quality.widened(widening).robust_interval()
+    if ends.low > 1.0 or ends.high < 0.0:
         raise DataError(
-            f"{name}: says that the quality of {policy} is {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]: "
+            f"{name}: says that the quality of {policy} is {ends.value:.3f} [{ends.low:.3f}, {ends.high:.3f}]: "
             "answers whose quality is known are not like the others; feedback must come as often for good answers as "
             "for bad ones"
         )

@@ -59,10 +59,10 @@ class FitReport:
             claim = "room under the bound" if fit.aim.on_usd else "gain"
             eyes = eyes_text(settings.evaluator, settings.judge_usd, self.break_even_judge, claim)
         assumed = "; if models' answers are independent" if settings.openings == "apart" else ""
-        said = fit_verdict(fit, settings.evaluator, file)
+        sentence = fit_verdict(fit, settings.evaluator, file)
         if fit.latency is not None:
-            said += f"; calls in series take at most {fit.latency:.4g} seconds for 95% of the prompts"
-        return f"{said}; {eyes}{assumed}"
+            sentence += f"; calls in series take at most {fit.latency:.4g} seconds for 95% of the prompts"
+        return f"{sentence}; {eyes}{assumed}"
 
     def record(self, file: dict[str, Any]) -> dict[str, Any]:
         """As JSON; null for what is not known."""

@@ -56,16 +56,16 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
         settings.router,
     )
     settings.require_binding(source.usd)
-    found = fit_source(source, settings.aim, settings.kinds, settings.as_asked, progress)
-    return _result_of(found, source, settings)
+    fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked, progress)
+    return _result_of(fit, source, settings)
 
 
-def _result_of(found: Fit, source: TableSource, settings: FitSettings) -> FitResult:
+def _result_of(fit: Fit, source: TableSource, settings: FitSettings) -> FitResult:
     prepared = source.prepare(all_rows(source))
-    policy = found.policy
-    file = file_of(policy, found.price, settings, prepared)
-    notes = notes_of(found, source, settings, prepared)
-    report = FitReport(found, settings, use_of(found, file, prepared), notes, source.table)
+    policy = fit.policy
+    file = file_of(policy, fit.price, settings, prepared)
+    notes = notes_of(fit, source, settings, prepared)
+    report = FitReport(fit, settings, use_of(fit, file, prepared), notes, source.table)
     if isinstance(policy, Plans) and callers_estimator(policy) is not None:
         return finish_fit(report, file, lambda whole: RoutedByEstimator(whole, policy))
     return finish_fit(report, file, lambda whole: build_cascade(whole, prepared))
@@ -77,16 +77,16 @@ def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[st
     return build({**file, "about": record}), record
 
 
-def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: PreparedTable) -> list[str]:
+def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: PreparedTable) -> list[str]:
     """What was left out, what is assumed, and what is not sure."""
-    table, choice, out = source.table, found.choice, []
+    table, choice, out = source.table, fit.choice, []
     if source.estimates is not None:
         estimates, all_called = source.estimates, np.ones(source.quality.shape, bool)
         out += [*table.notes, label_note(table)]
         out += dependence_notes(estimates.quality, estimates.score, estimates.probability, all_called, source.groups)
     elif table.dropped > 0:
         out.append(table.notes[-1])
-    for kind, seconds in found.slow.items():
+    for kind, seconds in fit.slow.items():
         out.append(
             f"{kind}: not deployed; calls in series take {seconds:.4g} seconds at the 95th per cent, more than "
             f"{settings.aim.max_latency:g}"
@@ -101,11 +101,11 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
             same = "one model alone is" if choice.kind == SINGLE else "thresholds are"
             out.append(f"context: not used; {same} the same for every prompt")
         if source.estimates is None:  # which answer is best, single estimates do not say
-            out += suspected_leaks(table, settings.context, source.quality, source.usd, found.price)
+            out += suspected_leaks(table, settings.context, source.quality, source.usd, fit.price)
     if settings.router is not None:
         out.append(f"a router is {type(settings.router).__name__}, an estimator of the caller's: it cannot be saved")
     if source.estimates is None:
-        whole = found.policy.walk(prepared.outcomes).numbers[QUALITY]
-        rare = rare_note(found.promise, whole, source.groups)
+        whole = fit.policy.walk(prepared.outcomes).numbers[QUALITY]
+        rare = rare_note(fit.promise, whole, source.groups)
         out += [rare] if rare else []
     return out

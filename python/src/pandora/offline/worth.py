@@ -66,16 +66,16 @@ class Worth:
         return Worth(*(UNKNOWN for _ in range(6)))
 
     @staticmethod
-    def of_json(found: dict[str, Any]) -> Worth:
+    def of_json(members: dict[str, Any]) -> Worth:
         """NaN for what is not there: anybody may have written a record."""
-        return Worth(*(interval_of_json(found.get(member.name)) for member in fields(Worth)))
+        return Worth(*(interval_of_json(members.get(member.name)) for member in fields(Worth)))
 
 
-def interval_of_json(found: Any) -> Interval:
+def interval_of_json(member: Any) -> Interval:
     """NaN for what is not there."""
-    if not isinstance(found, dict):
+    if not isinstance(member, dict):
         return UNKNOWN
-    ends = [found.get(end) for end in ("value", "low", "high")]
+    ends = [member.get(end) for end in ("value", "low", "high")]
     return Interval(*(float(x) if isinstance(x, (int, float)) else math.nan for x in ends))
 
 

@@ -17,8 +17,8 @@ def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Poli
     """The order of the greatest mean utility, with readable thresholds; or the best one that is in time."""
     if candidate.seconds is not None:
         return best_in_time(prepared.training, candidate.price, candidate.seconds)
-    found = best_order(prepared.training, candidate.price, SEARCH_EFFORT)
-    return readable(found, prepared.training, candidate.price)
+    exact = best_order(prepared.training, candidate.price, SEARCH_EFFORT)
+    return readable(exact, prepared.training, candidate.price)
 
 
 KIND = Kind("thresholds", "one order of models", fit, frozenset({"judge"}))

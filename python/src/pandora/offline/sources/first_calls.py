@@ -101,5 +101,5 @@ class FirstCalls(TableSource):
 
 def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:
     """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
-    found = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
-    return surest([mean.value for mean in found], [mean.error for mean in found])
+    means = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
+    return surest([mean.value for mean in means], [mean.error for mean in means])

@@ -62,8 +62,8 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
     name = judge_named(evaluator) or next(iter(table.scores), None)
     if name is None:
         return np.zeros((table.rows, len(table.models)))
-    found: Floats = table.score(name)
-    return found
+    score: Floats = table.score(name)
+    return score
 
 
 def label_probabilities(table: _core.TraceTable) -> Floats:

@@ -45,7 +45,7 @@ from pandora.offline.paths import (
 )
 from pandora.offline.policies.order import Order
 from pandora.offline.sources.first_calls import first_call_estimates
-from pandora.offline.sources.log import LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
+from pandora.offline.sources.log import LogSearch, LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
 
 PRICE = 40.0
 CASCADE = Order((0, 1, 2), (0.62, 0.6))
@@ -194,7 +194,7 @@ def test_the_search_rates_every_order_as_a_walk_through_the_log_does() -> None:
     source = source_of(in_order(World.drawn(8, 500), 9, (0.6, 0.2, 0.2), 0.8))
     rows = np.arange(source.log.rows)
     prepared = PreparedLog(source, rows)
-    search = prepared.search(PRICE)
+    search = LogSearch(prepared, PRICE)
     found = search.best()
     assert found is not None
     best, most = None, -math.inf

@@ -18,7 +18,7 @@ from .estimate import UNKNOWN, Estimate, Interval, cross_fitted
 from .groups import FOLDS, Floats, Groups, Ints
 from .identified import Identified, estimated_means, identified, is_log, unlabelled
 from .kinds import Aim, AimKind
-from .learners.isotonic import calibrated
+from .learners.isotonic import applied, calibrations
 from .options import OPTIONS, require_few_models
 from .outcomes import Outcomes, utility
 from .policies.order import LARGE, Order, best_order, best_single
@@ -175,7 +175,8 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
 
 def calibrated_by_fold(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
     """By fold, rows x models: the qualities that scores tell of, by maps without that fold; the last by all rows."""
-    return [calibrated(score, quality, np.flatnonzero(fold != without)) for without in range(folds + 1)]
+    maps = (calibrations(score, quality, np.flatnonzero(fold != without)) for without in range(folds + 1))
+    return [applied(of_fold, score) for of_fold in maps]
 
 
 def table_facts(

@@ -21,6 +21,9 @@ from .policies.indices import LearnedIndices, calibration_rows
 from .policies.router import Plans, plans_of
 from .sources.table import PreparedTable
 
+#: Of a cascade's file.
+Members = dict[str, Any]
+
 
 class Use(NamedTuple):
     """How a fitted cascade uses its models."""
@@ -42,16 +45,16 @@ def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[i
     return sorted({model for plan in plans_of(policy) for model in plan.order})
 
 
-def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> dict[str, Any]:
+def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> Members:
     """The members of a cascade's file, as _core.cascade_of takes them, without `about`.
 
     Of a router that is an estimator the name of its class stands in place of what no file can hold.
     """
     names = prepared.source.models
     used, plans = models_used(policy, names, settings.explore), plans_of(policy)
+    file: Members = {"models": [names[model] for model in used], "price": price, "evaluator": settings.evaluator}
     if isinstance(policy, Order):
-        return thresholds_file(policy, used, price, settings.evaluator, names, prepared.calibration)
-    file: dict[str, Any] = {"models": [names[model] for model in used], "price": price, "evaluator": settings.evaluator}
+        return {**file, **members_of_order(policy, names, used, prepared.calibration)}
     if isinstance(policy, LearnedIndices):
         first = len(calibration_rows(prepared.rows, len(names)))
         estimation = json.loads(_core.live_estimation())
@@ -72,25 +75,13 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
     return file
 
 
-def thresholds_file(
-    order: Order,
-    used: Sequence[int],
-    price: float,
-    evaluator: str,
-    names: Sequence[str],
-    calibration: Sequence[IsotonicMap],
-) -> dict[str, Any]:
-    """Likewise, of one order. `used`: the models, as the file lists them. `calibration`: of all models; empty where the
-    truth is seen.
-    """
-    file = {"kind": "thresholds", "models": [names[model] for model in used], "price": price, "evaluator": evaluator}
-    file |= plan_of(order, names)
-    if calibration:
-        file["calibration"] = [calibration[model].to_json() for model in used]
-    return file
+def members_of_order(order: Order, names: Sequence[str], used: Sequence[int], maps: Sequence[IsotonicMap]) -> Members:
+    """Of thresholds, less price and evaluator. `used`: models as the file lists them; `maps`: of all models, or none."""
+    out: Members = {"kind": "thresholds", "models": [names[model] for model in used], **plan_of(order, names)}
+    return {**out, "calibration": [maps[model].to_json() for model in used]} if maps else out
 
 
-def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+def plan_of(plan: Order, names: Sequence[str]) -> Members:
     """Of a file, with the models' names."""
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 

@@ -290,11 +290,8 @@ def _latency_on_table(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
     known = ~np.isnan(cascade + alone)
     if not known.any():
         return None
-    of_cascade, of_model = (
-        {name: nearest_rank(sums[known], share) for name, share in (("p50", 0.5), ("p95", 0.95))}
-        for sums in (cascade, alone)
-    )
-    return {**of_cascade, "alone": of_model}
+    ranks = [{"p50": nearest_rank(x[known], 0.5), "p95": nearest_rank(x[known], 0.95)} for x in (cascade, alone)]
+    return {**ranks[0], "alone": ranks[1]}
 
 
 def _labelled(meeting: Meeting, model: int, estimator: Estimator) -> Found:

@@ -17,7 +17,7 @@ from .. import _core
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
-from .deploy import Use, all_rows, build_plain, file_of, thresholds_file, use_of
+from .deploy import Use, all_rows, build_plain, file_of, members_of_order, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval, no_surer, unpaired
 from .fit import Fit, fit_source
@@ -65,7 +65,8 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
         fit = fit_thresholds_to_log(source, aim, settings.context, progress)
         others = range(len(fit.models)) if settings.explore > 0.0 else ()
         used = list(dict.fromkeys([*fit.policy.order, *others]))
-        file = thresholds_file(fit.policy, used, fit.price, settings.evaluator, fit.models, fit.calibration)
+        members = members_of_order(fit.policy, fit.models, used, fit.calibration)
+        file = {"price": fit.price, "evaluator": settings.evaluator, **members}
         return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file, build_plain)
     return _router(table, settings, progress)
 
@@ -107,7 +108,7 @@ def _search_by_fold(
     orders: list[Optional[Order]] = []
     for fold in range(FOLDS):
         prepared = PreparedLog(source, np.flatnonzero(log.folds != fold))
-        search = prepared.search(price)
+        search = LogSearch(prepared, price)
         cascade, single = search.best(), search.best(longest=1)
         progress.step()
         orders.append(cascade)
@@ -124,7 +125,7 @@ def _search_by_fold(
 def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     log, reader = source.log, source.reader
     prepared = PreparedLog(source, np.arange(log.rows))
-    search = prepared.search(price)
+    search = LogSearch(prepared, price)
     cascade, single = search.best(), search.best(longest=1)
     progress.step()
     if cascade is None or single is None:
@@ -137,9 +138,8 @@ def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     notes: list[str] = []
     name = log.models[single.order[0]]
     tells_cascade = _can_estimate(of_cascades, source, "the cascades that were searched on other prompts", notes)
-    tells_single = _can_estimate(
-        of_singles, source, "the single models that were chosen on other prompts", notes
-    ) and _can_estimate(of_single, source, name + " alone", notes)
+    tells_single = _can_estimate(of_singles, source, "the single models that were chosen on other prompts", notes)
+    tells = tells_cascade, tells_single and _can_estimate(of_single, source, name + " alone", notes)
     notes += _notes_of_search(source, search, name)
     notes.append(
         f"fitted to a log by importance weights, of {LONGEST} models at the most; promised by doubly robust estimates "
@@ -147,18 +147,8 @@ def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
         "prompts"
     )
     on_fit_rows = of_single if of_cascades is of_single else reader.estimate(prepared.walks(cascade), chosen=True)
-    return Searched(
-        cascade,
-        single,
-        prepared.calibration,
-        on_fit_rows.values,
-        of_cascades,
-        of_singles,
-        of_single,
-        notes,
-        tells_cascade,
-        tells_single,
-    )
+    maps, values = prepared.calibration, on_fit_rows.values
+    return Searched(cascade, single, maps, values, of_cascades, of_singles, of_single, notes, *tells)
 
 
 def _notes_of_search(source: LogSource, search: LogSearch, single: str) -> list[str]:

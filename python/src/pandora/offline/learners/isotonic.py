@@ -99,11 +99,6 @@ def calibrations(
     return maps
 
 
-def calibrated(score: Array, quality: Array, rows: npt.NDArray[np.integer], weights: Optional[Array] = None) -> Array:
-    """(n, models): every score as the quality that it tells of, by calibrations() fitted on `rows`."""
-    return applied(calibrations(score, quality, rows, weights), score)
-
-
 def applied(maps: Sequence[IsotonicMap], score: Array) -> Array:
     """(n, models): each model's scores by its map."""
     return np.column_stack([map_of_model(score[:, model]) for model, map_of_model in enumerate(maps)])

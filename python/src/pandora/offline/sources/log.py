@@ -79,10 +79,6 @@ class PreparedLog:
             self.calibration = calibrations(shown, self.log.quality, rows, self.log.label_weight)
             self.seen = applied(self.calibration, shown)
 
-    def search(self, price: float) -> LogSearch:
-        """The search on `rows`."""
-        return LogSearch(self, price)
-
     def walks(self, order: Order) -> LoggedWalks:
         """The order's walks over every row; what an order does after a call that the log did not make is not read."""
         walk = order.walk(Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd))

@@ -1,6 +1,7 @@
 #include "host/cli/package.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -81,10 +82,12 @@ void add_package_command(CLI::App& group, const std::string& name, const std::st
   CLI::App* command = group.add_subcommand(name, meaning);
   command->set_help_flag();
   command->prefix_command();
-  session.on_call(command, [command, words = Words{group.get_name(), name}] {
+  // Of a command of the program itself the name is one word.
+  const Words words = group.get_parent() == nullptr ? Words{name} : Words{group.get_name(), name};
+  session.on_call(command, [command, words] {
     Words all = words;
     for (const std::string& word : command->remaining()) all.push_back(word);
-    run_in_package(words[0] + " " + words[1], std::move(all));
+    run_in_package(fmt::format("{}", fmt::join(words, " ")), std::move(all));
   });
 }
 

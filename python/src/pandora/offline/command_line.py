@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, Optional
 
 from ..errors import UsageError
-from .errors import as_option
+from .errors import Refusal, as_option
 from .options import COMMANDS, LISTS, SPELT, Command, Option
 from .text import nearest_text
 
@@ -37,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
                 how |= {"metavar": "WORD"}
             help = (option.help + _default_text(option)).replace("%", "%%")
             if option.place:
-                self.add_argument(option.name, help=help)
+                self.add_argument(option.name, metavar=SPELT.get(option.name), help=help)
             else:
                 self.add_argument(spelt(option.name), dest=option.name, help=help, **how)
 
@@ -62,7 +62,7 @@ def read(words: Sequence[str]) -> tuple[Optional[Command], dict[str, Any]]:
     command = _command(words)
     if command is None:
         return None, {}
-    parser, rest = _Parser(command), words[2:]
+    parser, rest = _Parser(command), words[len(command.words) :]
     if "-h" in rest or "--help" in rest:
         parser.print_help()
         return None, {}
@@ -81,6 +81,8 @@ def _command(words: Sequence[str]) -> Optional[Command]:
     """The command that the first two words name; None where help was printed."""
     matching: Sequence[Command] = COMMANDS
     for place in range(2):
+        if len(matching[0].words) == place:  # a command of one word
+            break
         word = words[place] if place < len(words) else ""
         called = " ".join(["pandora", *words[:place]])
         if word in ("-h", "--help"):
@@ -108,7 +110,7 @@ def _default_text(option: Option) -> str:
 
 def _value(option: Option, given: Any) -> Any:
     """The value of an option from the words that were given, or its default. Raises Refusal, UsageError."""
-    if given is None or option.place or option.type == "flag":
+    if given is None or option.type == "flag":
         return option.default if given is None else given
     value = given
     if option.type in LISTS:
@@ -116,7 +118,14 @@ def _value(option: Option, given: Any) -> Any:
     if option.type in ("number", "numbers"):
         numbers = tuple(_number(option, word) for word in (value if option.type == "numbers" else [value]))
         value = numbers if option.type == "numbers" else numbers[0]
-    option.check(value)
+    try:
+        option.check(value)
+    except Refusal as error:
+        if option.place:
+            raise UsageError(
+                f"{SPELT.get(option.name, option.name)} {value}: {error.problem}; {error.remedy}"
+            ) from None
+        raise
     return value
 
 

@@ -1,4 +1,4 @@
-"""`pandora cascade fit|test|frontier|show` and `pandora trace check`: reads tables, calls the functions, prints."""
+"""`pandora cascade fit|test|frontier|show`, `trace check` and `import`: reads tables, calls the functions, prints."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..errors import Error
+from ..prices import Prices
 from ..progress import bar_of
 from ..trace import read_table
 from .cascade_sheets import cascade_sheets
@@ -24,7 +25,7 @@ from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
 from .table_fit import fit_table
-from .text import printable, printable_lines
+from .text import number_text, printable, printable_lines
 
 #: What a command says: as JSON, as tables, and to people at the end.
 Said = tuple[Any, list[Sheet], str]
@@ -201,12 +202,43 @@ def _frontier(given: dict[str, Any]) -> Said:
     return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], at_the_end
 
 
+def _import(given: dict[str, Any]) -> Said:
+    from ..imports import Settings, export, write_whole
+
+    source, out = given["source"], given["out"]
+    settings = Settings(
+        given["filter"],
+        given["metric"],
+        Prices.read(given["prices_file"]) if given["prices_file"] else None,
+        given["characters_per_token"],
+        given["quality"],
+    )
+    _core.claim_file(out, given["force"], [x for x in (source, given["prices_file"], given["quality"]) if x])
+    with export(given["export"], source, settings) as (rows, notes):
+        for note in notes:
+            _say(note)
+        with write_whole(out) as file:
+            rows.write(file)
+        sheet = Sheet(f"{given['export']} of {source}", ["model", "answers", "quality", "$ per 1,000"])
+        for model, answers, quality, usd in rows.summary():
+            sheet.add(model, answers, number_text(quality, 4), number_text(1000.0 * usd, 4))
+        found = {
+            "table": out,
+            "prompts": rows.prompts,
+            "answers": len(rows),
+            "models": [model for model, *_ in rows.summary()],
+            "notes": notes,
+        }
+        return found, [sheet], f"{rows.prompts} prompts in {out}\n"
+
+
 _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "fit"): _fit,
     ("cascade", "test"): _test,
     ("cascade", "frontier"): _frontier,
     ("cascade", "show"): _show,
     ("trace", "check"): _check,
+    ("import",): _import,
 }
 
 

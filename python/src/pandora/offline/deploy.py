@@ -76,7 +76,7 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
 
 
 def members_of_order(order: Order, names: Sequence[str], used: Sequence[int], maps: Sequence[IsotonicMap]) -> Members:
-    """Of thresholds, less price and evaluator. `used`: models as the file lists them; `maps`: of all models, or none."""
+    """Of thresholds, less price and evaluator. `used`: models as the file lists them; `maps`: by model, or none."""
     out: Members = {"kind": "thresholds", "models": [names[model] for model in used], **plan_of(order, names)}
     return {**out, "calibration": [maps[model].to_json() for model in used]} if maps else out
 

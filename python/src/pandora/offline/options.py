@@ -24,13 +24,18 @@ MOST_MODELS = 16
 
 _CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SINGLE}
 
-#: One entry an option: `name type [=default] [range] [word|word]`, or `name type place` (known by its place in a
-#: command, and needed) or `name type needed`; below it, indented, its help, and after ">" what a message asks for.
+#: One entry an option: `name type [=default] [range] [word|word]`, or `name type place [word|word]` (known by its place
+#: in a command, and needed) or `name type needed`; below it, indented, its help, and after ">" what a message asks for.
 #: Types: number, numbers, text, texts (lists with commas), items (may be given several times; commas stay), flag, file
 #: and folder. A range is [least,most], with "(" without its least.
 _ALL = f"""
 table file place
     a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
+export text place lm-eval|promptfoo|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
+    the program whose export it is: lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or
+    routerbench.
+source file place
+    what it exported: a file or a folder.
 cascade file place
     the cascade's file, as a fit or a service wrote it.
 price number [0,1e9]
@@ -87,6 +92,16 @@ scale items
     several times.
 prices_file file
     a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts alone.
+filter text
+    the answer filter of lm-eval, where there are several.
+metric texts
+    the metric of lm-eval or the score of langfuse or helicone that is the quality, where there are several; a list,
+    where tasks have other ones.
+characters_per_token number (0,1000]
+    how many characters of lm-eval's prompts and answers are a token, as it logs no tokens; 4 if nobody says.
+    > characters for each token, a number above 0, such as 4
+quality file
+    a file with id, quality and, where it differs by model, model, CSV or JSON, for exports that have no quality.
 free_calls text =refused refused|allowed
     costs of 0 of a model that costs elsewhere: refused, or allowed (a cache).
 repeats text =refused refused|allowed
@@ -131,7 +146,7 @@ class Option:
     def of_text(name: str, type: str, rest: str, help: str, wanted: str) -> Option:
         """An option from its entry in _ALL."""
         default: Any = {"number": None, "numbers": (), "texts": (), "items": (), "flag": False}.get(type, "")
-        out = Option(name, type, help, wanted, default, place=rest == "place", needed=rest == "needed")
+        out = Option(name, type, help, wanted, default, place=rest.startswith("place"), needed=rest == "needed")
         for part in rest.split():
             if part[0] == "=":
                 out = replace(out, default=float(part[1:]) if type == "number" else part[1:])
@@ -161,7 +176,7 @@ OPTIONS = {
 assert len(OPTIONS) == len(re.findall(r"^\w", _ALL, re.MULTILINE)), "an entry of _ALL is not as _FORM has it"
 
 #: Options whose name on the command line is another.
-SPELT = {"prices": "price", "prices_file": "prices", "folder": "out"}
+SPELT = {"prices": "price", "prices_file": "prices", "folder": "out", "export": "kind"}
 
 
 @dataclass(frozen=True)
@@ -213,6 +228,12 @@ COMMANDS = (
         prices=(5.0, 50.0),
         evaluator="quality",
     ),
+    Command.of(
+        "import",
+        "a table of outcomes from what another program exported, with what was left out",
+        "export source filter metric prices_file characters_per_token quality out force format",
+        out="table.jsonl",
+    ),
 )
 
 
@@ -221,7 +242,7 @@ class FitSettings:
     """What a cascade is fitted for, and with what."""
 
     aim: Aim
-    evaluator: str
+    evaluator: str = ""  #: what is seen of an answer; it must be given
     context: tuple[str, ...] = ()
     kind: str = "auto"
     judge_usd: Optional[float] = None

@@ -138,23 +138,9 @@ class CallLog:
                 )
         if label_propensity is None:
             label_propensity = shares_known(quality, ~np.isnan(place))
-        return CallLog(
-            name,
-            models,
-            groups,
-            quality,
-            usd,
-            place,
-            propensity,
-            label_propensity,
-            openings,
-            by_rules,
-            judge_usd,
-            is_given,
-            sampling,
-            stands_for,
-            tuple(all_notes),
-        )
+        cells = quality, usd, place, propensity, label_propensity
+        of_rows = judge_usd, is_given, sampling, stands_for, tuple(all_notes)
+        return CallLog(name, models, groups, *cells, openings, by_rules, *of_rows)
 
     @property
     def rows(self) -> int:

@@ -111,16 +111,10 @@ def crossfit(
             without[other][:, :, rows[in_fold]] = numbers[:, :, in_fold]
             if timed:
                 seconds_without[other][:, rows[in_fold]] = seconds[:, in_fold]
+    latency_of_all = _latency_by_candidate(latency, folds) if timed else None
+    latency_without = _percentiles(seconds_without) if nested and timed else None
     return CrossFit(
-        source,
-        candidates,
-        policies,
-        fold_policies,
-        whole,
-        by_fold,
-        without,
-        _latency_by_candidate(latency, folds) if timed else None,
-        _percentiles(seconds_without) if nested and timed else None,
+        source, candidates, policies, fold_policies, whole, by_fold, without, latency_of_all, latency_without
     )
 
 

@@ -51,15 +51,9 @@ class Outcomes:
             return None if values is None else values[rows]
 
         numbers = np.arange(len(self.quality)) if self.rows is None else self.rows
-        return Outcomes(
-            self.seen[rows],
-            self.quality[rows],
-            self.usd[rows],
-            cut(self.psi),
-            self.judge_usd,
-            cut(self.latency),
-            numbers[rows],
-        )
+        psi, latency = cut(self.psi), cut(self.latency)
+        seen, quality, usd = self.seen[rows], self.quality[rows], self.usd[rows]
+        return Outcomes(seen, quality, usd, psi, self.judge_usd, latency, numbers[rows])
 
 
 @dataclass(frozen=True)
@@ -78,13 +72,8 @@ class Walk:
     @staticmethod
     def empty(rows: int, positions: int, timed: bool) -> Walk:
         """Room for rows that are put in their places."""
-        return Walk(
-            np.full((rows, positions), -1, np.int64),
-            np.zeros(rows, np.int64),
-            np.zeros((3, rows)),
-            False,
-            np.zeros(rows) if timed else None,
-        )
+        called, seconds = np.full((rows, positions), -1, np.int64), np.zeros(rows) if timed else None
+        return Walk(called, np.zeros(rows, np.int64), np.zeros((3, rows)), False, seconds)
 
     def put(self, rows: Ints, walk: Walk) -> None:
         """Takes over what became of these rows."""

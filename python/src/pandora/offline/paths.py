@@ -209,11 +209,8 @@ class LogSupport:
         second, noise = float(np.sum(before**2 / p)), float(np.sum(before**2 * (1.0 / p - 1.0)))
         effective = min(out.effective_prompts, before.sum() ** 2 / second) if second > 0.0 else out.effective_prompts
         decisions = float(log.stands_for.sum())
-        return LogSupport(
-            float(effective),
-            float(np.sum(log.sampling * weights)) / decisions,
-            math.hypot(out.mean_error, math.sqrt(noise) / decisions),
-        )
+        mean_error = math.hypot(out.mean_error, math.sqrt(noise) / decisions)
+        return LogSupport(float(effective), float(np.sum(log.sampling * weights)) / decisions, mean_error)
 
     @property
     def is_off(self) -> bool:

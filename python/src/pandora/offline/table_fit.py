@@ -47,14 +47,8 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
         settings = settings.of_estimates()
     price = 0.0 if settings.aim.is_bound else settings.aim.value
     require_few_models(table.source, table.models, np.nan_to_num(arrays.quality), arrays.usd, price, "fitted")
-    source = TableSource(
-        table,
-        settings.evaluator,
-        settings.context if settings.uses_context else (),
-        settings.judge,
-        settings.aim.max_latency is not None,
-        settings.router,
-    )
+    context, timed = settings.context if settings.uses_context else (), settings.aim.max_latency is not None
+    source = TableSource(table, settings.evaluator, context, settings.judge, timed, settings.router)
     settings.require_binding(source.usd)
     fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked, progress)
     return _result_of(fit, source, settings)

@@ -99,14 +99,8 @@ class DollarTail:
         """usd: by row."""
         sums = np.sort(groups.sums(usd))[::-1]
         dearest, total = max(1, len(sums) // 100), float(sums.sum())
-        estimate = Estimate.mean(usd, groups)
-        return DollarTail(
-            estimate.skewness,
-            len(sums),
-            dearest,
-            float(sums[:dearest].sum()) / total if total > 0.0 else 0.0,
-            total / len(usd),
-        )
+        share = float(sums[:dearest].sum()) / total if total > 0.0 else 0.0
+        return DollarTail(Estimate.mean(usd, groups).skewness, len(sums), dearest, share, total / len(usd))
 
     @property
     def least_prompts(self) -> float:

@@ -25,10 +25,5 @@ def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Poli
     return chosen_of(prepared, plans, candidate.price)
 
 
-KIND = Kind(
-    "routed",
-    "a model or an order with thresholds for each prompt",
-    fit,
-    frozenset({"context", "judge"}),
-    out_of_fold=True,
-)
+NEEDS = frozenset({"context", "judge"})
+KIND = Kind("routed", "a model or an order with thresholds for each prompt", fit, NEEDS, out_of_fold=True)

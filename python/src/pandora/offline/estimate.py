@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
-from scipy.special import betaincinv, stdtrit  # scipy.stats takes a second to import
 
+from .. import _core
 from ..interval import Interval as Interval  # of estimates too
 from .groups import FOLDS, Floats, Groups, Ints
 
@@ -256,12 +256,12 @@ def unpaired(a: Interval, b: Interval) -> Interval:
 
 
 def _student(probability: float, freedom: float) -> float:
-    return float(stdtrit(freedom, probability)) if freedom > 0.0 else math.nan
+    return _core.student_t_quantile(probability, freedom) if freedom > 0.0 else math.nan
 
 
 def most_share(differ: float, count: float) -> float:
     """The upper end of the 95% interval of a share that was `differ` of `count` (Clopper and Pearson 1934)."""
-    return float(betaincinv(differ + 1.0, count - differ, 0.975))
+    return _core.beta_quantile(0.975, differ + 1.0, count - differ)
 
 
 def _usual(influence: Floats) -> tuple[float, int]:

@@ -45,22 +45,23 @@ class Order:
         """What becomes of each row."""
         rows, looks_at_answers = len(outcomes.quality), len(self.order) > 1
         judge_usd = outcomes.judge_usd if looks_at_answers else 0.0
-        best = np.full(rows, -np.inf)
         out = Walk.empty(rows, len(self.order), outcomes.latency is not None)
         out.deployed[:] = self.order[0]
-        goes_on = np.ones(rows, bool)
+        going, best = (
+            np.arange(rows),
+            np.full(rows, -np.inf),
+        )  # the rows that go on, and what is seen of their best answer
         for position, model in enumerate(self.order):
-            seen = outcomes.seen[:, model]
-            out.numbers[USD] += np.where(goes_on, outcomes.usd[:, model] + judge_usd, 0.0)
-            out.numbers[CALLS] += goes_on
-            out.called[goes_on, position] = model
+            seen = outcomes.seen[going, model]
+            out.numbers[USD, going] += outcomes.usd[going, model] + judge_usd
+            out.numbers[CALLS, going] += 1.0
+            out.called[going, position] = model
             if outcomes.latency is not None and out.seconds is not None:
-                np.add(out.seconds, np.where(goes_on, outcomes.latency[:, model], 0.0), out=out.seconds)
-            better = goes_on & (seen > best)
-            out.deployed[better] = model
-            best[better] = seen[better]
+                out.seconds[going] += outcomes.latency[going, model]
+            out.deployed[going[seen > best]] = model
             if position < len(self.thresholds):
-                goes_on &= ~(seen >= self.thresholds[position])
+                stays = ~(seen >= self.thresholds[position])
+                going, best = going[stays], np.fmax(best, seen)[stays]
         out.numbers[QUALITY] = outcomes.quality[np.arange(rows), out.deployed]
         return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
 

@@ -23,6 +23,7 @@ from .record import Told
 from .sources.labels import label_note
 from .sources.table import PreparedTable, TableSource
 from .tables import cascade_tables
+from .text import notes_on
 from .words import rare_note
 
 Deployed = Union[_core.Cascade, RoutedByEstimator]
@@ -86,8 +87,10 @@ def notes_of(found: Fit, source: TableSource, settings: FitSettings, prepared: P
         of, every = source.estimates, np.ones(source.quality.shape, bool)
         out += [*table.notes, label_note(table)]
         out += dependence_notes(of.quality, of.score, of.probability, every, source.groups)
-    elif table.dropped > 0:
-        out.append(table.notes[-1])
+    else:
+        if table.dropped > 0:
+            out.append(table.notes[-1])
+        out += notes_on(table, *(("quality",) if source.latency is None else ("quality", "latency")))
     for kind, seconds in found.slow.items():
         out.append(
             f"{kind}: not deployed; calls in series take {seconds:.4g} seconds at the 95th per cent, more than "

@@ -115,7 +115,7 @@ void TableBuilder::add_columns(TraceTable& table) {
 void TableBuilder::take_scores_for_quality(TraceTable& table) const {
   std::string judge = options_.quality;
   const bool none = std::ranges::all_of(table.quality, [](double x) { return x == kAbsentCell; });
-  if (judge.empty() && none && !table.scores.empty()) {
+  if (judge.empty() && none && !table.scores.empty() && !log_) {  // a log may come before its feedback
     if (!options_.scores_alone) place_.refuse(kScoresAlone);
     judge = table.scores[0].name;
   }

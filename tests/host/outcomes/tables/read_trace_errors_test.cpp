@@ -141,9 +141,10 @@ TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
 }
 
 TEST_F(ReadTraceErrorsTest, HeadersOfNoKnownForm) {
-  EXPECT_THAT(refusal("prompt,answer\nx,y\n"),
-              AllOf(StartsWith("is no table of a form that is known: it has no costs; its header is prompt,answer. Known are"),
-                    HasSubstr("M|total_cost")));
+  EXPECT_THAT(
+      refusal("prompt,answer\nx,y\n"),
+      AllOf(StartsWith("is no table of a form that is known: it has no costs; its header is prompt,answer. Known are"),
+            HasSubstr("M|total_cost")));
   EXPECT_THAT(refusal("model,quality,cost\na,1,1\n"), HasSubstr("a column prompt_id is missing"));
   EXPECT_THAT(refusal("prompt_id,model,quality\np,a,1\n"), HasSubstr("a column cost is missing"));
   EXPECT_EQ(refusal("a,b|total_cost\n1,1\n"), "column \"b|total_cost\" has no column \"b\" of qualities beside it");

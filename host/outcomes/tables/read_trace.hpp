@@ -15,8 +15,9 @@
 // CSV has commas, semicolons or tabs, by its header, and any file may be compressed by gzip. "reward" is another name of
 // "quality", "arms" of "models", "sample_id" and "id" of "prompt_id". Scores are "score" and what begins with "score_" or
 // "score:". "latency" is of answers too (M|latency), and so are "prompt_tokens" and "completion_tokens" where prices are
-// given, with cached_tokens and the like (token_price.hpp). All other columns are the prompt's; its text is the first of "prompt", "text", "question", "query", "input",
-// "instruction" that is there. docs/traces.md says what else is taken and refused.
+// given, with cached_tokens and the like (token_price.hpp). All other columns are the prompt's; its text is the first of
+// "prompt", "text", "question", "query", "input", "instruction" that is there. docs/traces.md says what else is taken and
+// refused.
 #pragma once
 
 #include <filesystem>

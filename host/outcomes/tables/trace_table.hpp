@@ -165,8 +165,8 @@ TraceSplit split_rows(const TraceTable& table, double share);
 /// rows that meet, and how many.
 void require_apart(const TraceTable& calibration, const TraceTable& online);
 
-/// SHA-256 of everything but `source`, `by_name`, `dropped`, `judged_by` and `notes`, as hexadecimal digits: equal for equal tables, whatever form
-/// they were read from.
+/// SHA-256 of everything but `source`, `by_name`, `dropped`, `judged_by` and `notes`, as hexadecimal digits: equal for
+/// equal tables, whatever form they were read from.
 std::string content_digest(const TraceTable& table);
 
 /// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
@@ -178,8 +178,9 @@ struct PromptGroups {
   std::size_t count = 0;            ///< different prompts
 };
 
-/// By the prompts' texts; by the row's name where there is no text or TraceTable::by_name, by its number where there are no names either. The
-/// order is that of a stable hash, and another one than split_rows() uses, so that parts and folds are independent.
+/// By the prompts' texts; by the row's name where there is no text or TraceTable::by_name, by its number where there are
+/// no names either. The order is that of a stable hash, and another one than split_rows() uses, so that parts and folds
+/// are independent.
 PromptGroups group_prompts(const TraceTable& table);
 
 /// What is seen of an answer when its model was called, as users name it.

@@ -141,8 +141,8 @@ std::string JsonRows::name_in(const Object& row, std::string_view member) const 
 
 // The name of a long or nested row's prompt.
 std::string JsonRows::prompt_in(const Object& row) const {
-  std::string name;
-  for (const std::string& member : prompt_names_) name += (name.empty() ? "" : " | ") + name_in(row, member);
+  std::string name = prompt_names_.empty() ? "" : name_in(row, prompt_names_[0]);
+  for (std::size_t k = 1; k < prompt_names_.size(); ++k) name += " | " + name_in(row, prompt_names_[k]);
   return name;
 }
 

@@ -142,8 +142,8 @@ void NamedColumns::give_nested_roles(std::size_t answers) {
 
 void NamedColumns::take(std::span<const CellValue> cells) {
   const auto name_of = [&](std::size_t column) { return name_in(place_, names_[column], cells[column]); };
-  std::string prompt;
-  for (const std::size_t column : prompt_names_) prompt += (prompt.empty() ? "" : " | ") + name_of(column);
+  std::string prompt = prompt_names_.empty() ? "" : name_of(prompt_names_[0]);
+  for (std::size_t k = 1; k < prompt_names_.size(); ++k) prompt += " | " + name_of(prompt_names_[k]);
   const std::uint32_t answer = answer_ == kNone ? 0 : builder_.answer_number(cells[answer_]);
   std::size_t model = kNone;
   if (long_) {

@@ -168,8 +168,7 @@ TEST_F(ReadTraceTest, KnowsKindsOfColumns) {
 }
 
 TEST_F(ReadTraceTest, DropsRowsThatLackACellOrAPrice) {
-  const std::string text =
-      "prompt_id,a,a|cost,b,b|cost\np1,1,2,0,1\np2,,2,0,1\np3,1,0,0,1\np4,1,2,0,\np5,0.5,3,1,1\n";
+  const std::string text = "prompt_id,a,a|cost,b,b|cost\np1,1,2,0,1\np2,,2,0,1\np3,1,0,0,1\np4,1,2,0,\np5,0.5,3,1,1\n";
   TraceOptions options;
   options.missing = MissingCells::drop;
   const TraceTable table = read(text, options);

@@ -27,14 +27,6 @@ NamedPrices price_list(const std::string& path) {
   return {options.prices.begin(), options.prices.end()};
 }
 
-std::optional<TokenPrice> price_of(const std::string& model, const NamedNumbers& named) {
-  const std::optional<TokenPrice> price = price_named(named);
-  TraceOptions options;
-  if (price) options.prices[model] = *price;
-  require_sound(options);
-  return price;
-}
-
 double token_dollars(const TokenPrice& price, const NamedNumbers& counts) {
   TokenUsage usage;
   for (const auto& [name, count] : counts)
@@ -240,8 +232,9 @@ void bind_traces(nb::module_& module) {
       .def_ro("into", &TokenPrice::in)
       .def_ro("out", &TokenPrice::out);
   module.def("price_list", &price_list, nb::arg("path"), "The prices of each model in a TOML file.");
-  module.def("price_of", &price_of, nb::arg("model"), nb::arg("named"),
-             "The price that names such as in, out, cached and those of LiteLLM say; None where they say none.");
+  module.def(
+      "price_named", [](const NamedNumbers& named) { return price_named(named); }, nb::arg("named"),
+      "The price that names such as in, out, cached and those of LiteLLM say; None where they say none.");
   module.def(
       "token_dollars", &token_dollars, nb::arg("price"), nb::arg("counts"),
       "Dollars of a call by its counts (prompt_tokens, completion_tokens, cached_tokens, total_tokens, ...); others "

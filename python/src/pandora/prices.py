@@ -77,7 +77,10 @@ def price_of(model: str, price: Price) -> _core.TokenPrice:
         named = list(_numbers(model, price))
     else:
         named = list(zip(("in", "out", ""), numbers(f"prices: {model}", price)))
-    found: Optional[_core.TokenPrice] = _core.price_of(model, named)
+    for _, usd in named:
+        if not usd >= 0.0:
+            raise UsageError(f"prices: {usd:g} of model {model}: give dollars for a million tokens, from 0 on")
+    found: Optional[_core.TokenPrice] = _core.price_named(named)
     if found is None:
         raise refused(f"prices: {model}", price, _EXAMPLE)
     return found
@@ -118,7 +121,7 @@ def _of_litellm() -> dict[str, _core.TokenPrice]:
     out: dict[str, _core.TokenPrice] = {}
     for name, entry in listed.items():
         named = [(key, float(value)) for key, value in entry.items() if isinstance(value, (int, float))]
-        price = _core.price_of(name, named)
+        price = _core.price_named(named)
         if price is not None:
             out[name] = price
             out.setdefault(f"{entry.get('litellm_provider')}/{name}", price)

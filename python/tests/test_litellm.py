@@ -151,6 +151,23 @@ def test_a_model_judges(store: Store) -> None:
             asyncio.run(llm_judge(says(said))("q", "a"))
 
 
+def test_cached_tokens_are_priced(store: Store) -> None:
+    def llm(**prices: Any) -> CascadeLLM:
+        small = {"model": "openai/nobody-knows-it", "mock_response": "0.5", **prices}
+        return CascadeLLM(store, {"small": small, "large": small}, judge)
+
+    usage = litellm.Usage(
+        prompt_tokens=27147, completion_tokens=351, total_tokens=27498, prompt_tokens_details={"cached_tokens": 27146}
+    )
+    own = {"input_cost_per_token": 1.4e-6, "output_cost_per_token": 4.4e-6, "cache_read_input_token_cost": 2.6e-7}
+    for made in (llm(prices={"in": 1.4, "out": 4.4, "cached": 0.26}), llm(**own)):
+        upstream = made._upstreams["small"]
+        assert upstream.prices is not None and set(upstream.parameters) == {"model", "mock_response", "max_retries"}
+        assert upstream._dollars(upstream.prices, usage.model_dump()) == pytest.approx(0.00860376, abs=1e-12)
+        odd = {"prompt_tokens": 10, "completion_tokens": 0, "cached_tokens": 11}
+        assert upstream._dollars(upstream.prices, odd) == pytest.approx(1.4e-5)
+
+
 def test_what_is_missing_is_told(store: Store) -> None:
     with pytest.raises(pandora.UsageError, match="model large is in the cascade"):
         CascadeLLM(store, {"small": says("0.25")}, judge)

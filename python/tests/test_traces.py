@@ -388,7 +388,7 @@ def test_arguments_of_another_type_are_usage_errors() -> None:
         (lambda: anything(table, scale=5), 'Trace: scale 5: give a dict such as {"score": '),
         (lambda: anything(table, scale={"score": 5}), "Trace: scale: score 5: give two numbers"),
         (lambda: anything(table, scale={"score": (5, 1)}), "scale score=5:1: is no range"),
-        (lambda: anything(table, prices={1: (5, 1)}), "Trace: prices: the name 1: give a text"),
+        (lambda: anything(table, prices={1: (5, 1)}), "prices: the name 1: give a text"),
         (lambda: anything(table, prices={"small": (-5, 1)}), "prices: -5 of model"),
         (lambda: anything(table, free_calls="yes"), "Trace: free_calls 'yes': give True or False"),
         (lambda: anything({**table, "models": [1, 2, 3]}), "Trace: models 1: give a text"),

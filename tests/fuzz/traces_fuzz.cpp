@@ -88,6 +88,9 @@ void as_table(const std::string& bytes) {
   if (bytes.size() % 13 == 1) options.scale = {{"quality", -5, 5}};
   options.free_calls = bytes.size() % 17 == 1;
   options.repeats = bytes.size() % 19 == 1;
+  if (bytes.size() % 23 == 1) options.quality = "score";
+  if (bytes.size() % 29 == 1) options.prompt_key = {"prompt", "x"};
+  options.scores_alone = bytes.size() % 31 == 1;
   try {
     const TraceTable table = read_trace(fixture.file, options);
     expect_whole(table);

@@ -42,8 +42,9 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
                    kDropThem);
 }
 
-// Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.
-void mark_free(const TraceTable& table, const FilePlace& place, MissingCells missing, std::vector<bool>& drop) {
+// Rows without a price: a cost of zero for a model that costs elsewhere. They are marked in `drop`, or else refused. A
+// model that never costs anything is refused, unless its price says so.
+void mark_free(const TraceTable& table, const FilePlace& place, const TraceOptions& options, std::vector<bool>& drop) {
   const std::size_t models = table.models.size();
   for (std::size_t m = 0; m < models; ++m) {
     std::size_t free = 0, paid = 0, first = 0;
@@ -52,8 +53,15 @@ void mark_free(const TraceTable& table, const FilePlace& place, MissingCells mis
       if (cost == 0 && free++ == 0) first = row;
       paid += cost > 0;
     }
-    if (free == 0 || paid == 0) continue;
-    if (missing == MissingCells::refuse)
+    const auto price = options.prices.find(table.models[m]);
+    const bool costs_nothing = price != options.prices.end() && price->second.in + price->second.out == 0.0;
+    if (free == 0 || (paid == 0 && costs_nothing)) continue;
+    if (paid == 0)
+      place.refuse(
+          "model {} costs 0 in all of {} prompts: is that so? If it is, allow free calls (free_calls, --free-calls "
+          "allowed); if another column has its dollars, call that cost",
+          in_quotes(table.models[m]), free);
+    if (options.missing == MissingCells::refuse)
       place.refuse(
           "model {} costs 0 in {} of {} prompts, the first of them {}, and more in {}: such zeros are "
           "prices that are missing. Fill them in, or {}; answers of a cache are free calls (free_calls, "
@@ -82,9 +90,10 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
   const bool by_name = &texts == &table.prompts;
   place.refuse(
       "{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
-      "{}. Keep one of them{}",
+      "{}. Keep one of them{}{}",
       doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
-      by_name ? "" : ", or name prompts in a column prompt_id if they are different");
+      by_name ? "" : ", or name prompts in a column prompt_id if they are different",
+      table.by_name ? ", or allow several rows of a prompt (repeats, --repeats allowed)" : "");
 }
 
 // Of a call all but its quality is known; of a model that was not called nothing is, which becomes NaN.
@@ -157,7 +166,7 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
     for (const ScoreColumn& score : table.scores) mark(score.values);
   }
   if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
-  if (!options.free_calls) mark_free(table, place, missing, drop);
+  if (!options.free_calls) mark_free(table, place, options, drop);
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < table.rows(); ++row)
     if (!drop[row]) rows.push_back(row);

@@ -29,8 +29,19 @@ std::string text_of(const CellValue& value) {
   return value.kind == CellValue::Kind::text ? std::string(value.text) : text_of(value.number + 0.0);
 }
 
-// Texts as numbers, if every one that is not empty is; "nan" is none and "inf" is refused with the table
-// (checked_table).
+// In small letters without blanks around it; of a long text nothing, so that it costs no time.
+std::string small_word(std::string_view text) {
+  text = trimmed(text);
+  std::string word(text.substr(0, text.size() > 5 ? 0 : text.size()));
+  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
+}
+
+bool is_one_of(const std::string& word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Texts as numbers, if every one that is no word for nothing is; "inf" is refused with the table (checked_table).
 std::optional<PromptColumn> numeric(const TextColumn& texts) {
   PromptColumn column;
   column.kind = ColumnKind::number;
@@ -38,7 +49,7 @@ std::optional<PromptColumn> numeric(const TextColumn& texts) {
   bool any = false;
   for (std::size_t row = 0; row < texts.size(); ++row) {
     const std::optional<double> number = number_in(texts[row]);
-    if (!number && !trimmed(texts[row]).empty()) return std::nullopt;
+    if (!number && !is_word_for_nothing(texts[row])) return std::nullopt;
     any |= number && !std::isnan(*number);
     column.numbers.push_back(number ? *number + 0.0 : kMissing);
   }
@@ -85,6 +96,17 @@ std::optional<PromptColumn> vectors(const TextColumn& texts) {
 
 std::optional<double> number_in(std::string_view text) {
   return number_of(trimmed(text));
+}
+
+bool is_word_for_nothing(std::string_view text) {
+  return trimmed(text).empty() ||
+         is_one_of(small_word(text), {"na", "nan", "none", "null", "n/a", "#n/a", "<na>", "-"});
+}
+
+std::optional<double> truth_in(std::string_view text) {
+  const std::string word = small_word(text);
+  if (is_one_of(word, {"true", "yes"})) return 1.0;
+  return is_one_of(word, {"false", "no"}) ? std::optional(0.0) : std::nullopt;
 }
 
 void ColumnBuilder::fill(std::size_t rows) {

@@ -24,6 +24,12 @@ struct CellValue {
 /// The number that a text spells, blanks around it aside; it may be infinite or NaN.
 std::optional<double> number_in(std::string_view text);
 
+/// Whether a text is a word for nothing, as other programs write a missing cell: NA, NaN, None, null, N/A, #N/A, <NA>, -
+/// or blanks.
+bool is_word_for_nothing(std::string_view text);
+/// 1 of True, TRUE, true and yes, 0 of False, FALSE, false and no; nothing of other texts.
+std::optional<double> truth_in(std::string_view text);
+
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}

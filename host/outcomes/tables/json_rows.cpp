@@ -40,8 +40,6 @@ void JsonRows::take_lines(RecordStream& stream) {
       take(row);
       continue;
     }
-    if (place_.row == 1 && record.starts_with('['))
-      place_.refuse("is a list; write an object a line, without brackets and commas around them (jq -c '.[]')");
     const bool nan = record.find("NaN") != std::string_view::npos || record.find("Infinity") != std::string_view::npos;
     place_.refuse_row("is not a JSON object on one line ({}{})",
                       problem == simdjson::SUCCESS ? in_quotes(record) : simdjson::error_message(problem),
@@ -62,21 +60,25 @@ void JsonRows::take(const Object& row) {
 void JsonRows::choose_form(const Object& row) {
   if ((decides_ = DecisionRows::is_one(row))) return;
   std::string found;
-  bool has_model = !of_file_.model.empty(), has_quality = false;
+  bool has_model = !of_file_.model.empty(), has_quality = false, has_score = false;
   for (const dom::key_value_pair member : row) {
-    if ((member.key == "models" || member.key == "arms") && member.value.is_object()) answers_ = member.key;
+    if ((member.key == "models" || member.key == "arms") && (member.value.is_object() || is_object_text(member.value)))
+      answers_ = member.key;
     has_model |= member.key == "model";
-    has_quality |= is_quality(member.key);
+    has_quality |= builder_.gives_quality(member.key);
+    has_score |= is_score(member.key);
     log_ |= member.key == "propensity";
     has_decision_ |= member.key == "decision";
     found.append(found.empty() ? "" : ", ").append(member.key);
   }
+  prompt_names_ = builder_.options().prompt_key;
   for (const std::string_view name : kPromptNames)
-    if (prompt_name_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_name_ = name;
-  long_ = answers_.empty() && has_model && has_quality && !prompt_name_.empty();
+    if (prompt_names_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_names_.emplace_back(name);
+  long_ = answers_.empty() && has_model && has_quality && !prompt_names_.empty();
   if (long_ && log_) builder_.is_log();
   if (long_ || !answers_.empty()) return;
   const auto has = [&](const char* member) { return row.at_key(member).error() == simdjson::SUCCESS; };
+  if (has_model && has_score && !prompt_names_.empty()) place_.refuse(kScoresAlone);
   if (!has(kRouterArena.prompt) || !has(kRouterArena.model))
     place_.refuse_form("its first object has the members " + in_quotes(found));
   form_ = &kRouterArena;
@@ -137,6 +139,13 @@ std::string JsonRows::name_in(const Object& row, std::string_view member) const 
   return name_of(member, element);
 }
 
+// The name of a long or nested row's prompt.
+std::string JsonRows::prompt_in(const Object& row) const {
+  std::string name = prompt_names_.empty() ? "" : name_in(row, prompt_names_[0]);
+  for (std::size_t k = 1; k < prompt_names_.size(); ++k) name += " | " + name_in(row, prompt_names_[k]);
+  return name;
+}
+
 void JsonRows::take_values(const Object& row, std::initializer_list<std::string_view> but) {
   for (const dom::key_value_pair member : row)
     if (std::find(but.begin(), but.end(), member.key) == but.end())
@@ -155,10 +164,17 @@ std::uint32_t JsonRows::answer_of(const Object& row) {
 }
 
 void JsonRows::take_cell(std::size_t model, std::string_view what, const Element& element, TableBuilder::Label label) {
+  if (builder_.is_usage(what)) {
+    Object counts;
+    if (element.get(counts) != simdjson::SUCCESS) return;
+    for (const dom::key_value_pair count : counts)
+      if (is_tokens(count.key) || builder_.is_usage(count.key)) take_cell(model, count.key, count.value, label);
+    return;
+  }
   const std::size_t quantity = builder_.quantity(what);
   if (quantity == TraceTable::kNone) return;
   CellValue value = value_of(element);
-  if (!element.is_number() && !element.is_null()) {  // an empty text is no missing number
+  if (element.is_array()) {
     written_ = simdjson::minify(element);
     value = {CellValue::Kind::text, 0.0, written_, {}};
   }
@@ -172,18 +188,34 @@ void JsonRows::take_prompt(const dom::object& row) {
     if (member.key == answers_) {
       once(answered, answers_);
       take_answers(member.value);
-    } else if (member.key == prompt_name_) {
-      once(named, prompt_name_);
-      builder_.name_row(name_of(prompt_name_, member.value));
+    } else if (is_prompt_name(member.key)) {
+      once(named, member.key);
     } else {
       builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
     }
   }
   if (!answered) refuse_without(answers_);
-  if (!named && !prompt_name_.empty()) refuse_without(prompt_name_);
+  if (!prompt_names_.empty()) builder_.name_row(prompt_in(row));
+}
+
+bool JsonRows::is_object_text(const dom::element& element) {
+  std::string_view text;
+  if (element.get(text) != simdjson::SUCCESS) return false;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+void JsonRows::take_answers(std::string_view member, std::string_view text) {
+  answers_ = member;
+  dom::element element;
+  if (texts_.parse(text.data(), text.size()).get(element) != simdjson::SUCCESS || !element.is_object())
+    place_.refuse_cell({answers_}, "is a text that is no JSON object (" + in_quotes(text) +
+                                       "); write the object itself, or in Python the text of json.dumps of it");
+  take_answers(element);
 }
 
 void JsonRows::take_answers(const dom::element& answers) {
+  if (std::string_view text; answers.get(text) == simdjson::SUCCESS) return take_answers(answers_, text);
   if (!answers.is_object()) place_.refuse_cell({answers_}, "is no object of models");
   const dom::object models = answers.get_object().value_unsafe();
   for (const dom::key_value_pair answer : models) {
@@ -198,18 +230,18 @@ void JsonRows::take_answers(const dom::element& answers) {
 
 // An answer of the long form.
 void JsonRows::take_answer(const Object& row) {
-  const std::string prompt = of_file_.prefix + name_in(row, prompt_name_);
+  const std::string prompt = of_file_.prefix + prompt_in(row);
   const std::size_t model = model_in(row, "model");
   builder_.find_row(has_decision_ ? name_in(row, "decision") : prompt, prompt, model, answer_of(row));
   if (log_) builder_.call(model);
   int names = row.at_key("model").error() == simdjson::SUCCESS ? 0 : 1;
   for (const dom::key_value_pair member : row) {
-    if (member.key == prompt_name_ || member.key == "model") {
+    if (is_prompt_name(member.key) || member.key == "model") {
       if (++names > 2) place_.refuse_cell({member.key}, "stands twice in a row");
       continue;
     }
     if (has_decision_ && member.key == "decision") continue;
-    if (!builder_.is_of_answers(member.key))
+    if (!builder_.is_of_answers(member.key) && !builder_.is_usage(member.key))
       builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
     else if (model != TraceTable::kNone)
       take_cell(model, member.key, member.value, {member.key});

@@ -42,6 +42,9 @@ class JsonRows {
   /// A file of an object a line, of the form that its first has. Throws Error (bad_data) with file and row.
   void take_lines(RecordStream& stream);
   void take(const simdjson::dom::object& row);
+  /// The answers of the current row, by model. `answers`: an object, or the text of one.
+  void take_answers(const simdjson::dom::element& answers);
+  void take_answers(std::string_view member, std::string_view text);
   /// Members as columns of the current row: all but those that are named in `but`.
   void take_values(const simdjson::dom::object& row, std::initializer_list<std::string_view> but);
 
@@ -51,14 +54,19 @@ class JsonRows {
 
   void choose_form(const Object& row);
   void take_prompt(const Object& row);
-  void take_answers(const Element& answers);
   void take_answer(const Object& row);
   void take_other(const Object& row);
   void take_cell(std::size_t model, std::string_view what, const Element& element, TableBuilder::Label label);
   CellValue value_of(const Element& element);
   bool is_vector(const Element& element);
+  static bool is_object_text(const Element& element);
+  // Whether a member is the prompt's name and nothing else; what prompt_key names stays a column.
+  bool is_prompt_name(std::string_view member) const {
+    return builder_.options().prompt_key.empty() && !prompt_names_.empty() && member == prompt_names_[0];
+  }
   std::string name_of(std::string_view member, const Element& element) const;
   std::string name_in(const Object& row, std::string_view member) const;
+  std::string prompt_in(const Object& row) const;
   std::string_view text_of(std::string_view text) const;
   std::size_t model_in(const Object& row, std::string_view member);
   std::uint32_t answer_of(const Object& row);
@@ -73,7 +81,9 @@ class JsonRows {
   OfFile of_file_;
   const AnswerForm* form_;
   bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false, decides_ = false;
-  std::string prompt_name_, answers_;  // members; empty where the table has none
+  std::vector<std::string> prompt_names_;  // members whose values together name the prompt; empty where there is none
+  std::string answers_;                    // a member; empty where the table has none
+  simdjson::dom::parser texts_;            // of objects that are written as texts
   std::string written_;
   std::vector<double> vector_;
 };

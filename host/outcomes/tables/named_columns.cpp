@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
+#include "host/outcomes/tables/json_rows.hpp"
 
 namespace pandora {
 
@@ -29,21 +31,30 @@ void NamedColumns::name(std::vector<std::string> names) {
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     place_.refuse("column {} stands twice in the header", in_quotes(*twice));
   roles_.resize(names_.size());
+  for (const std::string& name : builder_.options().prompt_key) {
+    if (!has(name))
+      place_.refuse("has no column {}{}, which is to name the prompts (prompt_key, --prompt-key)", in_quotes(name),
+                    nearest_text(nearest(name, names_)));
+    prompt_names_.push_back(position(name));
+  }
   for (const std::string_view name : kPromptNames)
-    if (has(name) && prompt_name_ == kNone) prompt_name_ = position(name);
-  if (prompt_name_ != kNone) roles_[prompt_name_].is = Role::Is::prompt_name;
+    if (has(name) && prompt_names_.empty()) {
+      prompt_names_ = {position(name)};
+      roles_[prompt_names_[0]].is = Role::Is::prompt_name;  // what prompt_key names stays a column
+    }
   if (has(kAnswer)) answer_ = position(kAnswer);
-  long_ = has("model") && (has("quality") || has("reward"));
+  long_ = has("model") && any_of([&](std::string_view name) { return builder_.gives_quality(name); });
+  if (has("model") && !long_ && any_of(is_score) && !prompt_names_.empty()) place_.refuse(kScoresAlone);
   if (long_ && has("propensity")) builder_.is_log();
   if (long_ && has("decision")) decision_ = position("decision");
   long_ ? give_long_roles() : give_wide_roles();
 }
 
 void NamedColumns::give_long_roles() {
-  if (prompt_name_ == kNone) place_.refuse_form("a column prompt_id is missing");
+  if (prompt_names_.empty()) place_.refuse_form("a column prompt_id is missing");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (names_[i].empty()) builder_.unused("a column without a name");
-    if (i == prompt_name_ || i == decision_ || names_[i].empty()) continue;
+    if (roles_[i].is == Role::Is::prompt_name || i == decision_ || names_[i].empty()) continue;
     Role& role = roles_[i];
     if (names_[i] == "model") {
       role.is = Role::Is::model_name;
@@ -55,15 +66,15 @@ void NamedColumns::give_long_roles() {
       role = {Role::Is::value, 0, 0, builder_.column(names_[i])};
     }
   }
-  const auto count = [this](bool (*is)(std::string_view)) { return std::count_if(names_.begin(), names_.end(), is); };
+  const auto count = [this](const auto& is) { return std::count_if(names_.begin(), names_.end(), is); };
   if (count(is_cost) == 0 && (!builder_.is_of_answers("prompt_tokens") || count(is_tokens) == 0))
     place_.refuse_form("a column cost is missing, or prompt_tokens and completion_tokens and prices");
-  if (count(is_quality) > 1 || count(is_cost) > 1)
+  if (count([this](const std::string& name) { return builder_.says_quality(name); }) > 1 || count(is_cost) > 1)
     place_.refuse("has two columns of qualities or costs (quality and reward, or cost and total_cost); keep one");
 }
 
-// The model of "M|total_cost" or "M|cost", where M is a column too, and where prices are given of "M|prompt_tokens";
-// empty for another name.
+// The model of "M|total_cost" or "M|cost", where its qualities are a column too, and where prices are given of
+// "M|prompt_tokens"; empty for another name.
 std::string NamedColumns::model_of_cost(const std::string& name) const {
   const std::size_t bar = name.rfind('|');
   if (bar == std::string::npos) return "";
@@ -71,9 +82,16 @@ std::string NamedColumns::model_of_cost(const std::string& name) const {
   const bool priced = builder_.is_of_answers(what) && what == "prompt_tokens" && !has(name.substr(0, bar) + "|cost") &&
                       !has(name.substr(0, bar) + "|total_cost");
   if (!is_cost(what) && !priced) return "";
-  if (!has(name.substr(0, bar)))
-    place_.refuse("column {} has no column {} of qualities beside it", in_quotes(name), in_quotes(name.substr(0, bar)));
-  return name.substr(0, bar);
+  const std::string model = name.substr(0, bar);
+  const auto is_own = [&](std::string_view column, const auto& is) {
+    return column.starts_with(model + "|") && is(column.substr(bar + 1));
+  };
+  const auto gives = [this](std::string_view column) { return builder_.gives_quality(column); };
+  if (!has(model) && !any_of([&](std::string_view column) { return is_own(column, gives); })) {
+    if (any_of([&](std::string_view column) { return is_own(column, is_score); })) place_.refuse(kScoresAlone);
+    place_.refuse("column {} has no column {} of qualities beside it", in_quotes(name), in_quotes(model));
+  }
+  return model;
 }
 
 void NamedColumns::give_wide_roles() {
@@ -84,21 +102,25 @@ void NamedColumns::give_wide_roles() {
     if (models.find(model) != kNone) place_.refuse("model {} has two columns of costs", in_quotes(model));
     models.add(model);
   }
+  for (const char* answers : {"models", "arms"})
+    if (models.names().empty() && has(answers)) return give_nested_roles(position(answers));
   if (models.names().empty())
-    place_.refuse_form("its header is " + printable(fmt::format("{}", fmt::join(names_, ",")), 300));
+    place_.refuse_form((any_of(is_cost) ? "its header is " : "it has no costs; its header is ") +
+                       printable(fmt::format("{}", fmt::join(names_, ",")), 300));
   for (const std::string& name : names_)  // in the order of their qualities
     if (models.find(name) != kNone) (void)builder_.model(name);
+  for (const std::string& name : models.names()) (void)builder_.model(name);
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const std::string& name = names_[i];
     if (name.empty()) builder_.unused("a column without a name");
-    if (i == prompt_name_ || name.empty()) continue;
     Role& role = roles_[i];
+    if (role.is == Role::Is::prompt_name || name.empty()) continue;
     const std::size_t bar = name.rfind('|');
     const bool is_model = models.find(name) != kNone;
     const std::string model = is_model ? name : name.substr(0, bar), what = is_model ? "quality" : name.substr(bar + 1);
     if (models.find(model) == kNone) {
       role = {Role::Is::value, 0, 0, builder_.column(name)};
-    } else if (!is_model && is_quality(what)) {  // the column M has the qualities
+    } else if (!is_model && is_quality(what) && has(model)) {  // the column M has the qualities
       builder_.unused(name);
     } else if ((role.model = builder_.model(model)) != kNone) {
       role.quantity = builder_.quantity(what);
@@ -107,25 +129,39 @@ void NamedColumns::give_wide_roles() {
   }
 }
 
+// Of a table with the answers of a row in one cell, as the text of an object.
+void NamedColumns::give_nested_roles(std::size_t answers) {
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (roles_[i].is != Role::Is::prompt_name && !names_[i].empty() && i != answers)
+      roles_[i] = {Role::Is::value, 0, 0, builder_.column(names_[i])};
+  roles_[answers].is = Role::Is::answers;
+  const auto decisions = std::make_shared<DecisionRows>(place_, builder_);  // which there are none of
+  const auto rows = std::make_shared<JsonRows>(place_, builder_, *decisions);
+  take_answers_ = [decisions, rows, name = names_[answers]](std::string_view text) { rows->take_answers(name, text); };
+}
+
 void NamedColumns::take(std::span<const CellValue> cells) {
   const auto name_of = [&](std::size_t column) { return name_in(place_, names_[column], cells[column]); };
+  std::string prompt = prompt_names_.empty() ? "" : name_of(prompt_names_[0]);
+  for (std::size_t k = 1; k < prompt_names_.size(); ++k) prompt += " | " + name_of(prompt_names_[k]);
   const std::uint32_t answer = answer_ == kNone ? 0 : builder_.answer_number(cells[answer_]);
   std::size_t model = kNone;
   if (long_) {
-    const std::string prompt = name_of(prompt_name_);
     model = builder_.model(name_of(model_name_));
     builder_.find_row(decision_ == kNone ? prompt : name_of(decision_), prompt, model, answer);
     if (has("propensity")) builder_.call(model);
   } else {
     builder_.begin_row(answer);
-    if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));
+    if (!prompt_names_.empty()) builder_.name_row(prompt);
   }
   for (std::size_t i = 0; i < roles_.size(); ++i) {
     if (roles_[i].is == Role::Is::value) builder_.value(roles_[i].column, cells[i]);
+    if (roles_[i].is == Role::Is::answers) take_answers_(cells[i].text);
     if (roles_[i].is != Role::Is::cell || (long_ && model == kNone)) continue;
     CellValue value = cells[i];
     if (infer_ && value.text.find_first_not_of(" \t") == std::string_view::npos) value.kind = Kind::missing;
-    if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt) {
+    if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt;
+        number && !std::isnan(*number)) {
       value.kind = Kind::number;
       value.number = *number;
     }

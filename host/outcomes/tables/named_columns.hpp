@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "host/outcomes/tables/table_builder.hpp"
 
@@ -30,7 +31,7 @@ class NamedColumns {
 
   // What a column is.
   struct Role {
-    enum class Is { ignored, prompt_name, model_name, cell, value } is = Is::ignored;
+    enum class Is { ignored, prompt_name, model_name, cell, value, answers } is = Is::ignored;
     std::size_t model = 0, quantity = 0;  // of a cell; in a long table the row says which model
     std::size_t column = 0;               // of a value
   };
@@ -39,15 +40,22 @@ class NamedColumns {
     return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
   }
   bool has(std::string_view name) const { return position(name) < names_.size(); }
+  template <class Is>
+  bool any_of(const Is& is) const {
+    return std::any_of(names_.begin(), names_.end(), is);
+  }
   void give_long_roles();
   std::string model_of_cost(const std::string& name) const;
   void give_wide_roles();
+  void give_nested_roles(std::size_t answers);
 
   const FilePlace& place_;
   const bool infer_;
   TableBuilder builder_;
   bool long_ = false;
-  std::size_t prompt_name_ = kNone, model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
+  std::size_t model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
+  std::vector<std::size_t> prompt_names_;                               // whose values together name the prompt
+  std::function<void(std::string_view text)> take_answers_;             // of an object by model
   std::vector<std::string> names_;
   std::vector<Role> roles_;
 };

@@ -59,7 +59,7 @@ class FolderReader {
         folder_(folder) {}
 
   TraceTable read() {
-    const std::string source = place_.file;
+    source_ = place_.file;
     readable(place_, [&] { find_files(folder_, 0); });
     if (files_.empty()) place_.refuse("is a folder without files called .json or .jsonl (also .gz); name a file of it");
     for (auto& [name, versions] : files_) {
@@ -67,12 +67,14 @@ class FolderReader {
       while (!versions.empty() && !take(versions.back())) versions.pop_back();
       passed_ -= versions.empty() ? 0 : 1;
     }
-    decisions_.finish();
-    place_.file = source;
-    place_.row = place_.line = 0;
-    if (passed_ > 0)
-      builder_.note(fmt::format("not used: {} files that are trials, or of which there are later ones", passed_));
-    return std::move(builder_).finish();
+    return finish();
+  }
+
+  // Of a file in place of a folder.
+  TraceTable read_list() {
+    source_ = place_.file;
+    take_document(folder_, name_of(folder_), progress());
+    return finish();
   }
 
  private:
@@ -96,20 +98,32 @@ class FolderReader {
   // Whether there was something to take of it.
   bool take(const fs::path& path) {
     place_ = FilePlace(path);
-    const std::uint64_t before = done_;
-    const auto progress = [&](std::uint64_t done, std::uint64_t) {
-      done_ = before + done;
-      if (options_.progress) options_.progress(done_, std::max(done_, total_));
-    };
-    const std::string model = inflated_name(path).stem().string();
-    if (is_document(path)) return take_document(path, model, progress);
-    RecordStream stream(path, progress, place_);
-    JsonRows(place_, builder_, decisions_, {model, "", {}, nullptr}).take_lines(stream);
+    if (is_document(path)) return take_document(path, name_of(path), progress());
+    RecordStream stream(path, progress(), place_);
+    JsonRows(place_, builder_, decisions_, {name_of(path), "", {}, nullptr}).take_lines(stream);
     return true;
   }
 
-  template <class Progress>
-  bool take_document(const fs::path& path, const std::string& model, const Progress& progress) {
+  static std::string name_of(const fs::path& path) { return inflated_name(path).stem().string(); }
+
+  // Of the next file.
+  RecordStream::Progress progress() {
+    return [this, before = done_](std::uint64_t done, std::uint64_t) {
+      done_ = before + done;
+      if (options_.progress) options_.progress(done_, std::max(done_, total_));
+    };
+  }
+
+  TraceTable finish() {
+    decisions_.finish();
+    place_.file = source_;
+    place_.row = place_.line = 0;
+    if (passed_ > 0)
+      builder_.note(fmt::format("not used: {} files that are trials, or of which there are later ones", passed_));
+    return std::move(builder_).finish();
+  }
+
+  bool take_document(const fs::path& path, const std::string& model, const RecordStream::Progress& progress) {
     const simdjson::padded_string bytes(readable(place_, [&] {
       InflatedFile file(path);
       std::string all;
@@ -167,6 +181,7 @@ class FolderReader {
   TableBuilder builder_;
   DecisionRows decisions_;
   const fs::path folder_;
+  std::string source_;  // its name
   std::map<std::string, std::vector<fs::path>> files_;
   std::size_t count_ = 0, passed_ = 0;
   std::uint64_t done_ = 0, total_ = 0;
@@ -176,6 +191,10 @@ class FolderReader {
 
 TraceTable read_trace_folder(const fs::path& folder, const TraceOptions& options) {
   return FolderReader(folder, options).read();
+}
+
+TraceTable read_trace_list(const fs::path& file, const TraceOptions& options) {
+  return FolderReader(file, options).read_list();
 }
 
 }  // namespace pandora

@@ -44,9 +44,10 @@ class CsvReader {
         if (at < record.size() && record[at] != separator_)
           place_.refuse_row(
               "something stands between a closing quote and the next {}; a quote inside a field is written twice",
-              separator_ == ','   ? "comma"
-              : separator_ == ';' ? "semicolon"
-                                  : "tab");
+              separator_ == ','    ? "comma"
+              : separator_ == ';'  ? "semicolon"
+              : separator_ == '\t' ? "tab"
+                                   : "separator");
       } else {
         const std::string_view field = record.substr(at, record.find(separator_, at) - at);
         if (field.find('"') != std::string_view::npos)
@@ -93,10 +94,19 @@ class CsvReader {
   }
 
   void read_header() {
+    constexpr std::string_view kSeparator = "sep=";  // a first line with which spreadsheets say theirs
+    const auto take_line = [this](std::string_view& record) {
+      place_.row = static_cast<std::uint64_t>(-1);  // so that the header is row 0
+      if (!stream_.next(RecordStream::Form::csv, record)) place_.refuse("is empty");
+    };
     std::string_view record;
-    place_.row = static_cast<std::uint64_t>(-1);  // so that the header is row 0
-    if (!stream_.next(RecordStream::Form::csv, record)) place_.refuse("is empty");
-    choose_separator(record);
+    take_line(record);
+    if (record.size() == kSeparator.size() + 1 && record.starts_with(kSeparator)) {
+      separator_ = record.back();
+      take_line(record);
+    } else {
+      choose_separator(record);
+    }
     split(record);
     columns_.name({fields_.begin(), fields_.end()});
   }
@@ -136,6 +146,7 @@ TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& opt
   const std::size_t first = beginning.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[');
   if (!is_json) return CsvReader(stream, place, options).read();
+  if (beginning[first] == '[') return read_trace_list(path, options);
   TableBuilder builder(place, options, false);
   DecisionRows decisions(place, builder);
   JsonRows(place, builder, decisions).take_lines(stream);

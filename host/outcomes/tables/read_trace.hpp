@@ -5,22 +5,25 @@
 //   long CSV       header prompt_id,model,quality,cost,score...: a row for each answer
 //   long JSONL     the same as an object a line
 //   log            a long table with propensity, and perhaps decision and label_propensity: see TraceOptions::holes
-//   nested JSONL   an object a line for each prompt: {"prompt": ..., "models": {M: {"quality", "cost", "score"...}}}
+//   nested JSONL   an object a line for each prompt: {"prompt": ..., "models": {M: {"quality", "cost", "score"...}}};
+//                  `models` may be the text of such an object, also in a CSV file
+//   a list         of the objects of either JSONL, in one file
 //   decisions      what a cascade logged (DecisionRows), which is a log
 //   a folder       of JSON files, one for each model: read_folder.cpp
 //
 // CSV has commas, semicolons or tabs, by its header, and any file may be compressed by gzip. "reward" is another name of
 // "quality", "arms" of "models", "sample_id" and "id" of "prompt_id". Scores are "score" and what begins with "score_" or
 // "score:". "latency" is of answers too (M|latency), and so are "prompt_tokens" and "completion_tokens" where prices are
-// given. All other columns are the prompt's; its text is the first of "prompt", "text", "question", "query", "input",
-// "instruction" that is there. docs/traces.md says what else is taken and refused.
+// given, with cached_tokens and the like (token_price.hpp). All other columns are the prompt's; its text is the first of
+// "prompt", "text", "question", "query", "input", "instruction" that is there. docs/traces.md says what else is taken and
+// refused.
 #pragma once
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 
+#include "host/outcomes/tables/token_price.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -35,12 +38,6 @@ struct StatedRange {
 
 /// "NAME=LOW:HIGH", such as "score=1:5"; a NAME may hold "=" and ":". Nothing if it is none.
 std::optional<StatedRange> range_of(const std::string& text);
-
-/// Dollars for a million tokens of a prompt and of an answer.
-struct TokenPrice {
-  double in = 0.0, out = 0.0;
-};
-using TokenPrices = std::map<std::string, TokenPrice>;  ///< by the model's name
 
 struct TraceOptions {
   /// A row with a missing cell, or with a cost of zero for a model that costs elsewhere: an error with counts, or left
@@ -58,8 +55,16 @@ struct TraceOptions {
   std::vector<StatedRange> scale;
   /// Where an answer has tokens and no cost, its cost is computed from these.
   TokenPrices prices;
-  /// Whether a cost of zero is one, though the model costs elsewhere: answers from a cache.
+  /// Whether a cost of zero is one: answers from a cache, models that cost nothing.
   bool free_calls = false;
+  /// The column or member of answers that is their quality. Of a judge ("score", "score:NAME"): its scores are taken for
+  /// it. Empty: quality or reward.
+  std::string quality;
+  /// Whether the first judge's scores are taken for the quality where no answer has one, and `quality` is empty.
+  bool scores_alone = false;
+  /// The columns whose values together make a prompt (TraceTable::by_name); empty: prompt_id, sample_id or id name it, and
+  /// rows with equal texts are one prompt.
+  std::vector<std::string> prompt_key;
   /// Whether a further row of a prompt and model in a long table is a further answer, and no mistake.
   bool repeats = false;
   /// Bytes of memory that the table may take; 0: half of the machine's memory.
@@ -79,7 +84,8 @@ void require_sound(const TraceOptions& options);
 /// (usage) as require_sound().
 TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& options = {});
 
-/// The same of a folder (read_folder.cpp).
+/// The same of a folder, and of a file that is one list of objects (read_folder.cpp).
 TraceTable read_trace_folder(const std::filesystem::path& folder, const TraceOptions& options);
+TraceTable read_trace_list(const std::filesystem::path& file, const TraceOptions& options);
 
 }  // namespace pandora

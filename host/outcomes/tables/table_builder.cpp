@@ -28,10 +28,20 @@ std::string problem_with(const std::string& name, double low, double high, doubl
                  : "is more than a million dollars for one call; costs are in dollars";
   if (name == kLatency || is_tokens(name)) return x < 0 ? "is negative" : "is more than a thousand million";
   if (is_probability(name) || name == kByRules) return "is outside [0, 1]; it is a probability";
+  if (name == kBatch) return "is neither 1 nor 0; a call is one of a batch, or it is not";
   if (low != 0.0 || high != 1.0)
     return fmt::format("is outside [{}, {}], the range that is stated (scale, --scale)", low, high);
   return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale, --scale), such as {}=1:5",
                      name == "quality" ? "qualities" : "scores", name);
+}
+
+// For a text that is no number.
+std::string remedy_for(std::string_view text, const std::string& name) {
+  const auto has = [text](char c) { return text.find(c) != std::string_view::npos; };
+  if (has('$')) return "; write dollars without a sign, such as 0.02";
+  if (has('%'))
+    return fmt::format("; write a share, such as 0.85 for 85%, or 85 and its range (scale, --scale {}=0:100)", name);
+  return has(',') && !has('[') && !has('{') ? "; write a decimal point" : "";
 }
 
 }  // namespace
@@ -58,8 +68,9 @@ void require_sound(const TraceOptions& options) {
   }
   constexpr double kMostTokenPrice = 1e6;
   for (const auto& [model, price] : options.prices)
-    for (const double usd : {price.in, price.out})
-      if (!(usd >= 0 && usd <= kMostTokenPrice))
+    for (const double usd :
+         {price.in, price.out, price.cached, price.cache_write, price.reasoning, price.batch_in, price.batch_out})
+      if (!(usd >= 0 && usd <= kMostTokenPrice) && !(std::isnan(usd) && !std::isnan(price.in + price.out)))
         refuse(fmt::format("prices: {} of model {}: give dollars for a million tokens, from 0 to {:.0f}", usd,
                            in_quotes(model), kMostTokenPrice));
 }
@@ -68,7 +79,10 @@ TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, 
     : place_(place),
       options_(options),
       infer_(infer),
-      most_bytes_(options.most_bytes > 0 ? options.most_bytes : half_of_memory()) {
+      most_bytes_(options.most_bytes > 0 ? options.most_bytes : half_of_memory()),
+      prices_batches_(std::ranges::any_of(options.prices, [](const auto& p) {
+        return !std::isnan(p.second.batch_in) || !std::isnan(p.second.batch_out);
+      })) {
   require_sound(options);
   for (const std::string& name : options.models) {
     if (models_.find(name) != kNone) place_.refuse("model {} is asked for twice", in_quotes(name));
@@ -99,9 +113,9 @@ void TableBuilder::add_quantity(std::string_view name) {
   constexpr double kMostCount = 1e9;
   Quantity quantity{std::string(name), std::vector<double>(rows_ * stride_, kAbsentCell)};
   quantity.scaled = is_quality(name) || is_score(name);
-  quantity.high = quantity.scaled || is_probability(name) || name == kByRules ? 1.0
-                  : is_cost(name)                                             ? kMostCallUsd
-                                                                              : kMostCount;
+  quantity.high = quantity.scaled || is_probability(name) || name == kByRules || name == kBatch ? 1.0
+                  : is_cost(name)                                                               ? kMostCallUsd
+                                                                                                : kMostCount;
   for (const StatedRange& range : options_.scale)
     if (is_range_of(range, name)) quantity.low = range.low, quantity.high = range.high;
   quantities_.push_back(std::move(quantity));
@@ -114,12 +128,13 @@ std::size_t TableBuilder::find_quantity(std::string_view name) const {
 }
 
 std::size_t TableBuilder::quantity(std::string_view name) {
-  if (is_quality(name)) return 0;
+  if (says_quality(name)) return 0;
   if (is_cost(name)) return 1;
   if (!is_of_answers(name)) {
     unused(name);
     return kNone;
   }
+  if (is_tokens(name)) name = canonical_count(name);
   if (const std::size_t found = find_quantity(name); found != kNone) return found;
   if (is_score(name) && options_.scores) {
     if (other_scores_.size() < kMostNoted) other_scores_.add(name);
@@ -246,6 +261,12 @@ void TableBuilder::value(std::size_t column, const CellValue& value) {
 void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue& value, Label label) {
   Quantity& of = quantities_[quantity];
   double& slot = of.values[row_ * stride_ + model];
+  const bool is_text = value.kind == CellValue::Kind::text;
+  const bool missing = value.kind == CellValue::Kind::missing || (is_text && is_word_for_nothing(value.text));
+  if (slot != kAbsentCell && is_tokens(of.name)) {  // providers give a count under several names
+    if (missing || (value.kind == CellValue::Kind::number && value.number == slot)) return;
+    if (slot == kMissingCell) slot = kAbsentCell;
+  }
   if (slot != kAbsentCell)
     place_.refuse_cell(
         label,
@@ -253,12 +274,18 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
                     in_quotes(models_.names()[model]), is_score(of.name) ? "this score" : "a " + of.name,
                     keyed_ ? " " + in_quotes(keys_[row_]) : "",
                     keyed_ && !log_ ? ", unless rows are numbered by a column answer or repeats are allowed" : ""));
-  const bool missing = value.kind == CellValue::Kind::missing;
-  if (!missing && value.kind != CellValue::Kind::number)
-    place_.refuse_cell(label,
-                       (value.kind == CellValue::Kind::text ? in_quotes(value.text) : "a list") + " is not a number" +
-                           (infer_ && value.text.find(',') != std::string_view::npos ? "; write a decimal point" : ""));
-  const double x = value.number;
+  const std::optional<double> truth =
+      is_text && !missing && of.low == 0.0 && of.high == 1.0 ? truth_in(value.text) : std::nullopt;
+  if (!missing && !truth && value.kind != CellValue::Kind::number)
+    place_.refuse_cell(
+        label, (is_text ? in_quotes(value.text) : "a list") + " is not a number" + remedy_for(value.text, of.name));
+  if (!missing) {
+    const std::size_t column = keyed_ ? 0 : model;
+    if (of.words.size() <= column) of.words.resize(column + 1, 0);
+    if ((of.words[column] |= truth ? kTruths : kNumbers) == (kTruths | kNumbers))
+      place_.refuse_cell(label, "holds truth values (true, false) in some rows and numbers in others; write 1 and 0");
+  }
+  const double x = truth.value_or(value.number);
   if (!missing && !(x >= of.low && x <= of.high))
     place_.refuse_cell(label, fmt::format("{} {}", x, problem_with(of.name, of.low, of.high, x)));
   slot = missing ? kMissingCell : (of.scaled ? (x - of.low) / (of.high - of.low) : x) + 0.0;  // no -0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <unordered_map>
 
@@ -42,20 +43,22 @@ inline bool is_score(std::string_view name) {
   return name == "score" || name.starts_with("score_") || name.starts_with("score:");
 }
 inline bool is_tokens(std::string_view name) {
-  return name == "prompt_tokens" || name == "completion_tokens";
+  return !canonical_count(name).empty();
 }
 /// What a log says of a call beside: how likely it was, and that its quality became known.
 inline bool is_probability(std::string_view name) {
   return name == "propensity" || name == "label_propensity";
 }
-inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kPlace = "place of the call",
-                                  kByRules = "probability of the rules";
+inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kBatch = "batch",
+                                  kPlace = "place of the call", kByRules = "probability of the rules";
 /// Whether a stated range is that of a quantity; as for evaluators "score:2" is "score_2" too.
 inline bool is_range_of(const StatedRange& range, std::string_view name) {
   return range.name == name || (is_quality(range.name) && is_quality(name)) ||
          (range.name.starts_with("score:") && name.starts_with("score_") &&
           std::string_view(range.name).substr(6) == name.substr(6));
 }
+inline constexpr const char* kScoresAlone =
+    "has a judge's scores and no quality; to take the scores for the quality, say so (quality, --quality score)";
 /// Names that the prompt's name can have, the best first.
 inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
 
@@ -69,11 +72,22 @@ class TableBuilder {
 
   /// Whether a column or member of that name is of the answers.
   bool is_of_answers(std::string_view name) const {
-    return is_quality(name) || is_cost(name) || is_score(name) || name == kLatency ||
-           (is_tokens(name) && !options_.prices.empty()) ||
+    return says_quality(name) || is_cost(name) || is_score(name) || name == kLatency ||
+           (is_tokens(name) && !options_.prices.empty()) || (name == kBatch && prices_batches_) ||
            (name == "label_propensity" ? options_.holes
                                        : log_ && (is_probability(name) || name == kPlace || name == kByRules));
   }
+
+  /// Whether a member of an answer holds an object of counts of tokens that are priced.
+  bool is_usage(std::string_view name) const { return !options_.prices.empty() && holds_counts(name); }
+  /// Whether it is an answer's quality; whether the quality can be had from it, as from a judge's scores.
+  bool says_quality(std::string_view name) const {
+    return options_.quality.empty() || is_score(options_.quality) ? is_quality(name) : name == options_.quality;
+  }
+  bool gives_quality(std::string_view name) const {
+    return says_quality(name) || (is_score(name) && (options_.scores_alone || is_score(options_.quality)));
+  }
+  const TraceOptions& options() const { return options_; }
 
   /// The number of a model, of what an answer has (quality, cost, a score...), of a prompt's column; kNone where it is
   /// not kept. New ones come into being.
@@ -120,7 +134,9 @@ class TableBuilder {
     std::vector<double> values = {};  // rows x stride, row-major
     double low = 0.0, high = 1.0;
     bool scaled = false;
+    std::vector<std::uint8_t> words = {};  // of each column of the file: kNumbers, kTruths
   };
+  static constexpr std::uint8_t kNumbers = 1, kTruths = 2;
 
   void add_quantity(std::string_view name);
   std::size_t find_quantity(std::string_view name) const;
@@ -132,6 +148,7 @@ class TableBuilder {
   void require_no_misspelt_name() const;
   void require_different_answers(const TraceTable& table) const;
   void price_tokens(TraceTable& table) const;
+  void take_scores_for_quality(TraceTable& table) const;
   TraceTable assemble();
   void add_columns(TraceTable& table);
   void add_notes(TraceTable& table) const;
@@ -140,6 +157,7 @@ class TableBuilder {
   const TraceOptions& options_;
   const bool infer_;
   const std::uint64_t most_bytes_;
+  const bool prices_batches_;
 
   NameList models_, other_models_, other_scores_, unused_;
   std::vector<std::string> notes_;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -32,15 +34,20 @@ bool has_value(double cell) {
 
 }  // namespace
 
-// Costs where there are none, of tokens at their prices: dollars = (in x prompt_tokens + out x completion_tokens) /
-// 10^6.
+// Costs where there are none, of tokens at their prices (dollars_of).
 void TableBuilder::price_tokens(TraceTable& table) const {
   const std::size_t in = find_quantity("prompt_tokens"), out = find_quantity("completion_tokens");
   if (in == kNone && out == kNone) return;
   if (in == kNone || out == kNone)
     place_.refuse("has {} and no {}; a price is one of both", in == kNone ? "completion_tokens" : "prompt_tokens",
                   in == kNone ? "prompt_tokens" : "completion_tokens");
-  std::size_t both = 0, answers = 0;
+  std::vector<std::pair<const std::vector<double>*, double TokenUsage::*>> counts;
+  for (const Quantity& quantity : quantities_)
+    if (double TokenUsage::*const member = TokenUsage::member(quantity.name))
+      counts.emplace_back(&quantity.values, member);
+  NameList without_cached;
+  std::size_t both = 0, answers = 0, not_used = 0, with_hidden = 0;
+  double hidden = 0.0;
   for (std::size_t i = 0; i < table.cost.size(); ++i) {
     const double given = quantities_[in].values[i], made = quantities_[out].values[i];
     answers += has_value(table.cost[i]) || (has_value(given) && has_value(made));
@@ -55,11 +62,33 @@ void TableBuilder::price_tokens(TraceTable& table) const {
       place_.refuse("model {} has tokens and no cost, and no price is given for it{}; add it to the prices",
                     in_quotes(model), nearest_text(nearest(model, priced)));
     }
-    table.cost[i] = (given * price->second.in + made * price->second.out) / 1e6;
+    TokenUsage usage;
+    for (const auto& [values, member] : counts) usage.*member = std::max(0.0, (*values)[i]);  // 0 where it is missing
+    const std::string_view prompt = table.prompts[i / table.models.size()];
+    if (const char* const fault = usage.fault())
+      place_.refuse("prompt {}: the answer of model {} {}", in_quotes(prompt), in_quotes(model), fault);
+    table.cost[i] = dollars_of(price->second, usage);
     if (table.cost[i] > kMostCallUsd)
-      place_.refuse("prompt {}: {:g} and {:g} tokens of model {} cost more than a million dollars",
-                    in_quotes(table.prompts[i / table.models.size()]), given, made, in_quotes(model));
+      place_.refuse("prompt {}: {:g} and {:g} tokens of model {} cost more than a million dollars", in_quotes(prompt),
+                    given, made, in_quotes(model));
+    if ((usage.cached > 0 && std::isnan(price->second.cached)) ||
+        (usage.cache_write > 0 && std::isnan(price->second.cache_write))) {
+      without_cached.add(model);
+      ++not_used;
+    }
+    with_hidden += usage.hidden() > 0;
+    hidden += usage.hidden();
   }
+  if (not_used > 0)
+    table.notes.push_back(fmt::format(
+        "cached tokens of {} answers are priced as other tokens of their prompts: no price of cached tokens (cached, "
+        "cache_write) is given for {}",
+        not_used, names_text(without_cached.names())));
+  if (with_hidden > 0)
+    table.notes.push_back(fmt::format(
+        "total_tokens of {} answers exceed prompt_tokens and completion_tokens, by {:.6g} in the mean: the rest is taken "
+        "for reasoning, at the price reasoning or else out",
+        with_hidden, hidden / static_cast<double>(with_hidden)));
   if (both > 0)
     table.notes.push_back(fmt::format(
         "{} of {} answers have a cost beside their tokens: the cost is taken, and no price", both, answers));
@@ -82,7 +111,39 @@ void TableBuilder::add_columns(TraceTable& table) {
       if (table.columns[c].name == name && table.columns[c].kind == PromptColumn::Kind::text) table.text_column = c;
 }
 
+// A judge's scores in place of qualities: where they are asked for, and where there is nothing else and they may be.
+void TableBuilder::take_scores_for_quality(TraceTable& table) const {
+  std::string judge = options_.quality;
+  const bool none = std::ranges::all_of(table.quality, [](double x) { return x == kAbsentCell; });
+  if (judge.empty() && none && !table.scores.empty() && !log_) {  // a log may come before its feedback
+    if (!options_.scores_alone) place_.refuse(kScoresAlone);
+    judge = table.scores[0].name;
+  }
+  if (!judge.empty() && !is_score(judge) && none)
+    place_.refuse("no answer has a {}, which is to be its quality (quality, --quality)", in_quotes(judge));
+  if (!is_score(judge)) return;
+  table.quality = find_score(table, judge.starts_with("score:") ? judge.substr(6) : judge).values;
+  table.judged_by = judge;
+  table.notes.push_back(fmt::format(
+      "quality: the scores of the judge {} are taken for it; that the judge is right in the mean about every model is "
+      "presumed, and nothing in this table can show it",
+      in_quotes(judge)));
+}
+
 void TableBuilder::add_notes(TraceTable& table) const {
+  for (const Quantity& quantity : quantities_)
+    if (std::ranges::any_of(quantity.words, [](std::uint8_t words) { return (words & kTruths) != 0; }))
+      table.notes.push_back("truth values of " + quantity.name + " are read as 1 (True, yes) and 0 (False, no)");
+  std::vector<double> seconds;
+  std::ranges::copy_if(table.latency, std::back_inserter(seconds), has_value);
+  if (!seconds.empty()) {
+    const auto middle = seconds.begin() + static_cast<long>(seconds.size() / 2);
+    std::ranges::nth_element(seconds, middle);
+    if (constexpr double kSlow = 60.0; *middle > kSlow)
+      table.notes.push_back(fmt::format(
+          "latency: the median is {:.6g}, and seconds are expected; if these are milliseconds, divide them by 1,000",
+          *middle));
+  }
   if (unused_.size() > 0) table.notes.push_back("not used: " + names_text(unused_.names()));
   if (!options_.prices.empty() && find_quantity("prompt_tokens") == kNone)
     table.notes.push_back("prices are not used: no answer has prompt_tokens and completion_tokens");
@@ -118,10 +179,12 @@ TraceTable TableBuilder::assemble() {
   for (double& seconds : table.latency)
     if (!has_value(seconds)) seconds = std::numeric_limits<double>::quiet_NaN();
   table.named_prompts = prompts_.size() > 0;
+  table.by_name = !options_.prompt_key.empty();
   for (std::size_t row = 0; row < rows_ && !table.named_prompts; ++row) prompts_.push_back(std::to_string(row + 1));
   table.prompts = std::move(prompts_);
   add_columns(table);
   price_tokens(table);
+  take_scores_for_quality(table);
   add_notes(table);
   return table;
 }
@@ -135,8 +198,11 @@ void TableBuilder::require_models_and_scores() const {
     (seen ? there : lacking).push_back(options_.models[m]);
   }
   if (!lacking.empty())
-    place_.refuse("has no model {}{}; its models are {}", in_quotes(lacking[0]),
-                  nearest_text(nearest(lacking[0], there)), printable(fmt::format("{}", fmt::join(there, ", ")), 500));
+    place_.refuse("has no model {}{}; its models are {}{}", in_quotes(lacking[0]),
+                  nearest_text(nearest(lacking[0], there)), printable(fmt::format("{}", fmt::join(there, ", ")), 500),
+                  std::ranges::none_of(there, [](const std::string& name) { return name.find(',') != name.npos; })
+                      ? ""
+                      : "; a name with a comma stands in quotes, as in CSV (--models '\"a,b\"')");
   std::vector<std::string> scores = other_scores_.names();
   for (const Quantity& quantity : quantities_)
     if (is_score(quantity.name) &&

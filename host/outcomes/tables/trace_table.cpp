@@ -140,6 +140,7 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   some.models = table.models;
   some.prompts = rows_of(table.prompts, rows);
   some.named_prompts = table.named_prompts;
+  some.by_name = table.by_name;
   some.quality = rows_of(table.quality, models, rows);
   some.cost = rows_of(table.cost, models, rows);
   for (const ScoreColumn& score : table.scores)
@@ -156,6 +157,7 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   for (std::vector<double>* cells : cells_of_calls(some)) *cells = rows_of(*cells, models, rows);
   some.text_column = table.text_column;
   some.dropped = table.dropped;
+  some.judged_by = table.judged_by;
   some.notes = table.notes;
   return some;
 }
@@ -165,7 +167,8 @@ TraceSplit split_rows(const TraceTable& table, double share) {
     throw Error(ExitCode::usage, fmt::format("a split of {} is no share in (0, 1)", share));
   TraceSplit split;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const std::string_view key = table.text_column == TraceTable::kNone ? table.prompts[row] : table.text(row);
+    const bool by_name = table.by_name || table.text_column == TraceTable::kNone;
+    const std::string_view key = by_name ? table.prompts[row] : table.text(row);
     const double u = static_cast<double>(stable_hash(key) >> 11) * 0x1p-53;  // in [0, 1)
     (u < share ? split.first : split.second).push_back(row);
   }
@@ -177,7 +180,7 @@ TraceSplit split_rows(const TraceTable& table, double share) {
 PromptGroups group_prompts(const TraceTable& table) {
   std::vector<std::pair<std::uint64_t, std::size_t>> hashed(table.rows());
   for (std::size_t row = 0; row < hashed.size(); ++row) {
-    const std::string_view text = table.text(row);
+    const std::string_view text = table.by_name ? std::string_view() : table.text(row);
     hashed[row] = {mixed(stable_hash(text.empty() ? table.prompts[row] : text)), row};
   }
   std::sort(hashed.begin(), hashed.end());
@@ -201,7 +204,8 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
     if (!std::binary_search(mine.begin(), mine.end(), name))
       online.refuse("has the model {}, which {} does not have; name the models that both have (models)",
                     in_quotes(name), calibration.source);
-  const bool by_text = calibration.text_column != TraceTable::kNone && online.text_column != TraceTable::kNone;
+  const bool by_text = !(calibration.by_name || online.by_name) && calibration.text_column != TraceTable::kNone &&
+                       online.text_column != TraceTable::kNone;
   if (!by_text && !(calibration.named_prompts && online.named_prompts)) return;
   const auto key = [by_text](const TraceTable& table, std::size_t row) {
     return by_text ? table.text(row) : table.prompts[row];

@@ -108,6 +108,7 @@ struct TraceTable {
   std::vector<std::string> models;  ///< in the order of the file, or of TraceOptions::models
   TextColumn prompts;               ///< a name for each row: the file's, or its row counted from 1
   bool named_prompts = false;       ///< whether the file has names
+  bool by_name = false;             ///< whether rows with equal names are one prompt, and equal texts are not
   std::vector<double> quality;      ///< rows x models, row-major, in [0, 1]
   std::vector<double> cost;         ///< rows x models, row-major, dollars, not negative
   std::vector<ScoreColumn> scores;
@@ -118,7 +119,8 @@ struct TraceTable {
   std::optional<CallLog> log;       ///< of a log of decisions
   std::size_t text_column = kNone;  ///< which of `columns` is the prompt's text, if one is
   std::size_t dropped = 0;          ///< rows that the file has and `missing = drop` left out
-  std::vector<std::string> notes;   ///< what of the file was left out, a sentence each
+  std::string judged_by;            ///< the judge whose scores are taken for the quality; empty: none
+  std::vector<std::string> notes;   ///< what of the file was left out, and how it was understood; a sentence each
 
   std::size_t rows() const { return prompts.size(); }
   /// Cells whose quality is not known, though the model answered.
@@ -163,8 +165,8 @@ TraceSplit split_rows(const TraceTable& table, double share);
 /// rows that meet, and how many.
 void require_apart(const TraceTable& calibration, const TraceTable& online);
 
-/// SHA-256 of everything but `source`, `dropped` and `notes`, as hexadecimal digits: equal for equal tables, whatever form
-/// they were read from.
+/// SHA-256 of everything but `source`, `by_name`, `dropped`, `judged_by` and `notes`, as hexadecimal digits: equal for
+/// equal tables, whatever form they were read from.
 std::string content_digest(const TraceTable& table);
 
 /// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
@@ -176,8 +178,9 @@ struct PromptGroups {
   std::size_t count = 0;            ///< different prompts
 };
 
-/// By the prompts' texts; by the row's name where there is no text, by its number where there are no names either. The
-/// order is that of a stable hash, and another one than split_rows() uses, so that parts and folds are independent.
+/// By the prompts' texts; by the row's name where there is no text or TraceTable::by_name, by its number where there are
+/// no names either. The order is that of a stable hash, and another one than split_rows() uses, so that parts and folds
+/// are independent.
 PromptGroups group_prompts(const TraceTable& table);
 
 /// What is seen of an answer when its model was called, as users name it.

@@ -153,7 +153,7 @@ void add_reading(TableOptions& all) {
            "list of NAME=LOW:HIGH, such as score=1:5");
   all.list("prices", "Dollars for a million tokens in and out, for answers that have tokens and no cost.",
            &TraceKeys::prices, "list of MODEL=IN:OUT, such as gpt=0.15:0.6");
-  all.flag("free_calls", "Whether a cost of 0 of a model that costs elsewhere is one (a cache).",
+  all.flag("free_calls", "Whether a cost of 0 is one: of answers from a cache, of a model that costs nothing.",
            &TraceKeys::free_calls);
   all.flag("repeats", "Whether further rows of a prompt and model in a long table are further answers.",
            &TraceKeys::repeats);

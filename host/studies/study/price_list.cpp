@@ -10,17 +10,40 @@
 namespace pandora {
 namespace {
 
-// Two numbers, as a list or as a table of `in` and `out`; nothing of what is something else.
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
+void add(NamedNumbers& to, const std::string& name, const toml::node& node) {
+  const std::optional<double> number = node.value<double>();
+  to.emplace_back(number ? name : "", number.value_or(0.0));  // what is no number has no known name
+}
+
+// Two numbers as a list, or a table of names that price_named() knows, in which `batch` may be two numbers too.
 std::optional<TokenPrice> price_of(const toml::node& node) {
-  std::optional<double> in, out;
-  if (const toml::array* const pair = node.as_array(); pair != nullptr && pair->size() == 2) {
-    in = pair->get(0)->value<double>();
-    out = pair->get(1)->value<double>();
-  } else if (const toml::table* const table = node.as_table(); table != nullptr && table->size() == 2) {
-    in = (*table)["in"].value<double>();
-    out = (*table)["out"].value<double>();
+  NamedNumbers named;
+  const auto add_pair = [&named](const toml::array& pair, const std::string& in, const std::string& out) {
+    if (pair.size() != 2) return named.emplace_back("", 0.0), void();
+    add(named, in, *pair.get(0));
+    add(named, out, *pair.get(1));
+  };
+  if (node.is_array()) add_pair(*node.as_array(), "in", "out");
+  if (const toml::table* const table = node.as_table()) {
+    for (const auto& [key, value] : *table) {
+      if (key.str() == "batch" && value.is_array())
+        add_pair(*value.as_array(), "batch_in", "batch_out");
+      else
+        add(named, std::string(key.str()), value);
+    }
   }
-  return in && out ? std::optional(TokenPrice{*in, *out}) : std::nullopt;
+  return price_named(named);
+}
+
+// How a dotted name would stand that a file has without quotes, as in gpt-4.1 = [2, 8]; empty of what is something else.
+std::string undotted(const std::string& key, const toml::node& node) {
+  const toml::table* const table = node.as_table();
+  if (table == nullptr || table->empty()) return "";
+  const auto first = table->begin();
+  const std::string name = key + "." + std::string(first->first.str());
+  return price_of(first->second) ? name : undotted(name, first->second);
 }
 
 }  // namespace
@@ -38,10 +61,15 @@ TokenPrices read_price_list(const std::filesystem::path& path) {
   TokenPrices prices;
   for (const auto& [key, node] : inner != nullptr ? *inner : whole) {
     const std::optional<TokenPrice> price = price_of(node);
+    const std::string place = fmt::format("{}:{}", name, node.source().begin.line);
+    if (const std::string dotted = undotted(std::string(key.str()), node); !price && !dotted.empty())
+      refuse(place, "the price of {} is none: a name with a dot stands in quotes, {} = ...", in_quotes(key.str()),
+             in_quotes(dotted));
     if (!price)
-      refuse(fmt::format("{}:{}", name, node.source().begin.line),
-             "the price of {} is none: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars for a million tokens; a "
-             "name with a dot stands in quotes",
+      refuse(place,
+             "the price of {} is none: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars for a million tokens, "
+             "with cached, cache_write, reasoning and batch where they have prices of their own; or LiteLLM's names, "
+             "input_cost_per_token and output_cost_per_token, in dollars for a token",
              in_quotes(key.str()));
     prices[std::string(key.str())] = *price;
   }

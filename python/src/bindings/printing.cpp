@@ -7,7 +7,6 @@
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/tables/table.hpp"
-#include "host/studies/study/price_list.hpp"
 
 namespace pandora::python {
 namespace {
@@ -28,12 +27,6 @@ std::string csv(const std::vector<Texts>& rows) {
     for (const std::string& cell : row) out += (&cell == &row[0] ? "" : ",") + csv_name(cell);
     out += "\n";
   }
-  return out;
-}
-
-std::vector<std::pair<std::string, std::pair<double, double>>> price_list(const Path& path) {
-  std::vector<std::pair<std::string, std::pair<double, double>>> out;
-  for (const auto& [model, price] : read_price_list(path)) out.push_back({model, {price.in, price.out}});
   return out;
 }
 
@@ -66,8 +59,6 @@ void bind_printing(nb::module_& module) {
       "write_file", [](const Path& path, const std::string& text) { write_file(path, text); },
       nb::sig("def write_file(path: str, text: str) -> None"), nb::arg("path"), nb::arg("text"),
       "Whole or not at all.");
-  module.def("price_list", &price_list, nb::sig("def price_list(path: str) -> list[tuple[str, tuple[float, float]]]"),
-             nb::arg("path"), "Of each model in a TOML file dollars for a million tokens in and out.");
   module.def(
       "nearest",
       [](const std::string& word, const Texts& names, std::size_t most) { return nearest(word, names, most); },

@@ -4,6 +4,7 @@
 #include "beside.hpp"
 #include "host/outcomes/tables/named_columns.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
+#include "host/studies/study/price_list.hpp"
 #include "rows.hpp"
 
 namespace pandora::python {
@@ -16,17 +17,39 @@ MissingCells missing_of(const std::string& missing) {
 }
 
 using NamedPairs = std::vector<std::pair<std::string, std::pair<double, double>>>;
+using NamedPrices = std::vector<std::pair<std::string, TokenPrice>>;
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
+NamedPrices price_list(const std::string& path) {
+  TraceOptions options;
+  options.prices = read_price_list(path);
+  require_sound(options);
+  return {options.prices.begin(), options.prices.end()};
+}
+
+double token_dollars(const TokenPrice& price, const NamedNumbers& counts) {
+  TokenUsage usage;
+  for (const auto& [name, count] : counts)
+    if (double TokenUsage::*const member = TokenUsage::member(is_tokens(name) ? canonical_count(name) : name))
+      usage.*member = std::max(usage.*member, count);  // providers give a count under several names
+  if (const char* const fault = usage.fault()) throw Error(ExitCode::bad_data, std::string("a call ") + fault);
+  return dollars_of(price, usage);
+}
 
 void set_options(TraceOptions* options, const std::vector<std::string>& models, const std::string& missing,
-                 const NamedPairs& scale, const NamedPairs& prices, bool free_calls, bool repeats) {
+                 const NamedPairs& scale, const NamedPrices& prices, bool free_calls, bool repeats,
+                 const std::string& quality, const std::vector<std::string>& prompt_key, bool scores_alone) {
   new (options) TraceOptions();
   options->holes = true;
   options->models = models;
   options->missing = missing_of(missing);
   for (const auto& [name, range] : scale) options->scale.push_back({name, range.first, range.second});
-  for (const auto& [model, price] : prices) options->prices[model] = {price.first, price.second};
+  options->prices = {prices.begin(), prices.end()};
   options->free_calls = free_calls;
   options->repeats = repeats;
+  options->quality = quality;
+  options->prompt_key = prompt_key;
+  options->scores_alone = scores_alone;
 }
 
 TraceTable read(const std::string& path, TraceOptions options, const nb::object& progress) {
@@ -205,14 +228,27 @@ class TableArrays {
 }  // namespace
 
 void bind_traces(nb::module_& module) {
+  nb::class_<TokenPrice>(module, "TokenPrice", "Dollars for a million tokens of a model.")
+      .def_ro("into", &TokenPrice::in)
+      .def_ro("out", &TokenPrice::out);
+  module.def("price_list", &price_list, nb::arg("path"), "The prices of each model in a TOML file.");
+  module.def(
+      "price_named", [](const NamedNumbers& named) { return price_named(named); }, nb::arg("named"),
+      "The price that names such as in, out, cached and those of LiteLLM say; None where they say none.");
+  module.def(
+      "token_dollars", &token_dollars, nb::arg("price"), nb::arg("counts"),
+      "Dollars of a call by its counts (prompt_tokens, completion_tokens, cached_tokens, total_tokens, ...); others "
+      "are passed over. DataError for counts that cannot be.");
   nb::class_<TraceOptions>(module, "TraceOptions", "How a table is read.")
       .def("__init__", &set_options, nb::arg("models"), nb::arg("missing"), nb::arg("scale"), nb::arg("prices"),
-           nb::arg("free_calls"), nb::arg("repeats"));
+           nb::arg("free_calls"), nb::arg("repeats"), nb::arg("quality") = "",
+           nb::arg("prompt_key") = std::vector<std::string>(), nb::arg("scores_alone") = false);
   nb::class_<TraceTable>(module, "TraceTable", "A table of outcomes, prompts x models.")
       .def_ro("source", &TraceTable::source)
       .def_ro("models", &TraceTable::models)
       .def_ro("dropped", &TraceTable::dropped)
       .def_ro("notes", &TraceTable::notes)
+      .def_ro("judged_by", &TraceTable::judged_by)
       .def_prop_ro("rows", &TraceTable::rows)
       .def_prop_ro("prompts",
                    [](const TraceTable& t) {

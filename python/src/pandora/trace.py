@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import re
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from . import _core
 from .arguments import cell, named, number, numbers, path, refused, text, texts
 from .errors import DataError, ResourceError, UsageError
+from .prices import Prices
 from .table import Shown, Table
 
 if TYPE_CHECKING:
@@ -56,9 +58,10 @@ class Trace:
     [0, 1], costs are dollars, latencies seconds; None, NaN and what is masked are missing cells.
 
     ``scale`` says where qualities or a judge's scores lie instead: ``{"score": (1, 5)}``. ``prices`` are dollars for a
-    million tokens in and out, ``{"gpt": (0.15, 0.6)}``, for the costs of answers that have tokens alone.
-    ``free_calls`` takes costs of 0 of a model that costs elsewhere, and ``repeats`` further rows of a prompt and model
-    in a long table as further answers.
+    million tokens in and out, ``{"gpt": (0.15, 0.6)}`` or as `Prices` takes them, a file of prices, or "litellm", for
+    the costs of answers that have tokens alone. ``free_calls`` takes costs of 0, and ``repeats`` further rows of a
+    prompt and model in a long table as further answers. ``quality`` names the column that is the answers' quality; a
+    judge's, such as "score", is taken for it. ``prompt_key`` names the column, or several, whose values make a prompt.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[0.4, 0.9], [0.8, 0.8], [0.9, 1.0]],
     ...                "cost": [[0.001, 0.01]] * 3, "columns": {"prompt": ["a", "b", "c"]}})
@@ -78,17 +81,20 @@ class Trace:
         missing: str = "refuse",
         name: str = "trace",
         scale: Optional[Pairs] = None,
-        prices: Optional[Pairs] = None,
+        prices: Union[Mapping[str, Any], Prices, str, os.PathLike[str], None] = None,
         free_calls: bool = False,
         repeats: bool = False,
+        quality: str = "",
+        prompt_key: Union[str, Sequence[str]] = (),
     ) -> None:
         for what, value in (("free_calls", free_calls), ("repeats", repeats)):
             if not isinstance(value, (bool, np.bool_)):
                 raise refused(f"Trace: {what}", value, "True or False")
+        key = texts("Trace: prompt_key", [prompt_key] if isinstance(prompt_key, str) else prompt_key)
         options = _core.TraceOptions(
             texts("Trace: models", models), text("Trace: missing", missing),
-            _pairs("scale", scale, '{"score": (1, 5)}'), _pairs("prices", prices, '{"model": (0.15, 0.6)}'),
-            bool(free_calls), bool(repeats),
+            _pairs("scale", scale, '{"score": (1, 5)}'), list(Prices.of(prices).models.items()),
+            bool(free_calls), bool(repeats), text("Trace: quality", quality), key,
         )  # fmt: skip
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
@@ -101,7 +107,7 @@ class Trace:
         elif isinstance(source, Mapping) and "model" in source and "models" not in source:
             self._table = _of_columns(source.items(), name, options)
         elif isinstance(source, Mapping):
-            self._table = _of_arrays(source, name, options, priced=bool(prices))
+            self._table = _of_arrays(source, name, options, bool(prices), quality, key)
         elif all(hasattr(source, member) for member in ("columns", "iloc", "groupby")):
             self._table = _of_frame(source, name, options)
         else:
@@ -351,13 +357,18 @@ def _require_same_labels(source: str, models: Sequence[str], given: Sequence[tup
 
 
 _OF_ANSWERS = ("quality", "cost", "latency", "prompt_tokens", "completion_tokens")
+_OF_CALLS = ("cached_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens", "batch")
 
 
-def _of_arrays(source: Mapping[str, Any], name: str, options: _core.TraceOptions, priced: bool) -> _core.TraceTable:
-    for needed in ("models", "quality") if priced and "prompt_tokens" in source else ("models", "quality", "cost"):
-        if needed not in source:
+def _of_arrays(
+    source: Mapping[str, Any], name: str, options: _core.TraceOptions, priced: bool, quality: str, key: list[str]
+) -> _core.TraceTable:
+    lacking = {"cost"} if priced and "prompt_tokens" in source else set()
+    lacking |= {"quality"} if quality.startswith("score") and "scores" in source else set()
+    for needed in ("models", "quality", "cost"):
+        if needed not in source and needed not in lacking:
             raise UsageError(f"Trace: a dict of arrays needs models, quality and cost; {needed} is not there")
-    known = ("models", *_OF_ANSWERS[:2], "scores", "prompts", "columns", *_OF_ANSWERS[2:])
+    known = ("models", *_OF_ANSWERS[:2], "scores", "prompts", "columns", *_OF_ANSWERS[2:], *_OF_CALLS)
     unknown = set(source) - set(known)
     if unknown:
         raise UsageError(f"Trace: {', '.join(sorted(map(str, unknown)))}: unknown; use {', '.join(known)}")
@@ -367,9 +378,14 @@ def _of_arrays(source: Mapping[str, Any], name: str, options: _core.TraceOptions
     if not isinstance(columns, Mapping):
         raise refused("Trace: columns", columns, "a dict with a list for each column")
     models = texts("Trace: models", source["models"])
-    answers = [(what, source[what]) for what in _OF_ANSWERS if what in source]
+    answers = [(what, source[what]) for what in (*_OF_ANSWERS, *_OF_CALLS) if what in source]
     answers += [(text("Trace: the name of a score", key), values) for key, values in scores.items()]
     prompts = source.get("prompts", ())
+    if key:
+        for column in key:
+            if column not in columns:
+                raise UsageError(f"Trace: prompt_key {column}: is no column; use {', '.join(columns) or 'prompts'}")
+        prompts = [" | ".join(map(str, parts)) for parts in zip(*(columns[column] for column in key))]
     _require_same_labels(name, models, [*answers, ("prompts", prompts), *columns.items()])
     return _core.trace_of_arrays(
         name,
@@ -390,10 +406,24 @@ def _of_frame(frame: pandas.DataFrame, name: str, options: _core.TraceOptions) -
 
 
 def _of_columns(columns: Iterable[tuple[str, Any]], name: str, options: _core.TraceOptions) -> _core.TraceTable:
-    cells = [(text("Trace: the name of a column", key), _cells(f"column {key}", values)) for key, values in columns]
+    cells = [
+        (
+            text("Trace: the name of a column", key),
+            _cells(f"column {key}", _as_texts(values) if key in _NESTED else values),
+        )
+        for key, values in columns
+    ]
     if len({len(values) for _, values in cells}) > 1:
         raise UsageError("Trace: the columns of a long table have other lengths; give each a value for each row")
     return _core.trace_of_columns(name, cells, options)
+
+
+_NESTED = ("models", "arms")
+
+
+def _as_texts(values: Any) -> Any:
+    """Of a column with the answers of a prompt by model: dicts as JSON, as the reader takes them."""
+    return [json.dumps(value) if isinstance(value, Mapping) else value for value in values]
 
 
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:

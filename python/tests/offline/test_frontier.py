@@ -54,7 +54,7 @@ def found_by(evaluator: str = "score", judge_usd: Optional[float] = None, **more
 
 def frontier_of(fit: Any, test: Any, prices: Sequence[float] = ()) -> Frontier:
     """Of two dicts of arrays, by the truth."""
-    a, b = (TableSource(Trace(table)._table, "quality") for table in (fit, test))
+    a, b = (TableSource(Trace(table, free_calls=True)._table, "quality") for table in (fit, test))
     return find_frontier(a, b, ["thresholds"], prices)
 
 

@@ -142,6 +142,8 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     log, holes = is_log(table), unlabelled(table) > 0
     if evaluator == TRUTH and holes and table.scores:
         evaluator = judges_of(table)[0]
+    if evaluator == TRUTH and table.judged_by:
+        evaluator = table.judged_by.replace("score_", "score:")
     groups = Groups.of_table(table)
     means = estimated_means(table, evaluator) if log or holes else []
     headrooms, of_judges = [], {}
@@ -190,6 +192,8 @@ def table_facts(
     folds = min(FOLDS, groups.count)
     fold, judges = groups.of_row % folds, []
     for name in table.scores:
+        if name.replace("score_", "score:") == table.judged_by.replace("score_", "score:"):
+            continue  # it is the quality
         score: Floats = table.score(name)
         seen = (of_judges or {}).get(name) or calibrated_by_fold(score, quality, fold, folds)
         judges.append({"score": name, **_judge_facts(table.models, score, quality, fold, seen)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import re
 from collections.abc import Sequence
@@ -114,7 +115,9 @@ def _value(option: Option, given: Any) -> Any:
         return option.default if given is None else given
     value = given
     if option.type in LISTS:
-        value = tuple(given if option.type == "items" else [part for one in given for part in one.split(",")])
+        value = tuple(given if option.type == "items" else [part for one in given for part in _parts(option, one)])
+    elif option.name == "against" and given.startswith('"'):
+        value = ",".join(_parts(option, given))
     if option.type in ("number", "numbers"):
         numbers = tuple(_number(option, word) for word in (value if option.type == "numbers" else [value]))
         value = numbers if option.type == "numbers" else numbers[0]
@@ -127,6 +130,17 @@ def _value(option: Option, given: Any) -> Any:
             ) from None
         raise
     return value
+
+
+def _parts(option: Option, word: str) -> list[str]:
+    """What stands between commas; what holds one stands in quotes, as in CSV."""
+    if '"' not in word:
+        return word.split(",")
+    try:
+        return next(csv.reader([word], strict=True))
+    except csv.Error as problem:
+        remedy = "put a name with a comma in quotes, as in CSV, and write a quote within it twice"
+        raise Refusal(option.name, word, str(problem), remedy) from None
 
 
 def _number(option: Option, word: str) -> float:

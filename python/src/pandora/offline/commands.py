@@ -97,12 +97,25 @@ def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> No
     _write(printable_lines(out[how]()))
 
 
-def _table_reader(given: dict[str, Any]) -> Callable[[str], _core.TraceTable]:
-    """A function that reads a table by its path; options are checked here, before any file is read."""
+def _table_reader(given: dict[str, Any], scores_alone: bool = False) -> Callable[[str], _core.TraceTable]:
+    """A function that reads a table by its path; options are checked here, before any file is read.
+
+    `scores_alone`: a judge's scores are taken for qualities where there are none.
+    """
     scale = [_range(text) for text in given["scale"]]
-    prices = _core.price_list(given["prices_file"]) if given["prices_file"] else []
+    prices = list(Prices.of(given["prices_file"] or None).models.items())
     free, repeats = (given[name] == "allowed" for name in ("free_calls", "repeats"))
-    options = _core.TraceOptions(list(given.get("models", ())), given["missing"], scale, prices, free, repeats)
+    how = (
+        given["missing"],
+        scale,
+        prices,
+        free,
+        repeats,
+        given["quality_column"],
+        list(given["prompt_key"]),
+        scores_alone,
+    )
+    options = _core.TraceOptions(list(given.get("models", ())), *how)
 
     def table(path: str) -> _core.TraceTable:
         with _bar("MiB") as bar:
@@ -173,7 +186,9 @@ def _test(given: dict[str, Any]) -> Said:
 def _check(given: dict[str, Any]) -> Said:
     from .check import check_json, check_sheets, check_table
 
-    check = check_table(_table_reader(given)(given["table"]), given["evaluator"], given["prices"])
+    check = check_table(
+        _table_reader(given, scores_alone=True)(given["table"]), given["evaluator"], given["prices"]
+    )
     return check_json(check), check_sheets(check), ""
 
 

@@ -21,6 +21,7 @@ from .policies import KINDS, Order, Policy
 from .policies.router import only_model
 from .progress import Progress
 from .sources.table import TableSource
+from .text import notes_on
 from .worth import DollarTail, Worth
 
 
@@ -188,7 +189,8 @@ def _latency_of_choice(
             aim.max_latency,
             "no cascade keeps it; the least 95th per cent of the latency of calls in series that was found is "
             f"{math.ceil(least * 1e4) / 1e4:.4g} seconds",
-            f"give at least that{', another {kind}' if as_asked else ','} or faster models",
+            f"give at least that{', another {kind}' if as_asked else ','} or faster models"
+            + "".join(f" ({note})" for note in notes_on(fits.source.table, "latency")),
         )
     slow = {kind: float(fits.latency[picked.number]) for kind, picked in choice.picked.items() if not picked.in_time}
     return float(fits.latency[choice.chosen.number]), slow

@@ -40,7 +40,7 @@ from .progress import Progress
 from .record import json_object
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
-from .text import UNKNOWN, digits, interval_text, usd_text
+from .text import UNKNOWN, digits, interval_text, notes_on, usd_text
 from .words import evaluator_text
 
 #: Points of mixtures between two models.
@@ -368,6 +368,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
         "more quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; "
         "intervals are 95% over prompts"
     )
+    out.notes += notes_on(frontier.test.table, "quality")
     return out
 
 

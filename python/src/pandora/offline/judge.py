@@ -37,7 +37,7 @@ from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
 from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
-from .text import interval_text, nearest_text, saving_text, share_text, usd_text
+from .text import interval_text, nearest_text, notes_on, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
 
@@ -457,7 +457,7 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
     out.add("gain", interval_text(found.worth.gain, 4), "", "", "", rule=True)
     out.add("saving", share_text(found.worth.saving), "", "", "")
     notes = out.notes
-    notes += found.notes
+    notes += [*found.notes, *notes_on(meeting.table, "quality", "latency")]
     if judged.same_table:
         notes.append("this is the table that the cascade was fitted on: it looks better here than elsewhere")
     if meeting.evaluator != meeting.fitted_for:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any, Optional
 
 import numpy as np
 
@@ -12,34 +13,122 @@ from .groups import FOLDS, Floats, Ints
 
 #: A column tells the best model if it does so for this share of the prompts, and misses few beside one model for all.
 NEARLY_ALWAYS, MISSES = 0.95, 0.25
+#: Prompts from which on a column that goes with an outcome does so by no chance, of how many this is looked at, into
+#: how many parts numbers are cut, and numbers of a list that are looked at one by one.
+LEAST_PROMPTS, MOST_PROMPTS, PARTS, MOST_LISTED = 30, 20_000, 16, 32
+#: The share of an outcome's variance from which on a column says the outcome in other words.
+IN_OTHER_WORDS = 0.999
 
 
 def suspected_leaks(
     table: _core.TraceTable, context: Sequence[str], quality: Floats, usd: Floats, price: float
 ) -> list[str]:
-    """A sentence for each column of the context from whose value alone a prompt's best model can nearly always be told,
-    by quality or by utility at the price. quality, usd: rows x models.
+    """A sentence for each column of the context, of whatever type, from whose value alone a prompt's best model can
+    nearly always be told, by quality or by utility at the price, or which says a quality or a score in other words.
+
+    quality, usd: rows x models.
     """
     out = []
     for spec in context:
         name = spec[len("raw:") :] if spec.startswith("raw:") else spec
-        column: Any = table.column(name) if name in table.columns else np.empty((0, 0))
-        if getattr(column, "ndim", 1) > 1:
+        if name not in table.columns:
             continue
-        texts = column if isinstance(column, np.ndarray) else ["" if x is None else str(x) for x in column]
-        value = np.unique(texts, return_inverse=True)[1].astype(np.int64)  # what is not known is a value, too
-        for usd_price in (0.0, price):
-            utility = quality - usd_price * usd
-            best = utility == utility.max(axis=1, keepdims=True)
-            share, of_one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
-            if share >= NEARLY_ALWAYS and 1.0 - share <= MISSES * (1.0 - of_one) and of_one < 1.0:
-                out.append(
-                    f"context {name} tells the best model of {100.0 * share:.1f}% of the prompts (one model for all: "
-                    f"{100.0 * of_one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
-                    "promises that nothing keeps"
-                )
-                break
+        column: Any = table.column(name)
+        if not isinstance(column, np.ndarray):
+            column = np.array(["" if x is None else str(x) for x in column])
+        told = _told(column, table.models, quality, usd, price) or _in_other_words(column, table, quality)
+        if told:
+            out.append(
+                f"context {name} tells {told}: was it computed from the outcomes? What is not known before a call "
+                "makes promises that nothing keeps"
+            )
     return out
+
+
+def _told(column: Any, models: Sequence[str], quality: Floats, usd: Floats, price: float) -> Optional[str]:
+    """Of how many prompts it tells the best model, if that is nearly always."""
+    some = _some_of(len(column))
+    codes = [(code, some) for code in _codes(column[some], models)]
+    if column.ndim == 1:  # what is not known is a value, too
+        codes.insert(0, (_numbered(column), np.arange(len(column))))
+    for value, rows in codes:
+        for at in (0.0, price):
+            utility = quality[rows] - at * usd[rows]
+            best = utility == utility.max(axis=1, keepdims=True)
+            told, one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
+            if told >= NEARLY_ALWAYS and 1.0 - told <= MISSES * (1.0 - one) and one < 1.0:
+                return f"the best model of {100.0 * told:.1f}% of the prompts (one model for all: {100.0 * one:.1f}%)"
+    return None
+
+
+def _codes(column: Any, models: Sequence[str]) -> Iterator[Ints]:
+    """Whole numbers in place of a column's values: numbers of about one size; which number of a list is the greatest,
+    or the least; the model that a text names.
+    """
+    if column.ndim > 1:
+        some = np.nan_to_num(column)
+        yield some.argmax(axis=1)
+        yield some.argmin(axis=1)
+        for number in column.T[:MOST_LISTED]:
+            yield from _codes(number, models)
+    elif column.dtype.kind == "f":
+        yield np.floor(_ranks(column) * (PARTS / (len(column) + 1.0))).astype(np.int64)
+    else:
+        named = np.zeros(len(column), np.int64)
+        for model in np.argsort([len(name) for name in models]):  # of two names in one text the longer
+            named[np.char.find(column, models[model]) >= 0] = model + 1
+        yield named
+
+
+def _in_other_words(column: Any, table: _core.TraceTable, quality: Floats) -> Optional[str]:
+    """Which outcome a column rises or falls with, or has a value of its own for."""
+    rows = _some_of(len(column))
+    if len(rows) < LEAST_PROMPTS:
+        return None
+    values = column[rows].T[:MOST_LISTED] if column.ndim > 1 else [column[rows]]
+    ranked = [_ranks(value) for value in values if value.dtype.kind == "f" and not np.isnan(value).any()]
+    numbered = [_numbered(value) for value in values]
+    few = [number for number in numbered if number.max() < len(rows) // 5]
+    for outcome, told in _outcomes(table, quality[rows], rows):
+        _, counts = np.unique(outcome, return_counts=True)
+        if len(rows) - counts.max() < LEAST_PROMPTS // 5:  # hardly any differ
+            continue
+        ranks = _ranks(outcome)
+        for value in ranked:
+            if np.ptp(value) > 0.0 and abs(np.corrcoef(value, ranks)[0, 1]) >= IN_OTHER_WORDS:
+                return told
+        for number in few:
+            within = outcome - (np.bincount(number, outcome) / np.bincount(number))[number]
+            if 1.0 - within.var() / outcome.var() >= IN_OTHER_WORDS:
+                return told
+    return None
+
+
+def _some_of(rows: int) -> Ints:
+    """Rows that are looked at."""
+    return np.linspace(0, rows - 1, min(rows, MOST_PROMPTS)).astype(np.int64)
+
+
+def _outcomes(table: _core.TraceTable, quality: Floats, rows: Ints) -> Iterator[tuple[Floats, str]]:
+    for name, of_model in zip(table.models, quality.T):
+        yield of_model, f"the quality of {name}"
+    yield quality.max(axis=1), "the greatest quality"
+    yield quality.mean(axis=1), "the mean quality"
+    for a, b in combinations(range(len(table.models)), 2):
+        yield quality[:, a] - quality[:, b], f"by how much {table.models[a]} is better than {table.models[b]}"
+    for judge in table.scores:
+        for model, score in zip(table.models, table.score(judge)[rows].T):
+            yield score, f"the {judge} of {model}"
+
+
+def _numbered(values: Any) -> Ints:
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _ranks(values: Floats) -> Floats:
+    """From 1 on, the mean of those of equal values."""
+    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2.0)[number], float)
 
 
 def share_told(value: Ints, best: np.ndarray) -> float:

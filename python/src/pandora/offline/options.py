@@ -16,7 +16,7 @@ from .groups import Floats
 from .kinds import Aim, AimKind
 from .policies import KINDS
 from .sources.evaluator import NONE
-from .text import nearest_text
+from .text import listed, nearest_text
 
 #: Models that are fitted or checked together.
 MOST_MODELS = 16
@@ -84,14 +84,15 @@ prices numbers [0,1e9]
     utility per dollar; a list.
     > utility per dollar, numbers from 0 to 1e9, such as 5,50
 models texts
-    these models alone; a list.
+    these models alone; a list, in which a name with a comma stands in quotes; may be given several times.
 missing text =refuse refuse|drop
     what is done with prompts that lack cells: refuse the table, or drop them.
 scale items
     the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10; may be given
     several times.
 prices_file file
-    a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts alone.
+    a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts alone;
+    litellm: the list of the package LiteLLM that is installed.
 filter text
     the answer filter of lm-eval, where there are several.
 metric texts
@@ -103,7 +104,12 @@ characters_per_token number (0,1000]
 quality file
     a file with id, quality and, where it differs by model, model, CSV or JSON, for exports that have no quality.
 free_calls text =refused refused|allowed
-    costs of 0 of a model that costs elsewhere: refused, or allowed (a cache).
+    costs of 0: refused, or allowed (a cache, a model of your own).
+quality_column text
+    the column that is the quality of answers, if it is not called so; of a judge, such as score, its scores are taken
+    for the quality.
+prompt_key texts
+    the column whose value makes a prompt, if that is not prompt_id, sample_id or id; a list, where it takes several.
 repeats text =refused refused|allowed
     further rows of a prompt and model in a long table: refused, or allowed (more answers).
 out file =cascade.json
@@ -176,7 +182,9 @@ OPTIONS = {
 assert len(OPTIONS) == len(re.findall(r"^\w", _ALL, re.MULTILINE)), "an entry of _ALL is not as _FORM has it"
 
 #: Options whose name on the command line is another.
-SPELT = {"prices": "price", "prices_file": "prices", "folder": "out", "export": "kind"}
+SPELT = {
+    "prices": "price", "prices_file": "prices", "quality_column": "quality", "folder": "out", "export": "kind",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ class Command:
         )
 
 
-_READING = "missing scale prices_file free_calls repeats"
+_READING = "missing scale prices_file free_calls repeats quality_column prompt_key"
 _JUDGING = "evaluator context kind judge_usd"
 COMMANDS = (
     Command.of(
@@ -389,5 +397,5 @@ def require_few_models(
         best = np.maximum(best, utility[:, chosen[-1]])
     raise Lacking(
         f"{source}: has {len(models)} models; at most {MOST_MODELS} are {done} together; name those ({{models}}): "
-        + ",".join(models[model] for model in chosen)
+        + listed([models[model] for model in chosen])
     )

@@ -21,6 +21,7 @@ from .progress import Progress
 from .record import FitReport
 from .sources.labels import label_note
 from .sources.table import PreparedTable, TableSource
+from .text import notes_on
 from .words import rare_note
 
 Deployed = Union[_core.Cascade, RoutedByEstimator]
@@ -78,8 +79,10 @@ def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: Pre
         estimates, all_called = source.estimates, np.ones(source.quality.shape, bool)
         out += [*table.notes, label_note(table)]
         out += dependence_notes(estimates.quality, estimates.score, estimates.probability, all_called, source.groups)
-    elif table.dropped > 0:
-        out.append(table.notes[-1])
+    else:
+        if table.dropped > 0:
+            out.append(table.notes[-1])
+        out += notes_on(table, *(("quality",) if source.latency is None else ("quality", "latency")))
     for kind, seconds in fit.slow.items():
         out.append(
             f"{kind}: not deployed; calls in series take {seconds:.4g} seconds at the 95th per cent, more than "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -60,6 +62,18 @@ def order_text(models: Sequence[str], stops: Sequence[float], what: str = "accep
     """Models in order with the number from which each ends it: "a (accepted from 0.9), b"."""
     from_where = [f" ({what} from {stop:.4g})" for stop in stops]
     return ", ".join(model + stop for model, stop in zip_longest(models, from_where, fillvalue=""))
+
+
+def notes_on(table: _core.TraceTable, *subjects: str) -> list[str]:
+    """What the reader says of a table's "quality" or "latency", on which all that is said of the table rests."""
+    return [note for note in table.notes if note.startswith(tuple(f"{subject}: " for subject in subjects))]
+
+
+def listed(names: Sequence[str]) -> str:
+    """As a list that the command line reads: a name with a comma stands in quotes."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(names)
+    return out.getvalue()
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:

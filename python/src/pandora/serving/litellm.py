@@ -26,7 +26,8 @@ except ImportError:  # it is not installed: no spans
 from litellm.types.utils import GenericStreamingChunk, ModelResponse
 
 from ..cascade import Request
-from ..errors import UsageError
+from ..errors import DataError, UsageError
+from ..prices import OF_LITELLM, Prices
 from . import Store
 
 __all__ = ["Answer", "CascadeLLM", "llm_judge", "number_of", "text_of"]
@@ -90,18 +91,20 @@ def llm_judge(
 
 
 class _Upstream:
-    """A model by its parameters for litellm.acompletion; `prices` are ours: dollars per million tokens in and out."""
+    """A model by its parameters for litellm.acompletion, but for its prices where LiteLLM is not to know them.
+
+    `prices`: as `pandora.prices.Prices` takes those of a model, [in, out] or a dict; or LiteLLM's names of prices among
+    the parameters.
+    """
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
         self.name = name
         self.parameters = {"max_retries": 0, **parameters}  # of the client: `timeout` is that of one try
-        self.prices = self.parameters.pop("prices", None)
-        if isinstance(self.prices, Mapping):  # as in a list of prices (docs/traces.md)
-            self.prices = [self.prices.get("in", -1.0), self.prices.get("out", -1.0)]
+        own = {key: self.parameters.pop(key) for key in parameters if OF_LITELLM.fullmatch(key)}
+        given = self.parameters.pop("prices", own or None)
+        self.prices = None if given is None else Prices({name: given})
         if "model" not in self.parameters:
             raise UsageError(f'{name}: says no "model", such as openai/gpt-5-nano')
-        if self.prices is not None and (len(self.prices) != 2 or min(self.prices) < 0):
-            raise UsageError(f"{name}: prices {self.prices}: give dollars per million tokens in and out")
         if self.prices is None:
             try:
                 litellm.cost_per_token(model=self.parameters["model"], prompt_tokens=1, completion_tokens=1)
@@ -110,13 +113,18 @@ class _Upstream:
 
     async def __call__(self, messages: Messages, **parameters: Any) -> tuple[ModelResponse, float]:
         response = await litellm.acompletion(messages=list(messages), **{**parameters, **self.parameters})
-        usage = response.usage
         if self.prices is not None:
-            return response, (usage.prompt_tokens * self.prices[0] + usage.completion_tokens * self.prices[1]) / 1e6
+            return response, self._dollars(self.prices, response.usage.model_dump())
         dollars = response._hidden_params.get("response_cost")
         if dollars is None:
             raise self._unpriced()
         return response, float(dollars)
+
+    def _dollars(self, prices: Prices, usage: dict[str, Any]) -> float:
+        try:
+            return prices.dollars(self.name, usage)
+        except DataError:  # details that cannot be; the call was made, and is to be paid
+            return prices.dollars(self.name, {key: usage[key] for key in ("prompt_tokens", "completion_tokens")})
 
     def _unpriced(self) -> UsageError:
         return UsageError(
@@ -129,7 +137,8 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
     """A store's cascade over LiteLLM's models.
 
     `models`: of each model of the cascade the parameters for litellm.acompletion ("model", "api_base", "timeout", ...)
-    and perhaps `prices`, dollars per million tokens in and out, where LiteLLM has none. `judge` is needed where the
+    and perhaps `prices`, dollars per million tokens in and out, or a dict with ``cached`` and the like
+    (pandora.prices), where LiteLLM has none. `judge` is needed where the
     cascade looks at scores; what it costs is counted. `prompt_of` makes of messages the text that the features were
     fitted on.
 

@@ -87,6 +87,87 @@ TEST_F(ReadAnswersTest, ACostThatStandsWinsAndIsTold) {
               ElementsAre("prices are not used: no answer has prompt_tokens and completion_tokens"));
 }
 
+TEST_F(ReadAnswersTest, CachedTokensHaveAPriceOfTheirOwn) {
+  const std::string counts = R"("prompt_tokens": 27147, "completion_tokens": 351)";
+  const std::string head = R"({"prompt_id": "p", "model": "a", "quality": 1, )";
+  TokenPrice price{1.4, 4.4};
+  const double plain = dollars_of(price, {27147, 351});
+  EXPECT_EQ(plain, (27147 * 1.4 + 351 * 4.4) / 1e6);  // to the last digit
+  price.cached = 0.26;
+  for (const std::string& cached :
+       {std::string(R"("cached_tokens": 27146)"), std::string(R"("cache_read_input_tokens": 27146)"),
+        std::string(R"("prompt_tokens_details": {"cached_tokens": 27146, "audio_tokens": 0})"),
+        std::string(
+            R"("usage": {"cache_read_input_tokens": 27146, "prompt_tokens_details": {"cached_tokens": 27146}})"),
+        std::string(R"("prompt_tokens_details.cached_tokens": 27146, "completion_tokens_details": null)")}) {
+    const std::string text = head + counts + ", " + cached + "}";
+    const TraceTable table = read(text, priced({{"a", price}}));
+    EXPECT_NEAR(table.cost[0], 0.00860376, 1e-12) << text;
+    EXPECT_THAT(table.notes, IsEmpty());
+    EXPECT_THAT(table.columns, IsEmpty());
+    const TraceTable without = read(text, priced({{"a", {1.4, 4.4}}}));
+    EXPECT_EQ(without.cost[0], plain);
+    EXPECT_THAT(without.notes, ElementsAre(StartsWith("cached tokens of 1 answers are priced as other tokens")));
+  }
+  const std::string csv = "prompt_id,a,a|prompt_tokens,a|completion_tokens,a|cached_tokens\np,1,27147,351,27146\n";
+  EXPECT_NEAR(read(csv, priced({{"a", price}})).cost[0], 0.00860376, 1e-12);
+  EXPECT_THAT(
+      refusal(head + R"("prompt_tokens": 1, "completion_tokens": 1, "cached_tokens": 2})", priced({{"a", price}})),
+      HasSubstr("the answer of model \"a\" has more cached tokens than prompt_tokens"));
+}
+
+TEST_F(ReadAnswersTest, ReasoningThatOnlyTheTotalShowsIsPriced) {
+  const std::string text = R"({"prompt_id": "p", "model": "a", "quality": 1, "prompt_tokens": 200,
+ "completion_tokens": 100, "total_tokens": 1300})";
+  std::string line = text;
+  line.erase(line.find('\n'), 1);
+  const TraceTable table = read(line, priced({{"a", {0.2, 0.5}}}));
+  EXPECT_NEAR(table.cost[0], 0.00059, 1e-12);
+  EXPECT_THAT(table.notes,
+              ElementsAre(StartsWith("total_tokens of 1 answers exceed prompt_tokens and completion_tokens, "
+                                     "by 1000 in the mean")));
+  TokenPrice thoughts{0.2, 0.5};
+  thoughts.reasoning = 2.0;
+  EXPECT_NEAR(read(line, priced({{"a", thoughts}})).cost[0], (200 * 0.2 + 100 * 0.5 + 1000 * 2.0) / 1e6, 1e-12);
+}
+
+TEST(TokenPriceTest, EveryPartHasItsPrice) {
+  TokenPrice price{1.0, 10.0};
+  price.cached = 0.1;
+  price.cache_write = 1.25;
+  price.reasoning = 20.0;
+  price.batch_in = 0.5;
+  price.batch_out = 5.0;
+  TokenUsage usage{.prompt = 1000, .completion = 100, .cached = 400, .cache_write = 200, .reasoning = 30};
+  EXPECT_NEAR(dollars_of(price, usage), (400 * 1.0 + 400 * 0.1 + 200 * 1.25 + 70 * 10.0 + 30 * 20.0) / 1e6, 1e-15);
+  const double alone = dollars_of(price, usage);
+  usage.batch = 1;
+  EXPECT_NEAR(dollars_of(price, usage), alone / 2, 1e-15);
+  usage.batch = 0;
+  usage.total = 1130;  // thoughts beyond the completion
+  EXPECT_NEAR(dollars_of(price, usage) - alone, 30 * 10.0 / 1e6, 1e-15);
+  EXPECT_EQ(usage.fault(), nullptr);
+  usage.reasoning = 131;
+  EXPECT_THAT(usage.fault(), HasSubstr("more reasoning_tokens"));
+}
+
+TEST(TokenPriceTest, NamesAreOursOrLitellms) {
+  using Named = std::vector<std::pair<std::string, double>>;
+  const auto ours = price_named(Named{{"in", 1.4}, {"out", 4.4}, {"cached", 0.26}, {"batch", 0.5}});
+  const auto theirs = price_named(Named{{"input_cost_per_token", 1.4e-6},
+                                        {"output_cost_per_token", 4.4e-6},
+                                        {"cache_read_input_token_cost", 2.6e-7},
+                                        {"input_cost_per_token_batches", 7e-7},
+                                        {"output_cost_per_token_batches", 2.2e-6},
+                                        {"max_tokens", 8192}});
+  ASSERT_TRUE(ours && theirs);
+  for (const auto member :
+       {&TokenPrice::in, &TokenPrice::out, &TokenPrice::cached, &TokenPrice::batch_in, &TokenPrice::batch_out})
+    EXPECT_EQ((*ours).*member, (*theirs).*member);
+  EXPECT_FALSE(price_named(Named{{"in", 1}}));
+  EXPECT_FALSE(price_named(Named{{"in", 1}, {"out", 1}, {"cache", 1}}));
+}
+
 TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {
   const std::string text = "prompt_id,model,quality,prompt_tokens,completion_tokens\np,gpt-4,1,10,10\n";
   EXPECT_EQ(refusal(text, priced({{"gpt-5", {1, 1}}})),

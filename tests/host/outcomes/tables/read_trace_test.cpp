@@ -168,8 +168,7 @@ TEST_F(ReadTraceTest, KnowsKindsOfColumns) {
 }
 
 TEST_F(ReadTraceTest, DropsRowsThatLackACellOrAPrice) {
-  const std::string text =
-      "prompt_id,a,a|cost,free,free|cost\np1,1,2,0,0\np2,,2,0,0\np3,1,0,0,0\np4,1,2,0,\np5,0.5,3,1,0\n";
+  const std::string text = "prompt_id,a,a|cost,b,b|cost\np1,1,2,0,1\np2,,2,0,1\np3,1,0,0,1\np4,1,2,0,\np5,0.5,3,1,1\n";
   TraceOptions options;
   options.missing = MissingCells::drop;
   const TraceTable table = read(text, options);
@@ -178,7 +177,7 @@ TEST_F(ReadTraceTest, DropsRowsThatLackACellOrAPrice) {
   ASSERT_EQ(table.rows(), 2u);
   EXPECT_EQ(table.prompts[1], "p5");
   EXPECT_THAT(table.quality, ElementsAre(1, 0, 0.5, 1));
-  options.models = {"free"};
+  options.models = {"b"};
   EXPECT_EQ(read(text, options).rows(), 4u);
 }
 

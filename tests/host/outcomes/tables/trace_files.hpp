@@ -152,7 +152,7 @@ inline TraceTable small_table() {
   table.columns = {prompt, source, difficulty, embedding};
   table.text_column = 0;
   table.quality = {1, 0, 0.5, 0.25, 0.1, 0.3, 1, 1, 0.125, 0.7};
-  table.cost = {0.02, 0, 0.03, 0, 1e-5, 0, 2, 0, 0.5, 0};
+  table.cost = {0.02, 1e-4, 0.03, 1e-4, 1e-5, 1e-4, 2, 1e-4, 0.5, 1e-4};
   table.scores = {{"score", {0.9, 0.1, 0.4, 0.3, 0.2, 0.2, 1, 0, 0.5, 0.5}}};
   return table;
 }

@@ -38,11 +38,28 @@ TEST_F(PriceListTest, TakesPairsInBothForms) {
   }
 }
 
+TEST_F(PriceListTest, TakesPricesOfPartsAndLitellmsNames) {
+  const TokenPrices prices = read(
+      "a = { in = 1.4, out = 4.4, cached = 0.26, cache_write = 1.75, reasoning = 5, batch = [0.7, 2.2] }\n"
+      "b = { in = 2, out = 8, batch = 0.5 }\n"
+      "[c]\ninput_cost_per_token = 1.4e-06\noutput_cost_per_token = 4.4e-06\ncache_read_input_token_cost = 2.6e-07\n"
+      "mode = \"chat\"\nmax_tokens = 8192\n");
+  EXPECT_EQ(prices.at("a").cached, 0.26);
+  EXPECT_EQ(prices.at("a").cache_write, 1.75);
+  EXPECT_EQ(prices.at("a").reasoning, 5.0);
+  EXPECT_EQ(prices.at("a").batch_in, 0.7);
+  EXPECT_EQ(prices.at("b").batch_out, 4.0);
+  EXPECT_EQ(prices.at("c").in, 1.4);
+  EXPECT_EQ(prices.at("c").cached, 0.26);
+}
+
 TEST_F(PriceListTest, RefusesWhatIsNoPrice) {
   for (const char* line : {"small = 3", "small = [1]", "small = [1, 2, 3]", "small = [1, \"2\"]", "small = { in = 1 }",
                            "small = { in = 1, output = 2 }", "gpt-4.1 = [1, 2]"})
     EXPECT_THAT(refusal(std::string("\n") + line), HasSubstr("prices.toml:2: the price of")) << line;
-  EXPECT_THAT(refusal("gpt-4.1 = [1, 2]"), HasSubstr("a name with a dot stands in quotes"));
+  for (const char* price : {"[1, 2]", "{ in = 2, out = 8 }"})
+    EXPECT_THAT(refusal(std::string("gpt-4.1-mini.x = ") + price),
+                HasSubstr("a name with a dot stands in quotes, \"gpt-4.1-mini.x\" = ..."));
   EXPECT_THAT(refusal(""), HasSubstr("has no price"));
   EXPECT_THAT(refusal("[prices]"), HasSubstr("has no price"));
   EXPECT_THAT(refusal("x = "), HasSubstr("prices.toml:1: not TOML"));

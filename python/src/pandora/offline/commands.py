@@ -186,9 +186,7 @@ def _test(given: dict[str, Any]) -> Said:
 def _check(given: dict[str, Any]) -> Said:
     from .check import check_json, check_sheets, check_table
 
-    check = check_table(
-        _table_reader(given, scores_alone=True)(given["table"]), given["evaluator"], given["prices"]
-    )
+    check = check_table(_table_reader(given, scores_alone=True)(given["table"]), given["evaluator"], given["prices"])
     return check_json(check), check_sheets(check), ""
 
 

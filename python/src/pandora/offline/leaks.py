@@ -52,8 +52,8 @@ def _told(column: Any, models: Sequence[str], quality: Floats, usd: Floats, pric
     if column.ndim == 1:  # what is not known is a value, too
         codes.insert(0, (_numbered(column), np.arange(len(column))))
     for value, rows in codes:
-        for at in (0.0, price):
-            utility = quality[rows] - at * usd[rows]
+        for usd_price in (0.0, price):
+            utility = quality[rows] - usd_price * usd[rows]
             best = utility == utility.max(axis=1, keepdims=True)
             told, one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
             if told >= NEARLY_ALWAYS and 1.0 - told <= MISSES * (1.0 - one) and one < 1.0:

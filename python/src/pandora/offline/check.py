@@ -12,6 +12,7 @@ import numpy as np
 from .. import _core
 from ..errors import DataError
 from ..indices import reservation_index
+from ..spelling import typed
 from .choose import difference
 from .errors import Refusal
 from .estimate import UNKNOWN, Estimate, Interval
@@ -358,7 +359,7 @@ def check_json(check: Check) -> dict[str, Any]:
             "evaluator": check.evaluator,
             "facts": check.facts,
             "estimators": check.can.estimators,
-            "reasons": check.can.reasons,
+            "reasons": typed(check.can.reasons),
             "prices": [_price_json(h, told, table.models) for h, told in zip(check.headrooms, check.verdicts)],
             "verdict": "; ".join(check.verdicts),
         }
@@ -436,7 +437,7 @@ def _models_sheet(check: Check) -> Sheet:
         )
     log = is_log(table)
     if log or estimated:
-        out.notes += [f"estimators for it: {', '.join(check.can.estimators)}", *check.can.reasons]
+        out.notes += [f"estimators for it: {', '.join(check.can.estimators)}", *typed(check.can.reasons)]
     if log:
         out.notes.append(
             "quality and dollars are plain means over the calls that were made and what is known of them, which "

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, Optional
 
 from ..errors import UsageError
-from .errors import as_option
+from ..spelling import as_option
 from .options import COMMANDS, SPELT, Command, Option
 from .text import nearest_text
 

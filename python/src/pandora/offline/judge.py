@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError, UsageError
+from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
 from .apart import worth_apart
 from .call_log import Bools, CallLog, Openings
-from .errors import Lacking, Refusal
+from .errors import Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
 from .feedback import dependence_notes
@@ -29,7 +30,7 @@ from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, along, columns_called, nearest_rank
-from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
+from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
 from .policies.order import Order, best_alone
 from .record import members
 from .sheet import Sheet
@@ -217,9 +218,10 @@ def judge_cascade(
     fitted = single.get("model") if isinstance(single, dict) else None
     named = against or (fitted if isinstance(fitted, str) else "")
     if named and named not in models:
-        raise Lacking(
+        raise DataError(
             f"{table.source}: has no model {named}{nearest_text(named, models)}; "
-            f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with {{against}}"
+            f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with "
+            f"{option('against')}"
         )
     how = chosen_estimator(table, Estimator(estimator) if estimator else None)
     if named:
@@ -227,8 +229,9 @@ def judge_cascade(
     elif how is Estimator.PLUGIN:
         (model,) = best_alone(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
     else:
-        raise Lacking(
-            f"{table.source}: cannot say which single model is the best, as not all is known; name one with {{against}}"
+        raise DataError(
+            f"{table.source}: cannot say which single model is the best, as not all is known; name one with "
+            f"{option('against')}"
         )
     if how is Estimator.PLUGIN:
         found = _plain(meeting, model)
@@ -360,10 +363,10 @@ def _beside(
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
     fault = own.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
     if fault:
-        raise lacking(name, fault)
+        raise DataError(f"{name}: {fault}")
     fault = alone.support.fault(against, meeting.arrays.is_log, meeting.openings)
     if fault and running is None:
-        raise lacking(name, f"{fault}; name another model with --against")
+        raise DataError(f"{name}: {fault}; name another model with {option('against')}")
     require_possible(own.quality, name, "the cascade")
     if _is_alone(meeting.file, meeting.table.models[model]):
         own = alone
@@ -375,7 +378,7 @@ def _beside(
     effective = own.support.effective_prompts
     notes.append(f"estimated by {how} from {effective:.0f} effective prompts of {meeting.groups.count}")
     looks = not calls_one_model(meeting.file) and bool(np.any(meeting.calls[2]))
-    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, notes, running=running)
+    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, typed(notes), running=running)
 
 
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:

@@ -15,6 +15,8 @@ from typing import Any, Optional
 import numpy as np
 
 from .. import _core
+from ..errors import DataError
+from ..spelling import option, typed
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
@@ -26,7 +28,7 @@ from .groups import FOLDS, Floats
 from .kinds import Aim, Candidate
 from .learners.isotonic import IsotonicMap
 from .options import FitSettings
-from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, lacking, require_possible
+from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
 from .policies.order import Order
 from .progress import Progress
 from .record import Told
@@ -59,7 +61,7 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
             "",
             None,
             "a log is fitted at a price, by thresholds or a router",
-            "give {price}, and {kind} thresholds, router (with {context}) or auto",
+            f"give {option('price')}, and {option('kind')} thresholds, router (with {option('context')}) or auto",
         )
     if settings.tries("thresholds"):
         source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
@@ -87,7 +89,7 @@ def _tells(policy: PolicyEstimate, source: LogSource, name: str, notes: list[str
     """
     fault = policy.support.fault(name, True, source.log.openings)
     if fault and source.reader.running is None:
-        raise lacking(source.name, fault)
+        raise DataError(f"{source.name}: {fault}")
     if fault:
         notes.append(fault)
     return not fault
@@ -156,8 +158,8 @@ def _notes_of_search(source: LogSource, search: LogSearch, alone: str) -> list[s
         notes += [fault for fault, of in faults if fault and of >= LEAST_EFFECTIVE]
     if not log.has_second_calls:
         notes.append(
-            "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router "
-            "with a context"
+            "every decision made one call, which tells nothing of a second one: see "
+            f"{option('openings', 'apart')}, or {option('kind', 'router')} with a context"
         )
     return notes
 
@@ -202,7 +204,8 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         require_possible(found.named.quality, source.name, alone, CROSS_FITTED)
     notes = source.notes + found.notes
     if context:
-        notes.append("context: not used; thresholds of a log are the same for every prompt (--kind router uses it)")
+        router = option("kind", "router")
+        notes.append(f"context: not used; thresholds of a log are the same for every prompt ({router} uses it)")
     kind = "thresholds" if pays else SINGLE
     return LogFit(
         source.models,
@@ -220,7 +223,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         out_of_fold=True,
         running=running,
         calibration=found.calibration,
-        notes=notes,
+        notes=typed(notes),
     )
 
 

@@ -1,6 +1,7 @@
 #include "host/cli/package.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -27,7 +28,7 @@ std::vector<char*> pointers(Words& words) {
   return out;
 }
 
-// In the order in which they are asked.
+// Paths of Python interpreters, the first to be asked first.
 Words interpreters() {
   if (const char* named = std::getenv("PANDORA_PYTHON")) return {named};
   Words out;
@@ -46,7 +47,7 @@ Words interpreters() {
   return out;
 }
 
-// Looked for and not imported, which takes long.
+// Whether the interpreter finds the package, without importing it, which takes long.
 bool has_package(const std::string& python) {
   Words words = {python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('pandora') is None)"};
   pid_t child = 0;
@@ -57,12 +58,12 @@ bool has_package(const std::string& python) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-[[noreturn]] void become(const std::string& command, Words words) {
+[[noreturn]] void run_in_package(const std::string& command, Words words) {
   for (const std::string& python : interpreters()) {
     if (!has_package(python)) continue;
     words.insert(words.begin(), {python, "-m", "pandora.offline"});
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
-    // More threads than one make a fit no faster, and many times slower beside other work.
+    // One thread: BLAS with more makes a fit no faster, and slows it where other work runs.
     for (const char* const threads : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"})
       ::setenv(threads, "1", 0);
     ::execv(python.c_str(), pointers(words).data());
@@ -81,10 +82,12 @@ void add_package_command(CLI::App& group, const std::string& name, const std::st
   CLI::App* command = group.add_subcommand(name, meaning);
   command->set_help_flag();
   command->prefix_command();
-  session.on_call(command, [command, words = Words{group.get_name(), name}] {
+  // Of a command of the program itself the name is one word.
+  const Words words = group.get_parent() == nullptr ? Words{name} : Words{group.get_name(), name};
+  session.on_call(command, [command, words] {
     Words all = words;
     for (const std::string& word : command->remaining()) all.push_back(word);
-    become(words[0] + " " + words[1], std::move(all));
+    run_in_package(fmt::format("{}", fmt::join(words, " ")), std::move(all));
   });
 }
 

@@ -108,6 +108,8 @@ void add_trace(CLI::App& program, Session& session) {
       "cascade, bound",
       session);
   for (const auto add : {add_export, add_features}) add(*trace, session);
+  add_package_command(program, "import",
+                      "a table of outcomes from what another program exported, with what was left out", session);
 }
 
 }  // namespace pandora::cli

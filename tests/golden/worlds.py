@@ -1,4 +1,4 @@
-"""Some sixty worlds: tables of outcomes and logs of decisions, each drawn from seeds that stand here."""
+"""Made-up worlds: tables of outcomes and logs of decisions, each drawn from seeds that stand here."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ from laws import WORLDS, whole
 from pandora import DataError, Trace
 from pandora.offline import api
 from pandora.offline.judge import Meeting
-from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.outcomes import QUALITY, USD
 
 FRESH = 10**9  #: the number of the draw that the truth is computed from
@@ -84,7 +83,8 @@ def outcome(of: tuple[str, int]) -> Outcome:
     seconds = time.process_time() - start
     own, more = truth(name, cascade, record["single"]["model"])
     promise, price, bound = record["promise"], record["price"], record.get("bound", {}).get("reached")
-    aim = Aim(AimKind(record["aim"]["kind"]), record["aim"]["value"])
+    aim, gained = record["aim"]["kind"], more[QUALITY] - price * more[USD]
+    aimed_at = {"price": gained, "max_usd": more[QUALITY], "min_quality": -1000.0 * more[USD]}[aim]
 
     def holds(promised: dict[str, float], value: float) -> bool:
         return promised["low"] - ROUNDING <= value <= promised["high"] + ROUNDING
@@ -97,11 +97,11 @@ def outcome(of: tuple[str, int]) -> Outcome:
         holds(promise["utility"], own[QUALITY] - price * own[USD]),
         holds(promise["quality"], own[QUALITY]),
         holds(promise["usd_per_1000"], 1000.0 * own[USD]),
-        holds(promise["gain"], more[QUALITY] - price * more[USD]),
+        holds(promise["gain"], gained),
         bound is not None,
-        bound is not None and (own[USD] <= bound if aim.on_usd else own[QUALITY] >= bound),
+        bound is not None and (own[USD] <= bound if aim == "max_usd" else own[QUALITY] >= bound),
         claims,
-        claims and aim.worth(more[:, None], price).item() <= ROUNDING,
+        claims and aimed_at <= ROUNDING,
     )
 
 

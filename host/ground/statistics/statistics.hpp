@@ -13,6 +13,8 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Quantile of Student's t. `probability` in (0, 1), `degrees_of_freedom` above 0.
 double student_t_quantile(double probability, double degrees_of_freedom);
+/// Quantile of the beta distribution. `probability` in (0, 1), `a` and `b` above 0.
+double beta_quantile(double probability, double a, double b);
 /// Two-sided p value of a statistic: NaN for NaN, 0 for an infinite one.
 double student_t_p_value(double statistic, double degrees_of_freedom);
 

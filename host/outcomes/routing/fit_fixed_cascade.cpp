@@ -72,7 +72,8 @@ class CascadeFit {
   }
 
  private:
-  // On made-up tables of 7 to 11 models all cascades of at most 4 of them lost 0.01 to 0.02 of utility against the beam.
+  // On made-up tables of 7 to 11 models all cascades of at most 4 of them lost 0.01 to 0.02 of utility against the
+  // beam.
   FixedCascade best_of_both() {
     const FixedCascade by_beam = refined(beam());
     for (const std::size_t quantiles : {16, 8}) {

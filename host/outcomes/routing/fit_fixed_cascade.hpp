@@ -1,5 +1,5 @@
-// The best fixed cascade, fitted to the outcomes of a table. Every opened answer is paid, one is deployed, and the utility
-// of a prompt is the quality of the deployed answer minus price x dollars.
+// The best fixed cascade, fitted to the outcomes of a table. Every opened answer is paid, one is deployed, and the
+// utility of a prompt is the quality of the deployed answer minus price x dollars.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct CascadeEffort {
   std::size_t most_prompts = 20000;
   /// Steps (an answer that is opened for a candidate) of a search of all cascades up to a length.
   std::uint64_t most_steps = 400'000'000;
-  /// Whether a beam search is made beside that of all cascades of all models, and steps are counted as additions of
-  /// ThresholdSums; the better one's cascade is taken. Else one search is made, of shorter cascades where those of all
-  /// models are too many.
+  /// Whether the beam search runs beside that of all cascades of all models, and the better result counts; `most_steps`
+  /// then bounds additions of ThresholdSums. Else one search is made, of shorter cascades where those of all models are
+  /// too many.
   bool both = false;
   /// Once it is true, the fit ends and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
@@ -41,7 +41,7 @@ struct CascadeEffort {
 /// cascades so far, anywhere in their order. Then one threshold after the other goes to its best value among all that
 /// are seen, until none improves.
 ///
-/// `first`: among the cascades of two models or more that begin with this one, where there are two.
+/// `first`: searches only cascades of at least two models that begin with this one, where there are two.
 FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, const CascadeEffort& effort = {},
                                std::optional<std::size_t> first = {});
 

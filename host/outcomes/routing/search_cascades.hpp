@@ -49,7 +49,8 @@ inline constexpr double kUtilityTie = 1e-9;
 
 /// Among the cascades of at most `longest` of the models the one with the greatest mean of worth - cost. Candidates
 /// come by length, then models, then thresholds ascending; the first of the best wins. Model 0 alone where no utility
-/// is finite. There is at least one model and one prompt. `first`: among those of two models or more that begin with it.
+/// is finite. There is at least one model and one prompt. `first`: searches only cascades of at least two models that
+/// begin with it.
 FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest,
                              std::optional<std::size_t> first = {}, const std::atomic<bool>* interrupted = nullptr);
 

@@ -31,9 +31,9 @@ class CsvReader {
   }
 
  private:
-  // Fields of a row (RFC 4180, whatever separates them), without their quotes. A field that begins with a quote ends with one, and two inside
-  // stand for one; other fields hold no quote and no carriage return. Fields stand as long as `record` and the next
-  // one.
+  // Fields of a row (RFC 4180, whatever separates them), without their quotes. A field that begins with a quote ends
+  // with one, and two inside stand for one; other fields hold no quote and no carriage return. Fields stand as long as
+  // `record` and the next one.
   void split(std::string_view record) {
     fields_.clear();
     unescaped_.clear();

@@ -1,8 +1,7 @@
 // Tables of outcomes from files, in the forms that people have them in.
 //
 //   wide CSV       header prompt_id?,prompt?,...,M,M|total_cost,M|score...: a row for each prompt; a model M is a
-//   column
-//                  of qualities beside M|total_cost or M|cost. What else begins with M| is left out
+//                  column of qualities beside M|total_cost or M|cost. What else begins with M| is left out
 //   long CSV       header prompt_id,model,quality,cost,score...: a row for each answer
 //   long JSONL     the same as an object a line
 //   log            a long table with propensity, and perhaps decision and label_propensity: see TraceOptions::holes
@@ -47,8 +46,9 @@ struct TraceOptions {
   /// A row with a missing cell, or with a cost of zero for a model that costs elsewhere: an error with counts, or left
   /// out and counted.
   MissingCells missing = MissingCells::refuse;
-  /// Qualities may be unknown where `missing` is not to drop their rows, and a long table with a column `propensity` is a log: a row for each call, rows of a
-  /// decision in the order of its calls. Else an unknown quality is a missing cell, and a propensity is refused.
+  /// Qualities may be unknown where `missing` is not to drop their rows, and a long table with a column `propensity` is
+  /// a log: a row for each call, rows of a decision in the order of its calls. Else an unknown quality is a missing
+  /// cell, and a propensity is refused.
   bool holes = false;
   /// Models to keep, in this order; all of the file if empty. Cells of others are neither checked nor kept.
   std::vector<std::string> models;

@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/machine/build.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "pandora/program.hpp"
 
 namespace pandora::python {
@@ -84,6 +85,10 @@ NB_MODULE(_core, module) {
         return pandora::run_program(static_cast<int>(words.size()), arguments.data());
       },
       nb::arg("words"), "The program: argv, of which the first is its name; returns its exit code.");
+  module.def("student_t_quantile", &pandora::student_t_quantile, nb::arg("probability"), nb::arg("degrees_of_freedom"),
+             "Quantile of Student's t.");
+  module.def("beta_quantile", &pandora::beta_quantile, nb::arg("probability"), nb::arg("a"), nb::arg("b"),
+             "Quantile of the beta distribution.");
   bind_errors(module);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_work_at_exit));
   nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") =

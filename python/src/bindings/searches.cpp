@@ -1,60 +1,12 @@
-// Fixed cascades: their search, and what all of their thresholds come to.
+// Fixed cascades: their search.
 #include <fmt/format.h>
 
 #include "beside.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
-#include "host/outcomes/routing/threshold_sums.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "rows.hpp"
 
 namespace pandora::python {
-namespace {
-
-// A position of an order: how many of its thresholds each row reaches.
-Array<double> sums_of(const nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& reached,
-                      const std::vector<std::size_t>& counts,
-                      const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& values) {
-  constexpr std::size_t kMostCombinations = std::size_t{1} << 28;
-  const std::size_t positions = values.shape(0), kinds = values.shape(1), rows = values.shape(2);
-  if (positions == 0 || counts.size() + 1 != positions || reached.shape(0) != counts.size() || reached.shape(1) != rows)
-    throw misuse("give L positions of values and, of each but the last, counts and what n rows reach");
-  std::size_t combinations = 1;
-  for (const std::size_t count : counts) {
-    combinations *= count;
-    if (count == 0 || combinations > kMostCombinations)
-      throw misuse(
-          fmt::format("each position has a threshold at least; {} combinations are the most", kMostCombinations));
-  }
-  std::vector<double> sums = beside([&](Beside& work) {
-    std::vector<std::vector<std::uint32_t>> of_rows;
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-      std::vector<std::uint32_t>& of_position = of_rows.emplace_back();
-      for (const std::int64_t r : span_of(reached).subspan(j * rows, rows)) {
-        if (r < 0 || static_cast<std::size_t>(r) > counts[j])
-          throw misuse(fmt::format("a row reaches {} of {} thresholds", r, counts[j]));
-        of_position.push_back(static_cast<std::uint32_t>(r));
-      }
-    }
-    std::vector<double> out, one;
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      const auto at = [&](std::size_t j) { return span_of(values).subspan((j * kinds + kind) * rows, rows); };
-      ThresholdSums sums(rows), next(0);
-      for (std::size_t j = 0; j < counts.size(); ++j) {
-        if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted");
-        next.follow(sums, of_rows[j], counts[j], at(j));
-        std::swap(sums, next);
-      }
-      sums.total(at(counts.size()), one);
-      out.insert(out.end(), one.begin(), one.end());
-    }
-    return out;
-  });
-  std::vector<std::size_t> shape = {kinds};
-  shape.insert(shape.end(), counts.begin(), counts.end());
-  return array_of(std::move(sums), shape);
-}
-
-}  // namespace
 
 void bind_searches(nb::module_& module) {
   module.def(
@@ -81,12 +33,6 @@ void bind_searches(nb::module_& module) {
       "one is deployed. Of more rows most_prompts are looked at, spread evenly; all orders are tried while that takes "
       "most_steps, else a beam. both: the better of a beam and, where they take no more additions than most_steps, of all "
       "orders. first: among cascades of two models and more that begin with it. Interrupted raises.");
-  module.def(
-      "threshold_sums", &sums_of, nb::arg("reached"), nb::arg("counts"), nb::arg("values"),
-      "For every combination of thresholds of an order of L positions the sums over n rows of K values: "
-      "f64[K, counts...]. A row reaches the first reached[j] (i64[L-1,n], from 0 to counts[j]) of the thresholds of "
-      "position j: with threshold k it ends there where reached[j] > k, unless it has ended before, and counts for "
-      "values[j] (f64[L,K,n]); all end at the last position.");
 }
 
 }  // namespace pandora::python

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 import os as _os
 import sys as _sys
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 if _sys.argv[:1] == ["-m"]:  # one of the package's commands: numpy is to take one thread, unless somebody says more
     for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -23,7 +26,7 @@ if _sys.argv[:1] == ["-m"]:  # one of the package's commands: numpy is to take o
 from . import level as _level
 
 _level.load()
-from . import _core, serving  # noqa: F401
+from . import _core
 from .cascade import Cascade, CascadeTest, Frontier, Interval
 from .environment import Environment, ReplicationRequest
 from .errors import (
@@ -48,6 +51,17 @@ from .running import Tuning, calibrate, explain, lanes, run, tune
 from .study import study_keys
 from .table import Table
 from .trace import Trace, TraceCheck
+
+if _TYPE_CHECKING:
+    from . import serving  # noqa: F401
+
+
+def __getattr__(name: str) -> _Any:
+    """`pandora.serving` when it is asked for: what it needs takes as long to import as all else."""
+    if name == "serving":
+        return _import_module(".serving", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __version__: str = _version("pandora-box")
 #: version, revision, compiler and flags of the library

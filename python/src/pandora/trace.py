@@ -68,6 +68,8 @@ class Trace:
     Raises DataError where a cell is missing (unless ``missing="drop"``) or not to be trusted.
     """
 
+    _left_out: Sequence[str] = ()  # by an import
+
     def __init__(
         self,
         source: Source,
@@ -104,6 +106,37 @@ class Trace:
             self._table = _of_frame(source, name, options)
         else:
             raise refused("Trace:", source, "a path, a data frame of pandas or a dict of arrays")
+
+    @classmethod
+    def from_export(
+        cls,
+        kind: str,
+        source: Union[str, os.PathLike[str]],
+        *,
+        filter: str = "",
+        metric: Sequence[str] = (),
+        prices: Optional[Union[Pairs, str, os.PathLike[str]]] = None,
+        characters_per_token: Optional[float] = None,
+        quality: Union[str, os.PathLike[str]] = "",
+        **options: Any,
+    ) -> Trace:
+        """What another program exported, as `pandora import` reads it; docs/field.md says of which kinds, and how.
+
+        `kind` is lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench, `source` a
+        file or a folder. ``filter`` and ``metric`` choose among several, ``prices`` is a file or a dict of dollars for
+        a million tokens, ``characters_per_token`` counts tokens where none are logged, ``quality`` is a file that joins
+        qualities. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left out.
+
+        Raises DataError for what is not of the kind's shape and for what must be joined, UsageError for an argument.
+        """
+        from .imports import from_python
+
+        given = {"filter": filter, "metric": metric, "prices": prices, "quality": quality}
+        name = path("Trace.from_export:", source)
+        columns, notes = from_python(kind, name, {**given, "characters_per_token": characters_per_token})
+        trace = cls(columns, **{"name": name, **options})
+        trace._left_out = notes
+        return trace
 
     @classmethod
     def _of(cls, table: _core.TraceTable) -> Trace:
@@ -166,7 +199,7 @@ class Trace:
     @property
     def notes(self) -> list[str]:
         """What of the source was left out."""
-        return self._table.notes
+        return [*self._left_out, *self._table.notes]
 
     def select(self, models: Sequence[str]) -> Trace:
         """The same prompts with these models alone, in this order. Raises UsageError for none."""
@@ -364,19 +397,28 @@ def _of_columns(columns: Iterable[tuple[str, Any]], name: str, options: _core.Tr
 
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
     """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
-    if file.lower().endswith((".parquet", ".pq")):
-        return _of_parquet(file, options)
-    return _core.read_trace(file, options, progress)
+    try:
+        if file.lower().endswith((".parquet", ".pq")):
+            return _of_frame(frame_of_parquet(file), file, options)
+        return _core.read_trace(file, options, progress)
+    except (DataError, UsageError) as error:
+        from .imports import recognised
+
+        told = recognised(file)
+        if told:
+            raise DataError(told) from error
+        raise
 
 
-def _of_parquet(file: str, options: _core.TraceOptions) -> _core.TraceTable:
+def frame_of_parquet(file: str) -> pandas.DataFrame:
+    """A file of Parquet. Raises UsageError without pandas, DataError, ResourceError."""
     try:
         import pandas
 
         if not os.path.isfile(file):  # never opened: pandas takes addresses too, and a pipe is waited for
             raise FileNotFoundError(errno.ENOENT, "there is no such regular file")
         with open(file, "rb") as opened:
-            frame = pandas.read_parquet(opened)
+            return pandas.read_parquet(opened)
     except ImportError:
         raise UsageError(
             f"Trace: {file}: to read Parquet takes pandas and pyarrow, which are not here; install them "
@@ -389,7 +431,6 @@ def _of_parquet(file: str, options: _core.TraceOptions) -> _core.TraceTable:
     except Exception as error:  # of as many classes as there are libraries
         told = " ".join(str(error).split())[:200]
         raise DataError(f"{file}: is no Parquet file that pandas can read ({type(error).__name__}: {told})") from None
-    return _of_frame(frame, file, options)
 
 
 def table_of(source: Union[Trace, Source]) -> _core.TraceTable:

@@ -16,6 +16,7 @@ import pytest
 import pandora
 from pandora import _core
 from pandora.offline import api
+from pandora.offline.sources.log import sums_ended_at
 from pandora.trace import table_of
 
 Numbers = npt.NDArray[np.float64]
@@ -197,42 +198,6 @@ def test_thresholds_take_arrays_of_any_layout_and_no_other_shapes() -> None:
             _core.fit_thresholds(**arguments)
 
 
-def sums_by_thresholds(reached: list[npt.NDArray[np.int64]], counts: list[int], values: Numbers) -> Numbers:
-    """The kernel's twin: values[j] by row, sums for each combination."""
-    last = len(counts)
-    total, cell, shape = np.zeros(counts), np.zeros(values.shape[1], np.int64), []
-    for position in range(last + 1):
-        if position < last:
-            shape.append(counts[position] + 1)
-            cell = cell * shape[-1] + reached[position]
-        sums = np.bincount(cell, values[position], int(np.prod(shape))).reshape(shape)
-        for axis in range(position):  # those that went on: reached <= k
-            sums = np.take(np.cumsum(sums, axis), np.arange(counts[axis]), axis)
-        if position < last:
-            accepted = np.flip(np.cumsum(np.flip(sums, position), position), position)
-            sums = np.take(accepted, np.arange(1, shape[position]), position)  # reached > k
-        total += sums.reshape(sums.shape + (1,) * (last - sums.ndim))
-    return total
-
-
-def test_sums_of_all_thresholds_are_those_of_a_twin() -> None:
-    draw = np.random.default_rng(3)
-    for length in (1, 2, 3, 4) * 10:
-        rows, kinds = int(draw.integers(1, 50)), int(draw.integers(1, 4))
-        counts = [int(c) for c in draw.integers(1, 6, length - 1)]
-        reached = [draw.integers(0, c + 1, rows) for c in counts]
-        values = draw.integers(-3, 4, (length, kinds, rows)) / 4.0  # exact: sums of any order are equal
-        stacked = np.array(reached, np.int64).reshape(length - 1, rows)
-        found = _core.threshold_sums(stacked, counts, values)
-        assert found.shape == (kinds, *counts)
-        for kind in range(kinds):
-            np.testing.assert_array_equal(found[kind], sums_by_thresholds(reached, counts, values[:, kind]))
-    with pytest.raises(pandora.UsageError, match="reaches 6 of 5"):
-        _core.threshold_sums(np.array([[6]]), [5], np.zeros((2, 1, 1)))
-    with pytest.raises(pandora.UsageError, match="combinations"):
-        _core.threshold_sums(np.zeros((4, 1), np.int64), [1000] * 4, np.zeros((5, 1, 1)))
-
-
 def grid(seen: Numbers) -> Numbers:
     distinct = np.unique(seen)
     return (
@@ -257,7 +222,8 @@ def test_a_search_by_sums_of_a_twin_finds_the_same_thresholds() -> None:
                     values.append(worth - spent)
                 grids = [grid(seen[:, m]) for m in order[:-1]]
                 reached = [np.searchsorted(g, seen[:, m], side="right") for g, m in zip(grids, order)]
-                sums = sums_by_thresholds(reached, [len(g) for g in grids], np.array(values)) / 50
+                counts = [len(g) for g in grids]
+                sums = sum(sums_ended_at(k, reached, counts, [by_row])[0] for k, by_row in enumerate(values)) / 50
                 if sums.max() > best + 1e-9:
                     best = float(sums.max())
                     at = np.unravel_index(int(np.argmax(sums.ravel() > best - 1e-9)), sums.shape)

@@ -12,7 +12,7 @@ import pytest
 
 from pandora import DataError, Trace, UsageError, reservation_index
 from pandora.offline import check, identified
-from pandora.offline.check import ModelIndices, calibrations, check_json, check_sheets, check_table
+from pandora.offline.check import ModelIndices, calibrated_by_fold, check_json, check_sheets, check_table
 from pandora.offline.groups import Groups
 from pandora.offline.outcomes import Outcomes
 from pandora.offline.policies.order import Order
@@ -94,7 +94,7 @@ def test_calibrations_are_those_of_the_rows_outside_the_fold() -> None:
     table = table_of(6, 90)
     quality, score, fold = table.quality(), table.score("score"), np.arange(90) % 4
     quality[::7, 1] = math.nan
-    found = calibrations(score, quality, fold, 4)
+    found = calibrated_by_fold(score, quality, fold, 4)
     for without in range(5):
         for model in range(3):
             rows = (fold != without) & ~np.isnan(quality[:, model])
@@ -155,7 +155,7 @@ def test_headroom_by_loops(evaluator: str) -> None:
     wide = math.sqrt(1.0 + 5.0 / 4.0) * 1.9760132 * gain.std(ddof=1) / math.sqrt(150)
     assert h.bound.gain.high - h.bound.gain.value == pytest.approx(wide, rel=1e-6)
     assert h.bound.calls.value == 1.0 and h.best_single.calls.value == 1.0
-    seen = quality if evaluator == "quality" else calibrations(table.score("score"), quality, fold, 5)[5]
+    seen = quality if evaluator == "quality" else calibrated_by_fold(table.score("score"), quality, fold, 5)[5]
     index = [float(reservation_index(seen[:, m], price * usd[:, m].mean())) for m in range(3)]
     assert h.fitted.index.indices == pytest.approx(sorted(index, reverse=True))
     assert h.fitted.single == int(np.argmax(worth.mean(axis=0)))
@@ -169,11 +169,11 @@ def test_policies_of_folds_saw_the_other_folds_alone() -> None:
     table, price = table_of(21, 60), 60.0
     h = check_table(table, "score", [price]).headrooms[0]
     quality, usd, fold = table.quality(), table.cost(), Groups.of_table(table).folds
-    seen = calibrations(table.score("score"), quality, fold, 5)
+    seen = calibrated_by_fold(table.score("score"), quality, fold, 5)
     numbers = np.empty((3, 3, 60))
     for f in range(5):
         outcomes, held = Outcomes(seen[f], quality, usd), np.flatnonzero(fold == f)
-        fit, others = check.Fitted.on(outcomes.take(np.flatnonzero(fold != f)), price), outcomes.take(held)
+        fit, others = check.FoldFit.on(outcomes.take(np.flatnonzero(fold != f)), price), outcomes.take(held)
         for k, policy in enumerate((Order((fit.single,)), fit.cascade)):
             numbers[k][:, held] = policy.walk(others).numbers
         numbers[2][:, held] = fit.index.numbers(others)
@@ -181,7 +181,7 @@ def test_policies_of_folds_saw_the_other_folds_alone() -> None:
         assert worth.quality.value == pytest.approx(of[0].mean())
         assert worth.usd_per_1000.value == pytest.approx(1000.0 * of[1].mean())
         assert worth.calls.value == pytest.approx(of[2].mean())
-    whole = check.Fitted.on(Outcomes(seen[5], quality, usd), price)
+    whole = check.FoldFit.on(Outcomes(seen[5], quality, usd), price)
     assert h.fitted == whole
 
 
@@ -191,7 +191,7 @@ def test_ties_between_policies_are_not_decided_by_rounding() -> None:
     fold, single, index = source.groups.folds, np.zeros((3, 50)), np.zeros((3, 50))
     cascade = np.zeros((3, 50))
     cascade[0] = 0.1 * (fold == 3)
-    fits = [check.Fitted(0, Order((1,)), ModelIndices((0,), (0.5,)))] * 6
+    fits = [check.FoldFit(0, Order((1,)), ModelIndices((0,), (0.5,)))] * 6
     found = check._conclude(source, 1.0, np.stack([single, cascade, index]), fits, fold)
     assert found.routing_gain.value == 0.0  # in fold 3 the index policy, in others the cascade
     cascade[0] = 0.1 * (fold >= 3)

@@ -14,7 +14,7 @@ from pandora.offline.groups import Floats, Groups
 from pandora.offline.kinds import Aim, AimKind, Candidate, price_grid, rounded
 from pandora.offline.outcomes import Outcomes
 from pandora.offline.policies.order import Order, best_in_time, readable
-from pandora.offline.record import known
+from pandora.offline.record import as_json
 from pandora.offline.words import bound_text, tail_text
 from pandora.offline.worth import DollarTail, Worth, interval_of_json
 
@@ -249,7 +249,7 @@ def test_worth_by_hand() -> None:
     assert found == pytest.approx([0.5, 20.0, 5.0 / 3.0, 0.3, 0.3 - (0.5 - 1.0), 0.8])
     assert CROSS_FITTED == 1.5
     assert fitted.usd_per_1000.high - 20.0 == pytest.approx(1.5 * (worth.usd_per_1000.high - 20.0))
-    told = known(worth)
+    told = as_json(worth)
     assert Worth.of_json(told) == worth and interval_of_json(told["gain"]) == worth.gain
 
 

@@ -259,8 +259,8 @@ def test_rules_of_a_log_that_are_to_be_kept_stay(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     def keeps(*given: Any) -> Any:
-        cascade, tables, record = fit_table(*given)
-        return cascade, tables, {**record, "running": {"keep": True}}
+        cascade, record = fit_table(*given)
+        return cascade, {**record, "running": {"keep": True}}
 
     fit_table = table_fit.fit_table
     monkeypatch.setattr(commands, "fit_table", keeps)

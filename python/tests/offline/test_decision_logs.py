@@ -25,7 +25,7 @@ from made_up_logs import (
 )
 
 from pandora.errors import DataError
-from pandora.offline.apart import Law, best_alone, fit_log_apart, means_of
+from pandora.offline.apart import Law, cautious_single, fit_log_apart, means_of
 from pandora.offline.call_log import CallLog, Openings
 from pandora.offline.estimate import Estimate
 from pandora.offline.feedback import dependence_notes
@@ -45,7 +45,7 @@ from pandora.offline.paths import (
 )
 from pandora.offline.policies.order import Order
 from pandora.offline.sources.first_calls import first_call_estimates
-from pandora.offline.sources.log import LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
+from pandora.offline.sources.log import LogSearch, LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
 
 PRICE = 40.0
 CASCADE = Order((0, 1, 2), (0.62, 0.6))
@@ -70,7 +70,7 @@ def estimate(source: LogSource, order: Order, how: Estimator = Estimator.DR) -> 
     assert source.shown is not None
     here = Order(tuple(source.models.index(MODELS[m]) for m in order.order), order.thresholds)
     walk = here.walk(Outcomes(source.shown, source.log.quality, source.log.usd))
-    judged = np.full(source.log.rows, walk.judged)
+    judged = np.full(source.log.rows, walk.looks_at_answers)
     reader = LogReader(source.log, source.reader.guess, source.shown, how)
     return reader.estimate(LoggedWalks.of(source.log, walk.called, walk.deployed, judged), chosen=False)
 
@@ -166,7 +166,7 @@ def test_weights_that_are_normalised_by_themselves_are_the_ratio_of_two_sums() -
     source = source_of(in_order(World.drawn(4, 200), 5, (0.7, 0.2, 0.1), 0.8))
     weighted, _ = naive(source, CASCADE, Estimator.SNIPS)
     ones = replace(source.log, quality=np.where(np.isnan(source.log.quality), np.nan, 1.0))
-    weights = LogReader(ones, np.ones_like(source.reader.guess), source.reader.worth, Estimator.IPS)
+    weights = LogReader(ones, np.ones_like(source.reader.guess), source.reader.answer_values, Estimator.IPS)
     assert source.shown is not None
     here = Order(tuple(source.models.index(MODELS[m]) for m in CASCADE.order), CASCADE.thresholds)
     walk = here.walk(Outcomes(source.shown, source.log.quality, source.log.usd))
@@ -194,11 +194,11 @@ def test_the_search_rates_every_order_as_a_walk_through_the_log_does() -> None:
     source = source_of(in_order(World.drawn(8, 500), 9, (0.6, 0.2, 0.2), 0.8))
     rows = np.arange(source.log.rows)
     prepared = PreparedLog(source, rows)
-    search = prepared.search(PRICE)
+    search = LogSearch(prepared, PRICE)
     found = search.best()
     assert found is not None
     best, most = None, -math.inf
-    reader = LogReader(source.log, source.reader.guess, source.reader.worth, Estimator.SNIPS)
+    reader = LogReader(source.log, source.reader.guess, source.reader.answer_values, Estimator.SNIPS)
     for length in (1, 2, 3):
         for order in itertools.permutations(range(3), length):
             all_made = np.all(source.log.place[:, order] == np.arange(1, length + 1), axis=1)
@@ -206,7 +206,7 @@ def test_the_search_rates_every_order_as_a_walk_through_the_log_does() -> None:
                 continue
             for thresholds in itertools.product(*(search.thresholds[m].tolist() for m in order[:-1])):
                 walks = prepared.walks(Order(order, thresholds))
-                weights = np.where(walks.left, 0.0, 1.0)
+                weights = np.where(walks.diverged, 0.0, 1.0)
                 for t in range(walks.cells.shape[1]):
                     made = walks.cells[:, t] >= 0
                     at = np.maximum(walks.cells[:, t], 0)
@@ -367,9 +367,9 @@ def test_the_judge_is_charged_to_policies_that_look_at_answers() -> None:
     own, alone = estimate(source, cascade), estimate(source, Order((2,)))
     assert own.usd.robust_interval().low <= world.worth(cascade, judge)[1] <= own.usd.robust_interval().high
     assert alone.usd.robust_interval().low <= world.worth(Order((2,)))[1] <= alone.usd.robust_interval().high
-    running = source.reader.running
-    assert running is not None and running.looks
-    of_rules = running.estimate().usd.robust_interval()
+    rules = source.reader.log_rules
+    assert rules is not None and rules.looks
+    of_rules = rules.estimate().usd.robust_interval()
     assert of_rules.low <= world.worth(cascade, judge)[1] <= of_rules.high
     assert any("taken to hold the judge's" in note for note in source.notes)
     # As they were recorded, the large model alone would pay the judge, and the cascade twice.
@@ -381,9 +381,9 @@ def test_the_judge_is_charged_to_policies_that_look_at_answers() -> None:
 def test_the_judge_is_not_charged_to_rules_that_call_one_model() -> None:
     world, judge = World.drawn(18, 3000), 0.002
     source = source_of(service(world, 19, Order((2,)), 0.3, judge), judge_usd=judge)
-    running = source.reader.running
-    assert running is not None and not running.looks
-    usd = 1000.0 * running.estimate().usd
+    rules = source.reader.log_rules
+    assert rules is not None and not rules.looks
+    usd = 1000.0 * rules.estimate().usd
     assert usd.value == pytest.approx(1000.0 * world.worth(Order((2,)))[1], rel=0.03)
     assert 1000.0 * estimate(source, Order((2,))).usd.value == pytest.approx(usd.value, rel=0.03)
 
@@ -397,7 +397,7 @@ def test_dollars_that_cannot_hold_the_judges_are_taken_as_they_are() -> None:
     cascade = Order((0, 2), (0.6,))
     more = estimate(source, cascade).usd.value - estimate(source_of(rows), cascade).usd.value
     assert more == pytest.approx(judge * estimate(source, cascade).calls.value, rel=1e-6)
-    assert source.reader.running is not None and source.reader.running.looks
+    assert source.reader.log_rules is not None and source.reader.log_rules.looks
 
 
 def test_in_a_long_table_costs_are_the_models_own() -> None:
@@ -416,9 +416,9 @@ def test_a_single_model_of_laws_apart_needs_no_judge(monkeypatch: pytest.MonkeyP
     source = source_of(in_order(World.drawn(24, 900), 25, (0.4, 0.3, 0.3), 0.0), Openings.APART, judge_usd=0.01)
     found = fit_log_apart(source, PRICE)
     assert found is not None
-    assert len(found.best.order) == 1
-    assert found.cascade.calls.value == pytest.approx(1.0)
-    assert found.cascade.usd.value < 0.01
+    assert len(found.cascade_order.order) == 1
+    assert found.cascade_estimate.calls.value == pytest.approx(1.0)
+    assert found.cascade_estimate.usd.value < 0.01
 
 
 def test_a_probability_of_nothing_is_refused_with_what_to_do() -> None:
@@ -567,20 +567,20 @@ def test_a_log_with_too_few_decisions_is_refused() -> None:
 def test_rules_that_made_a_log_are_kept_where_nothing_is_surely_better() -> None:
     world = World.drawn(42, 2500)
     good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), aim())
-    assert good.keeps_running and good.running is not None
+    assert good.keeps_log_rules and good.log_rules is not None
     dear = Order((2, 1, 0), (0.99, 0.99))
     poor = fit_thresholds_to_log(source_of(service(world, 44, dear, 0.35)), aim())
-    assert poor.running is not None and not poor.keeps_running and poor.running.gain.low > 0.0
+    assert poor.log_rules is not None and not poor.keeps_log_rules and poor.log_rules.gain.low > 0.0
     truth = world.worth(dear)
-    assert poor.running.quality.low <= truth[0] <= poor.running.quality.high
+    assert poor.log_rules.quality.low <= truth[0] <= poor.log_rules.quality.high
 
 
 def test_the_surest_model_alone_is_taken() -> None:
     rare = Law(np.arange(2), np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
     many_calls = Law(np.arange(40), np.zeros(40), np.tile([1.0, 0.9], 20), np.zeros(40), np.ones(40))
     wild = Law(np.arange(4), np.zeros(4), np.array([1.0, 1.0, 1.0, 0.5]), np.zeros(4), np.ones(4))
-    assert best_alone([many_calls, wild], 0.0) == Order((0,))
-    assert best_alone([many_calls, rare], 0.0) == Order((1,))
+    assert cautious_single([many_calls, wild], 0.0) == Order((0,))
+    assert cautious_single([many_calls, rare], 0.0) == Order((1,))
 
 
 def test_folds_of_a_log_are_by_appearance() -> None:

@@ -238,7 +238,7 @@ def test_fits_look_at_no_rows_that_are_held_out(known: float) -> None:
         table["cost"] = trace.cost * (1.0 + others[:, None])
         changed = pandora.Trace({**table, "scores": {"score": score}, "columns": columns})
         source = TableSource(changed._table, "score", ["hardness", "text:2"])
-        prepared.append(source.prepare(rows, whole=False))
+        prepared.append(source.prepare(rows))
     one, other = prepared
     np.testing.assert_array_equal(one.training.quality, other.training.quality)
     assert one.features is not None and other.features is not None

@@ -63,7 +63,7 @@ def test_points_are_walks_on_the_other_table() -> None:
     judge_usd = 0.0001
     fit, test = table_of("fit", 1), table_of("test", 2, 150)
     source = TableSource(fit, "score", (), judge_usd)
-    maps = source.prepare(np.arange(200), whole=True).calibration
+    maps = source.prepare(np.arange(200)).calibration
     found = found_by(judge_usd=judge_usd)
     assert len(found.cascades) > 3 and len(found.singles) == 3
     quality, usd, score = test.quality(), test.cost(), test.score("score")

@@ -58,7 +58,7 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
     for of, name, stand_in in done.values():
         patch.setattr(of, name, stand_in)
     patch.setattr(words, "too_few_text", lambda *_: "")
-    patch.setattr(paths, "stretched", worth.stretched)
+    patch.setattr(paths, "stretched", done["dollars"][2])
 
 
 def said(words_of: list[str]) -> tuple[int, str, str]:

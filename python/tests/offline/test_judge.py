@@ -111,11 +111,11 @@ def six(found: dict[str, Any]) -> list[float]:
 def test_fits_to_logs_are_those_of_before(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> None:
     assert six(fitted[1]["promise"]) == pytest.approx(PINNED["fit toss"], abs=1e-8)
     _, tables, record = api.fit(table(folder, "service"), price=40, evaluator="score", kind="thresholds")
-    running = record["running"]
-    found = [*six(record["promise"]), running["utility"]["value"], running["fit_gains"]["low"]]
+    rules = record["running"]
+    found = [*six(record["promise"]), rules["utility"]["value"], rules["fit_gains"]["low"]]
     assert found == pytest.approx(PINNED["fit service"], abs=1e-8)
-    assert running["keep"] and record["verdict"].startswith("keep the rules that made the log")
-    assert "gain" not in running
+    assert rules["keep"] and record["verdict"].startswith("keep the rules that made the log")
+    assert "gain" not in rules
     assert any("rules of the log" in repr(one) for one in tables)
 
 
@@ -249,7 +249,7 @@ def test_a_model_that_the_log_seldom_calls_is_not_needed_where_it_knows_its_rule
 ) -> None:
     rows = service(World.drawn(9, 2500), 10, Order((1, 0, 2), (0.6, 0.6)), 0.03)
     judged = judge_cascade(fitted[0], "c", table(folder, "seldom", rows), "large", judge_usd=0.0)
-    assert np.isnan(judged.found.worth.gain.value) and judged.found.running is not None
+    assert np.isnan(judged.found.worth.gain.value) and judged.found.log_rules is not None
     values = judged_json(judged)
     assert values["alone"]["quality"]["value"] is None and values["running"]["gain"]["value"] is not None
     assert "the rules that made the log, without exploring" in judged.verdict
@@ -263,8 +263,8 @@ def test_the_judge_is_not_charged_to_a_model_alone(folder: Path, fitted: tuple[A
     rows = service(world, 12, Order((1, 0, 2), (0.6, 0.6)), 0.4, judge)
     judged = judge_cascade(fitted[0], "c", table(folder, "service-judge", rows), "large", judge_usd=judge)
     assert judged.found.alone.usd_per_1000.value == pytest.approx(4.0, abs=1e-6)
-    assert judged.found.running is not None
-    charged = judged.found.running.usd_per_1000.value
+    assert judged.found.log_rules is not None
+    charged = judged.found.log_rules.usd_per_1000.value
     truth = 1000.0 * world.worth(Order((1, 0, 2), (0.6, 0.6)), judge)[1]
     assert charged == pytest.approx(truth, rel=0.05)
 

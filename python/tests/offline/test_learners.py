@@ -12,7 +12,7 @@ import pytest
 from learner_tables import CASES, PRICES, Array, outcomes, uniform
 
 import pandora
-from pandora.offline.learners.isotonic import IsotonicMap, calibrated, calibrations
+from pandora.offline.learners.isotonic import IsotonicMap, applied, calibrations
 from pandora.offline.learners.linear import LOGISTIC_RIDGES, RIDGES, LinearFits, _loss, shares_of
 from pandora.offline.learners.neighbours import five_digits, nearest, nearest_others
 from pandora.offline.learners.predictors import LinearPredictor, PlanPredictors, Predictor
@@ -177,7 +177,7 @@ def test_calibrations_are_of_each_model_by_what_is_known() -> None:
     quality[5, 0] = score[7, 1] = np.nan
     rows, weights = np.arange(0, 60, 2), uniform(5, 60, 2)
     weights[10, 0] = 0.0
-    found = calibrated(score, quality, rows, weights)
+    found = applied(calibrations(score, quality, rows, weights), score)
     some = np.setdiff1d(rows, [10])
     alone = IsotonicMap.fit(score[some, 0], quality[some, 0], weights[some, 0])
     np.testing.assert_array_equal(found[:, 0], alone(score[:, 0]))

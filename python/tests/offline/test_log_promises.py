@@ -97,7 +97,7 @@ def test_models_apart_are_promised_by_cascades_that_did_not_see_the_prompts() ->
         log = in_order(World(quality, score, np.full((200, 3), 0.001)), seed, (0.4, 0.3, 0.3), 0.0)
         fit_apart = fit_log_apart(source_of(log, Openings.APART), 5.0)
         assert fit_apart is not None
-        found.append(fit_apart.cascade.quality.value)
+        found.append(fit_apart.cascade_estimate.quality.value)
     assert abs(np.mean(found) - 0.6) < 3.0 * standard_error(found)
 
 
@@ -225,7 +225,7 @@ def test_an_estimated_quality_is_the_judges_word_corrected_where_the_truth_is_kn
     quality = np.where(row % 3 == 0, math.nan, np.where(row % 2 == 0, 0.1, 0.6) + 0.01 * (row % 5))
     columns = {"models": ["m"], "quality": quality[:, None], "cost": np.ones((60, 1))}
     table = pandora.Trace({**columns, "scores": {"score": score[:, None]}})._table
-    found = QualityEstimates.of_table(table, "score", Groups.of_table(table)).without(np.zeros(60, bool))[:, 0]
+    found = QualityEstimates.of_table(table, "score", Groups.of_table(table)).estimated(np.zeros(60, bool))[:, 0]
     for k in range(60):
         g = np.nanmean(quality[(row % 2 == k % 2) & (row % 5 != k % 5)])
         assert found[k] == pytest.approx(g + (0.0 if k % 3 == 0 else (quality[k] - g) / (40.0 / 60.0)))

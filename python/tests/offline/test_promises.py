@@ -164,7 +164,7 @@ def test_intervals_of_a_check_hold_what_its_folds_bring(evaluator: str) -> None:
                 seen, of_atoms = (
                     np.column_stack([of(s[:, m]) for m, of in enumerate(maps)]) for s in (score, atoms.scores["score"])
                 )
-            fit = check.Fitted.on(Outcomes(seen, quality, usd).take(rows), price)
+            fit = check.FoldFit.on(Outcomes(seen, quality, usd).take(rows), price)
             outcomes, share = Outcomes(of_atoms, atoms.quality, atoms.cost), float(np.mean(fold == f))
             walks = [order.walk(outcomes).numbers for order in (Order((fit.single,)), fit.cascade)]
             for k, numbers in enumerate((*walks, fit.index.numbers(outcomes))):

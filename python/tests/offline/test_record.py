@@ -13,7 +13,8 @@ import pytest
 import pandora
 from pandora import _core
 from pandora.offline import api
-from pandora.offline.deploy import every_row
+from pandora.offline.cascade_sheets import cascade_sheets
+from pandora.offline.deploy import all_rows
 from pandora.offline.estimate import Interval
 from pandora.offline.fit import fit_source
 from pandora.offline.judge import judge_cascade, judged_json
@@ -23,7 +24,6 @@ from pandora.offline.options import FitSettings
 from pandora.offline.policies.indices import LearnedIndices
 from pandora.offline.sheet import Sheet
 from pandora.offline.sources.table import TableSource
-from pandora.offline.tables import cascade_tables
 from pandora.offline.text import (
     interval_text,
     number_text,
@@ -94,7 +94,7 @@ def test_the_record_is_what_the_file_keeps(
     assert sum(share["deployed"] for share in record["shares"]) == pytest.approx(1.0)
     assert [share["model"] for share in record["shares"]] == file["models"]
     loaded = _core.Cascade.load(str(tmp_path / "c.json"))
-    sheets = cascade_tables(json.loads(loaded.text()), loaded.counts(), "cascade")
+    sheets = cascade_sheets(json.loads(loaded.text()), loaded.counts(), "cascade")
     assert [sheet.text(100) for sheet in sheets] == [repr(table) + "\n" for table in tables]
     assert sheets[1].notes[-1] == f"verdict: {record['verdict']}"
 
@@ -132,7 +132,7 @@ def test_what_runs_does_what_was_fitted(trace: pandora.Trace, kind: str, evaluat
     fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked)
     cascade, _, _ = api.fit(trace._table, price=10.0, evaluator=evaluator, context=context, kind=kind, judge_usd=1e-4)
     assert isinstance(cascade, _core.Cascade)
-    prepared = source.prepare(every_row(source), whole=True)
+    prepared = source.prepare(all_rows(source))
     outcomes, models = prepared.outcomes, [name for name, _ in cascade.models()]
     used = np.array([source.models.index(name) for name in models])
     psi = None if kind == "thresholds" else outcomes.psi
@@ -369,10 +369,10 @@ def test_tables_of_records_that_anybody_wrote() -> None:
             "promise": {}, "aim": 3, "notes": [1, "n"], "shares": "x", "single": [], "dollar_tail": {"heavy": True},
         },
     }  # fmt: skip
-    first, second = cascade_tables(file, {"requests": 3, "calls": 4, "dollars": 0.5, "feedbacks": 1}, "f")
+    first, second = cascade_sheets(file, {"requests": 3, "calls": 4, "dollars": 0.5, "feedbacks": 1}, "f")
     assert "It has had 3 requests with 4 calls for $0.5, and 1 feedbacks." in first.notes
     assert "n" in second.notes and second.rows[0][1] == "---"
-    (alone,) = cascade_tables({**file, "about": None}, {}, "f")
+    (alone,) = cascade_sheets({**file, "about": None}, {}, "f")
     assert (
         alone.notes[-1].startswith("It was not fitted by") and alone.title == "f: one model, price 1, evaluator score"
     )

@@ -38,13 +38,15 @@ TEST_F(PackageCommand, HandsItsWordsOnAndEndsAsThePackageDoes) {
                                      {"cascade", "test"},
                                      {"cascade", "frontier"},
                                      {"cascade", "show"},
-                                     {"trace", "check"}}) {
+                                     {"trace", "check"},
+                                     {"import"}}) {
     test::Words words = command;
+    std::string name;
+    for (const std::string& word : command) name += word + "|";
     words.insert(words.end(), {"a b.csv", "--price", "-5", "--help", "--", "-x", ""});
     const test::ProgramResult result = run(words);
     EXPECT_EQ(result.exit_code, 7);
-    EXPECT_EQ(result.out,
-              "-m|pandora.offline|" + command[0] + "|" + command[1] + "|a b.csv|--price|-5|--help|--|-x||1|");
+    EXPECT_EQ(result.out, "-m|pandora.offline|" + name + "a b.csv|--price|-5|--help|--|-x||1|");
     EXPECT_EQ(result.err, "");
   }
   use_python(true, "kill -TERM $$");
@@ -60,6 +62,7 @@ TEST_F(PackageCommand, IsRefusedWithWhatToRunWhereThePackageIsMissing) {
     EXPECT_EQ(result.error_lines(), 1) << result.err;
     EXPECT_THAT(result.err, HasSubstr("`pandora cascade fit` runs in pandora's Python package, which PANDORA_PYTHON="));
     EXPECT_THAT(result.err, HasSubstr("run `make package`"));
+    EXPECT_THAT(run({"import", "promptfoo", "results.json"}).err, HasSubstr("`pandora import` runs in"));
   }
 }
 

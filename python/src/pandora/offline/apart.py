@@ -19,15 +19,13 @@ from .groups import FOLDS, Floats, Ints
 from .learners.isotonic import IsotonicMap
 from .outcomes import Outcomes, utility
 from .paths import LogSupport, PolicyEstimate
-from .policies.order import Effort, Order, best_order
-from .sources.log import CAUTION, LogSource, PreparedLog, Searched, faults_of_first_calls, require_first_calls
+from .policies.order import LARGE, Order, best_order
+from .sources.log import LogSource, PreparedLog, Searched, faults_of_first_calls, require_first_calls, surest
 
 #: Groups of prompts, by which estimates are jackknifed.
 LAW_GROUPS = 50
 #: Calls of a model, from which it has a law.
 LEAST_CALLS = 10
-#: Of a search on drawn answers.
-EFFORT = Effort(prompts=20_000, steps=400_000_000)
 
 NOTE = (
     "assumed: models' answers to a prompt are independent; where they are right and wrong together, far less is kept "
@@ -66,8 +64,8 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
     """
     out = np.zeros(3)
     judge = judge_usd if len(order.order) > 1 else 0.0
-    # The law of the best answer so far, of those prompts that go on: worth is mass x quality.
-    best_seen, mass, worth = np.array([-np.inf]), np.ones(1), np.zeros(1)
+    # The law of the best answer so far, of those prompts that go on.
+    best_seen, mass, quality_mass = np.array([-np.inf]), np.ones(1), np.zeros(1)
     for position, model in enumerate(order.order):
         law, calls = laws[model], float(mass.sum())
         threshold = order.thresholds[position] if position < len(order.thresholds) else -np.inf
@@ -80,14 +78,14 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
         out[0] += float(np.sum((share * below * law.quality)[accepted]))
         # Where the best so far stays so.
         reached = np.searchsorted(law.seen, best_seen, "right")
-        out[0] += float(worth @ np.append(0.0, np.cumsum(share * accepted))[reached])
+        out[0] += float(quality_mass @ np.append(0.0, np.cumsum(share * accepted))[reached])
         passed = np.append(0.0, np.cumsum(share * ~accepted))[reached]
         new = ~accepted & (below > 0.0)
         seen = np.concatenate([best_seen[passed > 0.0], law.seen[new]])
         mass_next = np.concatenate([(mass * passed)[passed > 0.0], (share * below)[new]])
-        worth_next = np.concatenate([(worth * passed)[passed > 0.0], (share * below * law.quality)[new]])
-        at = np.argsort(seen, kind="stable")
-        best_seen, mass, worth = seen[at], mass_next[at], worth_next[at]
+        quality_mass_next = np.concatenate([(quality_mass * passed)[passed > 0.0], (share * below * law.quality)[new]])
+        by_seen = np.argsort(seen, kind="stable")
+        best_seen, mass, quality_mass = seen[by_seen], mass_next[by_seen], quality_mass_next[by_seen]
     return out
 
 
@@ -106,24 +104,24 @@ def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) ->
         answers[:, draw.permutation(rows), column] = law.seen[drawn], law.quality[drawn], law.usd[drawn]
     seen, quality, usd = answers
     outcomes = Outcomes(seen, quality, usd, None, judge_usd)
-    found = best_order(outcomes, price, EFFORT)
-    alone = np.mean(quality - price * usd, axis=0)
-    if alone.max() >= float(np.mean(utility(found.walk(outcomes).numbers, price))):
-        found = Order((int(np.argmax(alone)),))
-    return Order(tuple(models[model] for model in found.order), found.thresholds)
+    cascade = best_order(outcomes, price, LARGE)
+    utility_alone = np.mean(quality - price * usd, axis=0)
+    if utility_alone.max() >= float(np.mean(utility(cascade.walk(outcomes).numbers, price))):
+        cascade = Order((int(np.argmax(utility_alone)),))
+    return Order(tuple(models[model] for model in cascade.order), cascade.thresholds)
 
 
-def best_alone(laws: Sequence[Law], price: float) -> Order:
-    """Models alone by their mean utility less CAUTION standard errors."""
+def cautious_single(laws: Sequence[Law], price: float) -> Order:
+    """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
 
-    def rated(law: Law) -> float:
+    def mean_and_error(law: Law) -> tuple[float, float]:
         if not len(law.seen):
-            return -np.inf
-        share, worth = law.weight / law.total, law.quality - price * law.usd
-        mean = float(share @ worth)
-        return mean - CAUTION * float(np.sqrt(np.sum((share * (worth - mean)) ** 2)))
+            return -np.inf, 0.0
+        share, utility = law.weight / law.total, law.quality - price * law.usd
+        mean = float(share @ utility)
+        return mean, float(np.sqrt(np.sum((share * (utility - mean)) ** 2)))
 
-    return Order((int(np.argmax([rated(law) for law in laws])),))
+    return Order((surest(*zip(*map(mean_and_error, laws))),))
 
 
 def jackknifed(parts: Sequence[tuple[Order, Sequence[Law]]], judge_usd: float, support: LogSupport) -> PolicyEstimate:
@@ -136,8 +134,8 @@ def jackknifed(parts: Sequence[tuple[Order, Sequence[Law]]], judge_usd: float, s
         count = len(groups)
         value += count / LAW_GROUPS * means_of(order, laws, judge_usd)
         others = np.empty((count, 3))
-        for at, group in enumerate(groups):
-            others[at] = means_of(order, [law.take(law.group != group) for law in laws], judge_usd)
+        for place, group in enumerate(groups):
+            others[place] = means_of(order, [law.take(law.group != group) for law in laws], judge_usd)
         influence[:, groups] = -(count - 1.0) / LAW_GROUPS * (others - others.mean(axis=0)).T
     quality, usd, calls = (Estimate(float(mean), moved) for mean, moved in zip(value, influence))
     return PolicyEstimate(quality, usd, calls, support)
@@ -164,7 +162,7 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
     """DataError where no model was called often enough, or first calls cannot speak for a model."""
     log, judge = source.log, source.judge_usd
     require_first_calls(log)
-    every, fold_of = np.arange(log.rows), np.arange(LAW_GROUPS) % FOLDS
+    fold_of = np.arange(LAW_GROUPS) % FOLDS
     in_fold = [laws_of(source, (), fold_of == fold) for fold in range(FOLDS)]
     left_out = [m for m in range(len(log.models)) if not all(laws[m].enough for laws in in_fold)]
     if len(left_out) == len(log.models):
@@ -174,19 +172,19 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
         )
 
     def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
-        found = laws_of(source, calibration, takes)
-        return [law.take(np.zeros(len(law.seen), bool)) if m in left_out else law for m, law in enumerate(found)]
+        all_laws = laws_of(source, calibration, takes)
+        return [law.take(np.zeros(len(law.seen), bool)) if m in left_out else law for m, law in enumerate(all_laws)]
 
-    calibration = PreparedLog(source, every).calibration
+    calibration = PreparedLog(source, np.arange(log.rows)).calibration
     whole = laws(calibration, np.ones(LAW_GROUPS, bool))
-    best, alone = fit_apart(whole, price, judge, log.rows), best_alone(whole, price)
-    of_folds = []  # orders and laws: the cascade's, the single model's, and those of `alone`
+    cascade, single = fit_apart(whole, price, judge, log.rows), cautious_single(whole, price)
+    of_folds = []  # by fold, orders and laws: of its cascade, of its single model, and of `single`
     for fold in range(FOLDS):
         maps = PreparedLog(source, np.flatnonzero(log.groups.folds != fold)).calibration
         training, held = laws(maps, fold_of != fold), laws(maps, fold_of == fold)
-        orders = fit_apart(training, price, judge, log.rows), best_alone(training, price), alone
+        orders = fit_apart(training, price, judge, log.rows), cautious_single(training, price), single
         of_folds.append([(order, held) for order in orders])
-    cascade, single, named = (jackknifed(parts, judge, LogSupport(mean=1.0)) for parts in zip(*of_folds))
+    of_cascades, of_singles, of_single = (jackknifed(parts, judge, LogSupport(mean=1.0)) for parts in zip(*of_folds))
     notes = [NOTE]
     if log.has_second_calls:
         notes.append(
@@ -198,10 +196,11 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
     )
     if left_out:
         notes.append(f"called too seldom, and left out: {', '.join(log.models[model] for model in left_out)}")
-    return Searched(best, alone, calibration, means_of(best, whole, judge), cascade, single, named, notes)
+    on_fit_rows = means_of(cascade, whole, judge)
+    return Searched(cascade, single, calibration, on_fit_rows, of_cascades, of_singles, of_single, notes)
 
 
-def worth_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
+def estimate_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
     """Of an order that was not fitted to this log. DataError where a model was called too seldom."""
     log = source.log
     laws, faults = laws_of(source, calibration, np.ones(LAW_GROUPS, bool)), faults_of_first_calls(log)

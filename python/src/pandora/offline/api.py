@@ -8,15 +8,15 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..table import Table
+from .cascade_sheets import cascade_sheets
 from .check import check_json, check_sheets, check_table
 from .estimator_router import RoutedByEstimator
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
-from .judge import Running, judge_cascade, judged_json, judged_sheet
+from .judge import AnyCascade, judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
-from .table_fit import Fitted, fit_table
-from .tables import cascade_tables
+from .table_fit import Deployed, fit_table
 
 
 def fit(
@@ -28,18 +28,19 @@ def fit(
     max_latency: Optional[float] = None,
     progress: Optional[Callable[[int, int], None]] = None,
     **options: Any,
-) -> Fitted:
+) -> tuple[Deployed, list[Table], dict[str, Any]]:
     """A cascade with the tables that are printed of it and the record that its file keeps.
 
     `options`: members of FitSettings.
     `progress(done, total)` hears of each of the fits; what it raises ends them.
     """
     settings = FitSettings.of(aim_of(price, max_usd, min_quality, max_latency), options)
-    return fit_table(table, settings, Progress(progress))
+    cascade, record = fit_table(table, settings, Progress(progress))
+    return cascade, show(cascade), record
 
 
 def test(
-    cascade: Running,
+    cascade: AnyCascade,
     table: _core.TraceTable,
     against: str = "",
     evaluator: str = "",
@@ -78,4 +79,4 @@ def check(table: _core.TraceTable, evaluator: str, prices: Sequence[float]) -> t
 def show(cascade: Any) -> list[Table]:
     """A running cascade in words."""
     file = cascade.file if isinstance(cascade, RoutedByEstimator) else json.loads(cascade.text())
-    return [sheet.table() for sheet in cascade_tables(file, cascade.counts(), "cascade")]
+    return [sheet.table() for sheet in cascade_sheets(file, cascade.counts(), "cascade")]

@@ -16,12 +16,12 @@ from .sources.table import TableSource
 
 #: Parts of a bound on latency to which thresholds are fitted: on other prompts calls take longer by chance.
 IN_TIME = (1.0, 0.97, 0.9)
-#: Prices that are tried at a time, as those after the first failure are not needed.
+#: Prices tried in one cross-fit: after the first failure no more are needed, so few at a time.
 AT_ONCE = 4
 
 
 def candidates_of(source: TableSource, aim: Aim, kinds: Sequence[str], progress: Progress) -> list[Candidate]:
-    """Of each kind, and of each model alone."""
+    """The candidates of each kind and of each model alone."""
     if aim.is_bound:
         return _around_the_bound(source, aim, kinds, progress)
     out = [Candidate(SINGLE, aim.value, model) for model in range(len(source.models))]
@@ -35,11 +35,11 @@ def _around_the_bound(source: TableSource, aim: Aim, kinds: Sequence[str], progr
     coarse = price_grid(source.usd)
     coarse = coarse[::-1] if aim.on_usd else [0.0, *coarse]  # from the one that keeps the bound most easily
     out: list[Candidate] = []
-    for by in ("thresholds", "router"):
-        tried = [kind for kind in kinds if KINDS[kind].priced_by == by]
+    for pricing_kind in ("thresholds", "router"):
+        tried = [kind for kind in kinds if KINDS[kind].priced_by == pricing_kind]
         if not tried:
             continue
-        kept = coarse[_last_kept(source, aim, by, coarse, progress)]
+        kept = coarse[_last_kept(source, aim, pricing_kind, coarse, progress)]
         out = out or [Candidate(SINGLE, kept, model) for model in range(len(source.models))]
         out += [Candidate(kind, price) for kind in tried for price in _prices_around(kept, coarse, aim)]
     return out
@@ -57,16 +57,17 @@ def _prices_around(kept: float, coarse: list[float], aim: Aim) -> list[float]:
 
 def _last_kept(source: TableSource, aim: Aim, kind: str, prices: list[float], progress: Progress) -> int:
     """The last price at which the kind keeps the bound; the first where none does."""
-    plain = replace(aim, max_latency=None)
+    untimed = replace(aim, max_latency=None)
     for first in range(0, len(prices), AT_ONCE):
-        some = prices[first : first + AT_ONCE]
-        candidates = [Candidate(SINGLE, 0.0, 0), *(Candidate(kind, price) for price in some)]
+        batch = prices[first : first + AT_ONCE]
+        # Candidate 0 is a model alone, which Chooser needs; candidate k + 1 is batch[k].
+        candidates = [Candidate(SINGLE, 0.0, 0), *(Candidate(kind, price) for price in batch)]
         fits = crossfit(source, candidates, False, progress)
         honest = np.stack([fits.candidate(number) for number in range(len(candidates))])
         dearer = fits.dearer(fits.whole, honest)
-        picked = Chooser(candidates, honest, fits.groups, plain, dearer).choose().picked[kind]
+        picked = Chooser(candidates, honest, fits.groups, untimed, dearer).choose().picked[kind]
         if not picked.met:
             return max(first - 1, 0)
-        if picked.number < len(some):
+        if picked.number < len(batch):  # not the last of the batch: the next one failed
             return first + picked.number - 1
     return len(prices) - 1

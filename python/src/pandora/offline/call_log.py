@@ -109,10 +109,10 @@ class CallLog:
         if label_propensity is not None:
             of_calls = np.where(np.isnan(place), np.nan, label_propensity)
             _require_probabilities(name, models, of_calls, "label_propensity")
-        told, given = list(notes), label_propensity is not None
+        all_notes, is_given = list(notes), label_propensity is not None
         if by_rules is not None and is_judged and judge_usd > 0.0:
             usd, note = _without_judge(usd, judge_usd)
-            told.append(note)
+            all_notes.append(note)
         sampling = np.ones(len(quality))
         if dropped is not None:
             wrong = np.flatnonzero(~((dropped >= 0.0) & (dropped < 1.0)))
@@ -123,7 +123,7 @@ class CallLog:
                     "decision was left out of the log, from 0 to below 1 (rename the column if it is something else)"
                 )
             sampling = 1.0 / (1.0 - dropped)
-            told.append(
+            all_notes.append(
                 f"{DROPPED}: the log was thinned before it was written; its {len(quality)} decisions count 1 / (1 - "
                 f"{DROPPED}), as {sampling.sum():.0f} would"
             )
@@ -132,29 +132,15 @@ class CallLog:
             stands_for = sampling * _decisions_by_row(propensity, sampling)
             silent = 1.0 - sampling.sum() / stands_for.sum()
             if silent > 1e-9:
-                told.append(
+                all_notes.append(
                     "decisions in which no toss called a model have no row; by the propensities they are "
                     f"{100.0 * silent:.1f}% of all, and are counted"
                 )
         if label_propensity is None:
             label_propensity = shares_known(quality, ~np.isnan(place))
-        return CallLog(
-            name,
-            models,
-            groups,
-            quality,
-            usd,
-            place,
-            propensity,
-            label_propensity,
-            openings,
-            by_rules,
-            judge_usd,
-            given,
-            sampling,
-            stands_for,
-            tuple(told),
-        )
+        cells = quality, usd, place, propensity, label_propensity
+        of_rows = judge_usd, is_given, sampling, stands_for, tuple(all_notes)
+        return CallLog(name, models, groups, *cells, openings, by_rules, *of_rows)
 
     @property
     def rows(self) -> int:
@@ -176,7 +162,7 @@ class CallLog:
         """By where a prompt first appears."""
         return self.groups.folds_by_appearance
 
-    def made(self, model: int, calls_before: int) -> Bools:
+    def made_call(self, model: int, calls_before: int) -> Bools:
         """By row, whether the log made this call where a policy makes it after so many others."""
         if self.openings is not Openings.IN_ORDER:
             return self.called[:, model]

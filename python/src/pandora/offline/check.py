@@ -15,27 +15,23 @@ from ..indices import reservation_index
 from ..spelling import typed
 from .choose import difference
 from .errors import Refusal
-from .estimate import UNKNOWN, Estimate, Interval
+from .estimate import UNKNOWN, Estimate, Interval, cross_fitted
 from .groups import FOLDS, Floats, Groups, Ints
 from .identified import Identified, estimated_means, identified, is_log, unlabelled
 from .kinds import Aim, AimKind
-from .learners.isotonic import calibrated
-from .options import require_few_models
+from .learners.isotonic import applied, calibrations
+from .options import OPTIONS, require_few_models
 from .outcomes import Outcomes, utility
-from .policies.order import Effort, Order, best_alone, best_order
-from .record import members
+from .policies.order import LARGE, Order, best_order, best_single
+from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, judges_of
 from .sources.table import TableSource
 from .text import interval_text, number_text, order_text
 from .worth import Worth
 
-#: Utility per dollar.
-MOST_PRICE = 1e9
 #: The gain of a policy over itself.
 NOTHING = Interval(0.0, 0.0, 0.0)
-#: Of a search for a cascade.
-EFFORT = Effort(prompts=20_000, steps=400_000_000)
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class ModelIndices:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FoldFit:
     """What was fitted on some rows."""
 
     single: int
@@ -78,11 +74,11 @@ class Fitted:
     index: ModelIndices
 
     @staticmethod
-    def on(outcomes: Outcomes, price: float) -> Fitted:
+    def on(outcomes: Outcomes, price: float) -> FoldFit:
         """On all of these."""
-        (single,) = best_alone(outcomes.quality, outcomes.usd, price).order
+        (single,) = best_single(outcomes.quality, outcomes.usd, price).order
         index = ModelIndices.fit(outcomes.seen, outcomes.usd, price)
-        return Fitted(single, best_order(outcomes, price, EFFORT), index)
+        return FoldFit(single, best_order(outcomes, price, LARGE), index)
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class Headroom:
     single_in_hindsight: Interval  #: utility of the single model that was chosen on the same rows
     #: Of the better of the two over the best single model. Which one that is, is decided for each fold on the others.
     routing_gain: Interval
-    fitted: Fitted  #: on all rows: what to deploy
+    fitted: FoldFit  #: on all rows: what to deploy
     folds: int
 
     @property
@@ -141,9 +137,9 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     look at them: the first judge's score is looked at then. Refuses another evaluator or price; DataError for a table
     of fewer than two prompts or too many models.
     """
-    at = prices[0] if len(prices) else 0.0
+    first_price = prices[0] if len(prices) else 0.0
     usable = np.nan_to_num(table.quality()), np.nan_to_num(table.cost())
-    require_few_models(table.source, table.models, *usable, at, "checked")
+    require_few_models(table.source, table.models, *usable, first_price, "checked")
     log, holes = is_log(table), unlabelled(table) > 0
     if evaluator == TRUTH and holes and table.scores:
         evaluator = judges_of(table)[0]
@@ -168,7 +164,7 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
         folds = min(FOLDS, groups.count)
         seen = [source.quality] * (folds + 1)
         if source.shown is not None:
-            seen = calibrations(source.shown, source.quality, groups.of_row % folds, folds)
+            seen = calibrated_by_fold(source.shown, source.quality, groups.of_row % folds, folds)
             if not source.estimated:  # facts are by what is known
                 of_judges = {name: seen for judge, name in zip(judges_of(table), table.scores) if judge == evaluator}
         headrooms = measure_headroom(source, seen, prices)
@@ -178,9 +174,10 @@ def check_table(table: _core.TraceTable, evaluator: str = TRUTH, prices: Sequenc
     return Check(table, evaluator, groups.count, facts, headrooms, identified(table))
 
 
-def calibrations(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
+def calibrated_by_fold(score: Floats, quality: Floats, fold: Ints, folds: int) -> list[Floats]:
     """By fold, rows x models: the qualities that scores tell of, by maps without that fold; the last by all rows."""
-    return [calibrated(score, quality, np.flatnonzero(fold != without)) for without in range(folds + 1)]
+    maps = (calibrations(score, quality, np.flatnonzero(fold != without)) for without in range(folds + 1))
+    return [applied(of_fold, score) for of_fold in maps]
 
 
 def table_facts(
@@ -195,11 +192,11 @@ def table_facts(
     fold, judges = groups.of_row % folds, []
     for name in table.scores:
         score: Floats = table.score(name)
-        seen = (of_judges or {}).get(name) or calibrations(score, quality, fold, folds)
+        seen = (of_judges or {}).get(name) or calibrated_by_fold(score, quality, fold, folds)
         judges.append({"score": name, **_judge_facts(table.models, score, quality, fold, seen)})
     models = zip(table.models, map(_range, quality.T), map(_range, usd_per_1000.T))
     return {
-        "models": [dict(zip(("model", "quality", "usd_per_1000"), of)) for of in models],
+        "models": [dict(zip(("model", "quality", "usd_per_1000"), facts)) for facts in models],
         "correlation": [[correlation(a, b) for b in quality.T] for a in quality.T],
         "judges": judges,
     }
@@ -207,9 +204,9 @@ def table_facts(
 
 def _range(values: Floats) -> dict[str, float]:
     """Of what is known of a column."""
-    some = values[~np.isnan(values)]
-    found = map(float, (some.mean(), some.min(), some.max()) if len(some) else [math.nan] * 3)
-    return dict(zip(("mean", "least", "greatest"), found))
+    known = values[~np.isnan(values)]
+    numbers = map(float, (known.mean(), known.min(), known.max()) if len(known) else [math.nan] * 3)
+    return dict(zip(("mean", "least", "greatest"), numbers))
 
 
 def _judge_facts(
@@ -223,25 +220,25 @@ def _judge_facts(
     whose scores are in [k / 10, (k + 1) / 10), of the last one with 1, how many there are, and means.
     """
     with np.errstate(invalid="ignore"):
-        by_mean, by_score = (np.append(of.sum(), of) for of in _squared_errors(score, quality, fold, seen))
+        by_mean, by_score = (np.append(sums.sum(), sums) for sums in _squared_errors(score, quality, fold, seen))
         whole, *explained = (1.0 - by_score / np.where(by_mean > 0.0, by_mean, np.nan)).tolist()
-        some = ~np.isnan(score + quality)
-        tenth = np.minimum((10.0 * score[some]).astype(np.int64), 9)
+        known = ~np.isnan(score + quality)
+        tenth = np.minimum((10.0 * score[known]).astype(np.int64), 9)
         answers = np.bincount(tenth, minlength=10)
-        means = [(np.bincount(tenth, of[some], 10) / answers).tolist() for of in (score, quality)]
+        means = [(np.bincount(tenth, cells[known], 10) / answers).tolist() for cells in (score, quality)]
     each = zip(models, map(correlation, score.T, quality.T), explained)
     return {
         "correlation": correlation(score.ravel(), quality.ravel()),
         "explained": whole,
-        "models": [dict(zip(("model", "correlation", "explained"), of)) for of in each],
-        "tenths": [dict(zip(("answers", "score", "quality"), of)) for of in zip(answers.tolist(), *means)],
+        "models": [dict(zip(("model", "correlation", "explained"), facts)) for facts in each],
+        "tenths": [dict(zip(("answers", "score", "quality"), facts)) for facts in zip(answers.tolist(), *means)],
     }
 
 
 def correlation(a: Floats, b: Floats) -> float:
     """Pearson's, of the pairs that are known; NaN where one does not vary."""
-    some = ~np.isnan(a + b)
-    a, b = a[some], b[some]
+    known = ~np.isnan(a + b)
+    a, b = a[known], b[known]
     if not len(a) or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
         return math.nan
     return float(np.corrcoef(a, b)[0, 1])
@@ -250,10 +247,10 @@ def correlation(a: Floats, b: Floats) -> float:
 def _squared_errors(score: Floats, quality: Floats, fold: Ints, seen: Sequence[Floats]) -> tuple[Floats, Floats]:
     """By model, of its mean and of the calibrated score, both on the prompts of each fold by what the others say."""
     by_mean, by_score = np.zeros((2, quality.shape[1]))
-    some = ~np.isnan(quality)
+    known = ~np.isnan(quality)
     for without in range(len(seen) - 1 if len(seen) > 2 else 0):
         rows = fold == without
-        others, judged = some & ~rows[:, None], some[rows] & ~np.isnan(score[rows])
+        others, judged = known & ~rows[:, None], known[rows] & ~np.isnan(score[rows])
         with np.errstate(invalid="ignore"):
             mean = np.where(others, quality, 0.0).sum(axis=0) / others.sum(axis=0)
         for total, guess in ((by_mean, mean), (by_score, seen[without][rows])):
@@ -262,33 +259,37 @@ def _squared_errors(score: Floats, quality: Floats, fold: Ints, seen: Sequence[F
 
 
 def measure_headroom(source: TableSource, seen: Sequence[Floats], prices: Sequence[float]) -> list[Headroom]:
-    """At each price. `seen`: by fold, rows x models, what fits without it see; the last of fits on all rows."""
+    """At each price. `seen`: by fold, rows x models, what fits without it see; the last of fits on all rows.
+
+    crossfit.crossfit does not do it: a check takes tables of two prompts and more, which have fewer folds, and one of
+    its policies, ModelIndices, is no kind of cascade.
+    """
     folds = len(seen) - 1
     fold = source.groups.of_row % folds
     judged = np.empty((len(prices), 3, 3, len(fold)))  # prices x single, cascade, index x numbers x rows
-    fits: list[list[Fitted]] = [[] for _ in prices]  # the last on all rows
+    fits: list[list[FoldFit]] = [[] for _ in prices]  # the last on all rows
     for without in range(folds + 1):
-        training, held = np.flatnonzero(fold != without), np.flatnonzero(fold == without)
+        others, held = np.flatnonzero(fold != without), np.flatnonzero(fold == without)
         outcomes = Outcomes(seen[without], source.quality, source.usd)
-        some, others = outcomes.take(training), outcomes.take(held)
+        fitted_on, unseen = outcomes.take(others), outcomes.take(held)
         for p, price in enumerate(prices):
-            fit = Fitted.on(some, price)
+            fit = FoldFit.on(fitted_on, price)
             fits[p].append(fit)
-            walks = [order.walk(others).numbers for order in (Order((fit.single,)), fit.cascade)]
-            judged[p][:, :, held] = (*walks, fit.index.numbers(others))
+            walks = [order.walk(unseen).numbers for order in (Order((fit.single,)), fit.cascade)]
+            judged[p][:, :, held] = (*walks, fit.index.numbers(unseen))
     return [_conclude(source, price, judged[p], fits[p], fold) for p, price in enumerate(prices)]
 
 
-def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[Fitted], fold: Ints) -> Headroom:
+def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[FoldFit], fold: Ints) -> Headroom:
     groups, (single, cascade, index), fitted, folds = source.groups, judged, fits[-1], len(fits) - 1
     one = len(source.models) == 1
     # What is the single model in every fold gains nothing, which is no estimate.
     same = True, one or all(fit.cascade.order == (fit.single,) for fit in fits), one
-    widening = math.sqrt(1.0 + folds / (folds - 1.0))  # of what was fitted on other folds (Nadeau and Bengio 2003)
 
     def gain(numbers: Floats, is_single: bool) -> Interval:
-        at = Aim(AimKind.PRICE, price)
-        return NOTHING if is_single else difference(numbers, single, at, price, groups).widened(widening).interval()
+        aim = Aim(AimKind.PRICE, price)
+        over_single = difference(numbers, single, aim, price, groups).widened(cross_fitted(folds))
+        return NOTHING if is_single else over_single.interval()
 
     def worth(numbers: Floats, is_single: bool) -> Worth:
         return replace(Worth.of(numbers, single, price, groups, 1.0), gain=gain(numbers, is_single))
@@ -314,8 +315,8 @@ def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[
 def _best_answers(source: TableSource, price: float) -> Floats:
     """3 x rows: every prompt's answer of the greatest utility, opened alone."""
     best = np.argmax(source.quality - price * source.usd, axis=1)
-    at = np.arange(len(best)), best
-    return np.stack([source.quality[at], source.usd[at], np.ones(len(best))])
+    cells = np.arange(len(best)), best
+    return np.stack([source.quality[cells], source.usd[cells], np.ones(len(best))])
 
 
 def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
@@ -341,14 +342,14 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
 def require_prices(prices: Sequence[float], wanted: str) -> None:
     """Refuses what is no utility per dollar. `wanted`: which numbers are."""
     for price in prices:
-        if not 0.0 <= price <= MOST_PRICE:
+        if not 0.0 <= price <= OPTIONS["prices"].most:
             raise Refusal("price", float(price), "out of range", f"give utility per dollar, {wanted}")
 
 
 def check_json(check: Check) -> dict[str, Any]:
     """docs/commands.md lists the members. Numbers that do not exist are null."""
     table = check.table
-    return members(
+    return json_object(
         {
             "table": table.source,
             "rows": table.rows,
@@ -360,19 +361,19 @@ def check_json(check: Check) -> dict[str, Any]:
             "facts": check.facts,
             "estimators": check.can.estimators,
             "reasons": typed(check.can.reasons),
-            "prices": [_price_json(h, told, table.models) for h, told in zip(check.headrooms, check.verdicts)],
+            "prices": [_price_json(h, sentence, table.models) for h, sentence in zip(check.headrooms, check.verdicts)],
             "verdict": "; ".join(check.verdicts),
         }
     )
 
 
-def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]:
+def _price_json(h: Headroom, sentence: str, models: Sequence[str]) -> dict[str, Any]:
     cascade, index = h.fitted.cascade, h.fitted.index
 
-    def worth(of: Worth, **more: Any) -> dict[str, Any]:
+    def worth(policy: Worth, **more: Any) -> dict[str, Any]:
         """The utility, with other numbers beside its value and ends."""
-        others = {"gain": of.gain, "quality": of.quality, "usd_per_1000": of.usd_per_1000, "calls": of.calls.value}
-        return {**of.utility._asdict(), **others, **more}
+        others = {name: getattr(policy, name) for name in ("gain", "quality", "usd_per_1000")}
+        return {**policy.utility._asdict(), **others, "calls": policy.calls.value, **more}
 
     def names(order: Sequence[int]) -> list[str]:
         return [models[model] for model in order]
@@ -385,7 +386,7 @@ def _price_json(h: Headroom, told: str, models: Sequence[str]) -> dict[str, Any]
         "index_policy": worth(h.index_policy, order=names(index.order), indices=index.indices),
         "bound": worth(h.bound),
         "routing": {"policy": by, "gain": h.routing_gain, "pays": h.pays},
-        "verdict": told,
+        "verdict": sentence,
     }
 
 
@@ -404,17 +405,17 @@ def check_sheets(check: Check) -> list[Sheet]:
     )
     out = [_models_sheet(check), correlations, *([judges] if facts["judges"] else [])]
     for judge in facts["judges"]:
-        for of in ({**judge, "model": "all"}, *judge["models"]):
-            first = "score" in of
-            told = number_text(of["correlation"], 2), number_text(of["explained"], 2)
-            judges.add(of.get("score", ""), of["model"], *told, rule=first and bool(judges.rows))
+        for by_model in ({**judge, "model": "all"}, *judge["models"]):
+            first = "score" in by_model
+            numbers = number_text(by_model["correlation"], 2), number_text(by_model["explained"], 2)
+            judges.add(by_model.get("score", ""), by_model["model"], *numbers, rule=first and bool(judges.rows))
         title = f"What {judge['score']} says: mean quality of the answers by their score"
         tenths = Sheet(title, ["score", "answers", "mean score", "mean quality"])
         for k, tenth in enumerate(judge["tenths"]):
             means = number_text(tenth["score"], 3), number_text(tenth["quality"], 3)
             tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", tenth["answers"], *means)
         out.append(tenths)
-    return out + [_headroom_sheet(check, h, told) for h, told in zip(check.headrooms, check.verdicts)]
+    return out + [_headroom_sheet(check, h, sentence) for h, sentence in zip(check.headrooms, check.verdicts)]
 
 
 def _models_sheet(check: Check) -> Sheet:
@@ -425,11 +426,12 @@ def _models_sheet(check: Check) -> Sheet:
         ["model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"],
     )
     out.columns += ["estimated quality", "times as wide"] if estimated else []
-    for of in models:
-        cells = [number_text(x, 4) for x in of["quality"].values()] + [_dollars(x) for x in of["usd_per_1000"].values()]
+    for facts in models:
+        cells = [number_text(x, 4) for x in facts["quality"].values()]
+        cells += [_dollars(x) for x in facts["usd_per_1000"].values()]
         if estimated:
-            cells += [interval_text(of["estimated_quality"], 4), number_text(of["times_as_wide"], 2)]
-        out.add(of["model"], *cells)
+            cells += [interval_text(facts["estimated_quality"], 4), number_text(facts["times_as_wide"], 2)]
+        out.add(facts["model"], *cells)
     if check.prompts < table.rows:
         out.notes.append(
             f"{table.rows - check.prompts} rows have the prompt of another row; intervals count {check.prompts} "
@@ -453,7 +455,7 @@ def _models_sheet(check: Check) -> Sheet:
     return out
 
 
-def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
+def _headroom_sheet(check: Check, h: Headroom, sentence: str) -> Sheet:
     models, cascade, index = check.table.models, h.fitted.cascade, h.fitted.index
     out = Sheet(
         f"Price {h.price:g}: utility = quality - {h.price:g} x dollars, evaluator {check.evaluator}; 95% intervals "
@@ -472,7 +474,7 @@ def _headroom_sheet(check: Check, h: Headroom, told: str) -> Sheet:
         f"fitted and judged on different prompts, in {h.folds} folds; fitted on all prompts{scale}:",
         f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} in hindsight",
         *(f"  {name}: {order_text([models[m] for m in order], stops, 'stop')}" for name, order, stops in orders),
-        f"verdict: {told}",
+        f"verdict: {sentence}",
     ]
     return out
 

@@ -13,12 +13,9 @@ from .crossfit import CrossFit
 from .estimate import CROSS_FITTED, Estimate
 from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, AimKind, Candidate
-from .outcomes import QUALITY, USD
+from .outcomes import QUALITY, TIE, USD
 from .policies import KINDS
-
-SINGLE = "best single"
-#: Bounds that differ by less are the same: as many prompts fail.
-TIED = 1e-9
+from .policies.single import SINGLE as SINGLE
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,8 @@ class Picked:
     bound: float = 0.0
 
     @property
-    def keeps(self) -> tuple[bool, bool]:
-        """What does not keep a bound on latency is deployed in no case."""
+    def bounds_kept(self) -> tuple[bool, bool]:
+        """In time, and keeping the bound: as ranks, since being late is the worse failure."""
         return self.in_time, self.met
 
 
@@ -43,8 +40,8 @@ class Picked:
 class Choice:
     """`picked`: by kind. `cascade`: which kind but the single model. `kind`: what is deployed.
 
-    `gain`: in worth, of `cascade` over the single model. `rival`: what it was held against, and `difference` of the
-    later one of the two less the earlier one in the order of KINDS.
+    `gain`: of `cascade` over the single model, in the aim's units. `rival`: what it was held against, and `difference`:
+    the later one of the two less the earlier one in the order of KINDS.
     """
 
     picked: dict[str, Picked]
@@ -67,8 +64,10 @@ class Choice:
 
 
 def difference(a: Floats, b: Floats, aim: Aim, price: float, groups: Groups) -> Estimate:
-    """By how much `a` is worth more than `b`, both 3 x rows. Where hardly any qualities differ, no surer than that; by
-    nothing where `a` is `b`: the same policy, which is known without looking at outcomes.
+    """By how much `a` (3 x rows) is worth more than `b`, as an estimate.
+
+    Exactly 0 where both are the same array, that is the same policy. Rare differences in quality widen the interval
+    (estimate._unseen).
     """
     if a is b:
         return Estimate.mean(np.zeros(a.shape[-1]), groups)
@@ -100,14 +99,14 @@ class Chooser:
         tried = [kind for kind in picked if kind != SINGLE]
 
         def rank(kind: str) -> tuple[tuple[bool, bool], float]:
-            return picked[kind].keeps, self._mean(picked[kind])
+            return picked[kind].bounds_kept, self._mean(picked[kind])
 
         best = max(tried, key=rank)
         as_good = [
             kind
             for kind in tried
             if KINDS[kind].needs < KINDS[best].needs  # a simpler one
-            and picked[kind].keeps == picked[best].keeps
+            and picked[kind].bounds_kept == picked[best].bounds_kept
             and (lead := self._difference(picked[best], picked[kind])).value <= lead.error
         ]
         cascade = max(as_good, key=rank) if as_good else best
@@ -122,12 +121,12 @@ class Chooser:
 
     def _mean(self, picked: Picked) -> float:
         price = self.candidates[picked.number].price
-        return float(np.mean(self.aim.worth(self.numbers[picked.number], price)))
+        return float(np.mean(self.aim.objective(self.numbers[picked.number], price)))
 
     def _difference(self, a: Picked, b: Picked) -> Estimate:
         price = self.candidates[a.number].price  # under a price, at the same price
-        found = difference(self.numbers[a.number], self.numbers[b.number], self.aim, price, self.groups)
-        return found.widened(self.widening)
+        estimate = difference(self.numbers[a.number], self.numbers[b.number], self.aim, price, self.groups)
+        return estimate.widened(self.widening)
 
     def _pick(self, kind: str) -> Picked:
         """Under a bound candidates are tried in their order, from the one that keeps it most easily, until one does
@@ -151,9 +150,9 @@ class Chooser:
 
     def _is_better(self, a: Picked, b: Picked) -> bool:
         """The one of more worth that keeps the bounds, else the one that comes nearer to them."""
-        if a.keeps != b.keeps:
-            return a.keeps > b.keeps
-        if a.met or abs(a.bound - b.bound) < TIED:
+        if a.bounds_kept != b.bounds_kept:
+            return a.bounds_kept > b.bounds_kept
+        if a.met or abs(a.bound - b.bound) < TIE:  # as many prompts fail
             return self._mean(a) > self._mean(b)
         return a.bound < b.bound if self.aim.on_usd else a.bound > b.bound
 
@@ -173,25 +172,28 @@ class Chooser:
 
 
 def decide(choice: Choice, aim: Aim) -> Choice:
-    """By the gain where both keep the bound; else the one that does, or comes nearer to it, is deployed."""
+    """Chooses between the single model and the cascade: by the gain where both keep the bound, else the one that keeps
+    it or comes nearer.
+    """
     single, cascade = choice.single, choice.picked[choice.cascade]
-    alone = single.met
+    takes_single = single.met
     if single.met and cascade.met:
-        alone = not choice.gain.interval().low > 0.0
+        takes_single = not choice.gain.interval().low > 0.0
     elif not single.met and not cascade.met:
-        alone = single.bound <= cascade.bound if aim.on_usd else single.bound >= cascade.bound
+        takes_single = single.bound <= cascade.bound if aim.on_usd else single.bound >= cascade.bound
     if single.in_time != cascade.in_time:
-        alone = single.in_time
-    return replace(choice, pays=not alone, kind=SINGLE if alone else choice.cascade)
+        takes_single = single.in_time
+    return replace(choice, pays=not takes_single, kind=SINGLE if takes_single else choice.cascade)
 
 
 @dataclass(frozen=True)
 class NestedChoice:
     """A choice, and the numbers of the candidates that the same procedure chooses without each fold.
 
-    `cascade`, `single`: after what is chosen by all folds. `kept`: what is deployed. That is `cascade` also where it
-    does not pay without the fold, if it was asked for by name, as the fit on all rows deploys it; and if it is read out
-    of fold, since a single model in some folds would say nothing of it.
+    `cascade`, `single`: the choice on all rows, then those without each fold. `kept`: what each fit without a fold
+    deploys: the single model where the choice without that fold takes it. Not so where the kind was asked for by name
+    (the fit on all rows deploys it anyway) or is read out of fold (a fold's single model would tell nothing of it):
+    then `kept` is `cascade`.
     """
 
     choice: Choice
@@ -209,15 +211,16 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
     out = NestedChoice(choice, [], [choice.picked[choice.cascade].number], [choice.single.number])
     for fold in range(FOLDS):
         rows = np.flatnonzero(folds != fold)
-        some = groups.take(rows)
-        narrower = math.sqrt(some.count / groups.count)  # to be chosen as of the whole table
+        kept_groups = groups.take(rows)
+        # Of a part of the rows intervals are wider: scaled to those of the whole table.
+        widening = CROSS_FITTED * math.sqrt(kept_groups.count / groups.count)
         latency = None if fits.latency_without is None else fits.latency_without[fold]
-        own, read = (of[fold][:, :, rows] for of in (fits.by_fold, fits.without))
-        dearer, widening = fits.dearer(own, read), CROSS_FITTED * narrower
-        without = Chooser(candidates, read, some, aim, dearer, latency, widening).choose()
-        cascade, single = without.picked[choice.cascade].number, without.single.number
-        alone = without.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
-        out.kept.append(single if alone else cascade)
+        fitted, unseen = fits.by_fold[fold][:, :, rows], fits.without[fold][:, :, rows]
+        dearer = fits.dearer(fitted, unseen)
+        fold_choice = Chooser(candidates, unseen, kept_groups, aim, dearer, latency, widening).choose()
+        cascade, single = fold_choice.picked[choice.cascade].number, fold_choice.single.number
+        takes_single = fold_choice.kind == SINGLE and not as_asked and not fits.reads_out_of_fold(choice.cascade)
+        out.kept.append(single if takes_single else cascade)
         out.cascade.append(cascade)
         out.single.append(single)
     return out

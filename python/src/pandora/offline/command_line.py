@@ -10,7 +10,8 @@ from typing import Any, NoReturn, Optional
 
 from ..errors import UsageError
 from ..spelling import as_option
-from .options import COMMANDS, SPELT, Command, Option
+from .errors import Refusal
+from .options import COMMANDS, LISTS, SPELT, Command, Option
 from .text import nearest_text
 
 
@@ -31,15 +32,15 @@ class _Parser(argparse.ArgumentParser):
             how: dict[str, Any] = {"action": _Once, "metavar": option.type.upper(), "required": option.needed}
             if option.type == "flag":
                 how = {"action": "store_true"}
-            elif option.type in ("numbers", "texts"):
+            elif option.type in LISTS:
                 how |= {"action": "append", "metavar": "LIST"}
             elif option.type == "text":
                 how |= {"metavar": "WORD"}
-            told = (option.help + _default_text(option)).replace("%", "%%")
+            help = (option.help + _default_text(option)).replace("%", "%%")
             if option.place:
-                self.add_argument(option.name, help=told)
+                self.add_argument(option.name, metavar=SPELT.get(option.name), help=help)
             else:
-                self.add_argument(spelt(option.name), dest=option.name, help=told, **how)
+                self.add_argument(spelt(option.name), dest=option.name, help=help, **how)
 
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
@@ -62,13 +63,13 @@ def read(words: Sequence[str]) -> tuple[Optional[Command], dict[str, Any]]:
     command = _command(words)
     if command is None:
         return None, {}
-    parser, rest = _Parser(command), words[2:]
+    parser, rest = _Parser(command), words[len(command.words) :]
     if "-h" in rest or "--help" in rest:
         parser.print_help()
         return None, {}
     takes = {spelt(option.name) for option in command.options if not option.place and option.type != "flag"}
     joined: list[str] = []
-    for word in rest:  # a negative number, which argparse takes for an option else
+    for word in rest:  # argparse takes a negative number for an option: --c -1 becomes --c=-1
         if joined and joined[-1] in takes and re.match(r"-(\d|\.|inf|nan)", word):
             joined[-1] += f"={word}"
         else:
@@ -78,25 +79,27 @@ def read(words: Sequence[str]) -> tuple[Optional[Command], dict[str, Any]]:
 
 
 def _command(words: Sequence[str]) -> Optional[Command]:
-    """By the words before the first option; none where help was printed."""
-    some: Sequence[Command] = COMMANDS
+    """The command that the first two words name; None where help was printed."""
+    matching: Sequence[Command] = COMMANDS
     for place in range(2):
+        if len(matching[0].words) == place:  # a command of one word
+            break
         word = words[place] if place < len(words) else ""
         called = " ".join(["pandora", *words[:place]])
         if word in ("-h", "--help"):
-            helps = {" ".join(command.words): command.help for command in some}
+            helps = {" ".join(command.words): command.help for command in matching}
             width = max(map(len, helps))
             print(f"usage: {called} COMMAND ...\n\n" + "\n".join(f"  {k:{width}}  {v}" for k, v in helps.items()))
             return None
         remedy = f"`{called} --help` lists the commands"
         if word.startswith("-") or not word:
             raise UsageError(f"a command is missing; {remedy}")
-        names = list(dict.fromkeys(command.words[place] for command in some))
+        names = list(dict.fromkeys(command.words[place] for command in matching))
         if word not in names:
             near = nearest_text(word, names)
             raise UsageError(f"{' '.join(words[: place + 1])}: unknown command{near}; {remedy}")
-        some = [command for command in some if command.words[place] == word]
-    return some[0]
+        matching = [command for command in matching if command.words[place] == word]
+    return matching[0]
 
 
 def _default_text(option: Option) -> str:
@@ -107,16 +110,23 @@ def _default_text(option: Option) -> str:
 
 
 def _value(option: Option, given: Any) -> Any:
-    """Of the words that were given; the default where there are none. Raises Refusal, UsageError."""
-    if given is None or option.place or option.type == "flag":
+    """The value of an option from the words that were given, or its default. Raises Refusal, UsageError."""
+    if given is None or option.type == "flag":
         return option.default if given is None else given
     value = given
-    if option.type in ("numbers", "texts"):
-        value = tuple(given if option.name == "scale" else [part for one in given for part in one.split(",")])
+    if option.type in LISTS:
+        value = tuple(given if option.type == "items" else [part for one in given for part in one.split(",")])
     if option.type in ("number", "numbers"):
         numbers = tuple(_number(option, word) for word in (value if option.type == "numbers" else [value]))
         value = numbers if option.type == "numbers" else numbers[0]
-    option.check(value)
+    try:
+        option.check(value)
+    except Refusal as error:
+        if option.place:
+            raise UsageError(
+                f"{SPELT.get(option.name, option.name)} {value}: {error.problem}; {error.remedy}"
+            ) from None
+        raise
     return value
 
 

@@ -1,4 +1,4 @@
-"""`pandora cascade fit|test|frontier|show` and `pandora trace check`: reads tables, calls the functions, prints."""
+"""`pandora cascade fit|test|frontier|show`, `trace check` and `import`: reads tables, calls the functions, prints."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..errors import Error
+from ..prices import Prices
 from ..progress import bar_of
 from ..spelling import as_option, option
 from ..trace import read_table
+from .cascade_sheets import cascade_sheets
 from .command_line import read
 from .errors import Refusal
 from .kinds import Aim, AimKind
@@ -24,8 +26,7 @@ from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
 from .table_fit import fit_table
-from .tables import cascade_tables
-from .text import printable, printable_lines
+from .text import number_text, printable, printable_lines
 
 #: What a command says: as JSON, as tables, and to people at the end.
 Said = tuple[Any, list[Sheet], str]
@@ -95,8 +96,8 @@ def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> No
     _write(printable_lines(out[how]()))
 
 
-def _reading(given: dict[str, Any]) -> Callable[[str], _core.TraceTable]:
-    """What reads a table, once its options are known to be sound."""
+def _table_reader(given: dict[str, Any]) -> Callable[[str], _core.TraceTable]:
+    """A function that reads a table by its path; options are checked here, before any file is read."""
     scale = [_range(text) for text in given["scale"]]
     prices = _core.price_list(given["prices_file"]) if given["prices_file"] else []
     free, repeats = (given[name] == "allowed" for name in ("free_calls", "repeats"))
@@ -134,51 +135,51 @@ def _bar(what: str) -> contextlib.AbstractContextManager[Any]:
 
 
 def _fit(given: dict[str, Any]) -> Said:
-    reading = _reading(given)
+    read_table_of = _table_reader(given)
     settings = _settings(given, aim_of(*(given[name] for name in ("price", "max_usd", "min_quality", "max_latency"))))
     out = given["out"]
     _core.claim_file(out, given["force"], [given["table"]])
-    table = reading(given["table"])
+    table = read_table_of(given["table"])
     with _bar("fits") as bar:
-        cascade, _, record = fit_table(table, settings, Progress(bar))
+        cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
-    sheets, told = cascade_tables(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
-    # A nightly fit to the log of what runs is not to put something worse in its place.
+    sheets, at_the_end = cascade_sheets(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
+    # Where nothing is surely better than the rules that made the log, an existing cascade file is left as it is.
     if record.get("running", {}).get("keep") and os.path.exists(out):
-        told = f"{out} stays as it is; for what comes nearest name another file\n"
+        at_the_end = f"{out} stays as it is; for what comes nearest name another file\n"
     else:
         _core.write_file(out, cascade.text())
-    return record, sheets, told
+    return record, sheets, at_the_end
 
 
 def _show(given: dict[str, Any]) -> Said:
     cascade = _core.Cascade.load(given["cascade"])
     file = json.loads(cascade.text())
-    sheets = cascade_tables(file, cascade.counts(), given["cascade"])
+    sheets = cascade_sheets(file, cascade.counts(), given["cascade"])
     return {name: value for name, value in file.items() if name not in ("state", "digest")}, sheets, ""
 
 
 def _test(given: dict[str, Any]) -> Said:
     from .judge import judge_cascade, judged_json, judged_sheet
 
-    reading, path = _reading(given), given["cascade"]
+    read_table_of, path = _table_reader(given), given["cascade"]
     cascade = _core.Cascade.load(path)
     how = [given[name] for name in ("against", "evaluator", "judge_usd", "estimator", "openings")]
-    judged = judge_cascade(cascade, path, reading(given["table"]), *how)
+    judged = judge_cascade(cascade, path, read_table_of(given["table"]), *how)
     return judged_json(judged), [judged_sheet(judged)], ""
 
 
 def _check(given: dict[str, Any]) -> Said:
     from .check import check_json, check_sheets, check_table
 
-    found = check_table(_reading(given)(given["table"]), given["evaluator"], given["prices"])
-    return check_json(found), check_sheets(found), ""
+    check = check_table(_table_reader(given)(given["table"]), given["evaluator"], given["prices"])
+    return check_json(check), check_sheets(check), ""
 
 
 def _frontier(given: dict[str, Any]) -> Said:
     from .frontier import frontier_json, frontier_of_tables, frontier_steps, metrics_sheet, write_frontier
 
-    reading, inputs, folder = _reading(given), [given["table"], given["test"]], given["folder"]
+    read_table_of, inputs, folder = _table_reader(given), [given["table"], given["test"]], given["folder"]
     settings = _settings(given, Aim(AimKind.PRICE, 0.0))
     if not folder:
         raise Refusal("out", None, "names no folder", "give one")
@@ -187,17 +188,47 @@ def _frontier(given: dict[str, Any]) -> Said:
     _core.claim_folder(folder, True)
     for name in ("frontier.csv", "rows.csv", "numbers.json", "report.json", "report.html", "report.tex"):
         _core.claim_file(os.path.join(folder, name), True, inputs)
-    tables = [reading(path) for path in inputs]
+    tables = [read_table_of(path) for path in inputs]
     with _bar("fits") as bar:
         found = frontier_of_tables(tables[0], tables[1], settings, given["prices"], Progress(bar))
     problem = write_frontier(folder, found, given["rows"], given["figures"])
     if problem and given["format"] != "json":
         _say(problem)
-    told = (
+    at_the_end = (
         f"{len(found.cascades)} cascades, {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
         f"{os.path.join(folder, 'frontier.csv')}\n"
     )
-    return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], told
+    return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], at_the_end
+
+
+def _import(given: dict[str, Any]) -> Said:
+    from ..imports import Settings, export, write_whole
+
+    source, out = given["source"], given["out"]
+    settings = Settings(
+        given["filter"],
+        given["metric"],
+        Prices.read(given["prices_file"]) if given["prices_file"] else None,
+        given["characters_per_token"],
+        given["quality"],
+    )
+    _core.claim_file(out, given["force"], [x for x in (source, given["prices_file"], given["quality"]) if x])
+    with export(given["export"], source, settings) as (rows, notes):
+        for note in notes:
+            _say(note)
+        with write_whole(out) as file:
+            rows.write(file)
+        sheet = Sheet(f"{given['export']} of {source}", ["model", "answers", "quality", "$ per 1,000"])
+        for model, answers, quality, usd in rows.summary():
+            sheet.add(model, answers, number_text(quality, 4), number_text(1000.0 * usd, 4))
+        found = {
+            "table": out,
+            "prompts": rows.prompts,
+            "answers": len(rows),
+            "models": [model for model, *_ in rows.summary()],
+            "notes": notes,
+        }
+        return found, [sheet], f"{rows.prompts} prompts in {out}\n"
 
 
 _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
@@ -206,6 +237,7 @@ _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "frontier"): _frontier,
     ("cascade", "show"): _show,
     ("trace", "check"): _check,
+    ("import",): _import,
 }
 
 

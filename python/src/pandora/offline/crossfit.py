@@ -1,7 +1,7 @@
-"""Cross-fitting: every candidate, fitted on some folds and read on the others.
+"""Cross-fitting: every candidate is fitted on all rows, without each fold and without each pair of folds.
 
 One driver for tables, tables with labels in part and a log's first calls: a source says how rows are prepared for a
-fit, and how a policy is read on rows that it was not fitted on.
+fit, and what a policy does on rows.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ LEAST_PROMPTS = 10
 
 @dataclass(frozen=True)
 class CrossFit:
-    """What each candidate does. Arrays are candidates x 3 x rows, of seconds candidates x rows."""
+    """What each candidate does: 3 numbers (quality, dollars, calls) of each row, unless a field says otherwise."""
 
     source: TableSource
     candidates: Sequence[Candidate]
     policies: list[Policy]  #: by candidate, fitted on all rows
     fold_policies: list[list[Policy]]  #: by fold and candidate, fitted without it
-    whole: Floats  #: of `policies`
+    whole: Floats  #: candidates x 3 x rows, of `policies`
     by_fold: Floats  #: folds x candidates x 3 x rows: of the fits without a fold, on every row
-    without: Floats  #: folds x candidates x 3 x rows: of fits that saw neither that fold nor the row's own
+    #: Folds x candidates x 3 x rows: of fits that saw neither that fold nor the row's own; NaN for rows of that fold.
+    without: Floats
     latency: Optional[Floats]  #: by candidate, the 95th per cent of seconds on other prompts
     latency_without: Optional[Floats]  #: folds x candidates
 
@@ -58,12 +59,11 @@ class CrossFit:
         folds = self.groups.folds
         return held_out(by_fold, folds) if self.reads_out_of_fold(kind) else corrected(whole, by_fold, folds)
 
-    def dearer(self, own: Floats, read: Floats) -> Floats:
-        """By candidate: by how many dollars a row a policy spends more than those that it is read of, out of fold.
-
-        own, read: candidates x 3 x rows.
+    def dearer(self, fitted: Floats, unseen: Floats) -> Floats:
+        """By candidate, the dollars a row that a policy spends on the rows it was fitted on (`fitted`) beyond what is
+        read of it out of fold (`unseen`), at least 0; 0 for kinds that are corrected. Both candidates x 3 x rows.
         """
-        more = np.maximum(0.0, own[:, USD].mean(axis=-1) - read[:, USD].mean(axis=-1))
+        more = np.maximum(0.0, fitted[:, USD].mean(axis=-1) - unseen[:, USD].mean(axis=-1))
         return np.where([self.reads_out_of_fold(candidate.kind) for candidate in self.candidates], more, 0.0)
 
     def candidate(self, number: int) -> Floats:
@@ -81,46 +81,40 @@ def crossfit(
             f"{source.name}: has {groups.count} different prompt{'' if groups.count == 1 else 's'}: too few to judge a "
             f"cascade on what it was not fitted on; give a table of at least {LEAST_PROMPTS}, better hundreds"
         )
-    folds, every = groups.folds, np.arange(len(groups.of_row))
-    latency = np.full((FOLDS + 1, len(candidates), len(every) if timed else 0), np.nan)
+    folds, all_rows = groups.folds, np.arange(len(groups.of_row))
+    latency = np.full((FOLDS + 1, len(candidates), len(all_rows) if timed else 0), np.nan)
     policies: list[Policy] = []
 
-    def read(out_of: Sequence[int], rows: Ints) -> tuple[list[Policy], Floats, Floats]:
-        prepared = source.prepare(np.flatnonzero(~np.isin(folds, out_of)), whole=not out_of)
+    def fit_and_read(left_out: Sequence[int], rows: Ints) -> tuple[list[Policy], Floats, Floats]:
+        prepared = source.prepare(np.flatnonzero(~np.isin(folds, left_out)))
         fitted = [
             KINDS[candidate.kind].fit(prepared, candidate, policies[number] if policies else None)
             for number, candidate in enumerate(candidates)
         ]
-        found = [source.read(prepared, policy, rows) for policy in fitted]
+        read = [source.read(prepared, policy, rows) for policy in fitted]
         progress.step()
-        seconds = [of_policy if timed and of_policy is not None else np.empty(0) for _, of_policy in found]
-        return fitted, np.stack([numbers for numbers, _ in found]), np.stack(seconds)
+        seconds = [by_row if timed and by_row is not None else np.empty(0) for _, by_row in read]
+        return fitted, np.stack([numbers for numbers, _ in read]), np.stack(seconds)
 
-    policies, whole, latency[FOLDS] = read((), every)
+    policies, whole, latency[FOLDS] = fit_and_read((), all_rows)
     by_fold, fold_policies = np.empty((FOLDS, *whole.shape)), []
     for fold in range(FOLDS):
-        fitted, by_fold[fold], latency[fold] = read((fold,), every)
+        fitted, by_fold[fold], latency[fold] = fit_and_read((fold,), all_rows)
         fold_policies.append(fitted)
     without = np.full(by_fold.shape if nested else (0,), np.nan)
     seconds_without = np.full((FOLDS, *latency.shape[1:]) if nested and timed else (0,), np.nan)
     for pair in combinations(range(FOLDS), 2) if nested else ():
         rows = np.flatnonzero(np.isin(folds, pair))
-        _, numbers, seconds = read(pair, rows)
-        for unseen, own in (pair, pair[::-1]):
-            of_own = folds[rows] == own
-            without[unseen][:, :, rows[of_own]] = numbers[:, :, of_own]
+        _, numbers, seconds = fit_and_read(pair, rows)
+        for other, fold in (pair, pair[::-1]):
+            in_fold = folds[rows] == fold
+            without[other][:, :, rows[in_fold]] = numbers[:, :, in_fold]
             if timed:
-                seconds_without[unseen][:, rows[of_own]] = seconds[:, of_own]
+                seconds_without[other][:, rows[in_fold]] = seconds[:, in_fold]
+    latency_of_all = _latency_by_candidate(latency, folds) if timed else None
+    latency_without = _percentiles(seconds_without) if nested and timed else None
     return CrossFit(
-        source,
-        candidates,
-        policies,
-        fold_policies,
-        whole,
-        by_fold,
-        without,
-        _latency(latency, folds) if timed else None,
-        _percentiles(seconds_without) if nested and timed else None,
+        source, candidates, policies, fold_policies, whole, by_fold, without, latency_of_all, latency_without
     )
 
 
@@ -129,7 +123,7 @@ def _percentiles(seconds: Floats) -> Floats:
     return np.apply_along_axis(lambda row: nearest_rank(row, 0.95), -1, seconds)
 
 
-def _latency(seconds: Floats, folds: Ints) -> Floats:
-    """By candidate: on prompts that were not fitted on or, if more, of the fit on all rows, which is deployed."""
-    others = held_out(seconds[:FOLDS], folds)
-    return np.maximum(_percentiles(others), _percentiles(seconds[FOLDS]))
+def _latency_by_candidate(seconds: Floats, folds: Ints) -> Floats:
+    """By candidate, the 95th per cent of seconds on unseen prompts or, if greater, of the fit on all rows."""
+    unseen = held_out(seconds[:FOLDS], folds)
+    return np.maximum(_percentiles(unseen), _percentiles(seconds[FOLDS]))

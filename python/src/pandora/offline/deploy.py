@@ -13,6 +13,7 @@ from .. import _core
 from .fit import Fit
 from .groups import Ints
 from .learners.estimators import EstimatorPredictor
+from .learners.isotonic import IsotonicMap
 from .options import FitSettings
 from .outcomes import columns_called
 from .policies import Order, Policy
@@ -20,13 +21,21 @@ from .policies.indices import LearnedIndices, calibration_rows
 from .policies.router import Plans, plans_of
 from .sources.table import PreparedTable
 
+#: Of a cascade's file.
+Members = dict[str, Any]
+
 
 class Use(NamedTuple):
     """How a fitted cascade uses its models."""
 
-    shares: list[dict[str, Any]]  #: of each `model`, of how many prompts it is `called` and `deployed`
-    never: list[str]  #: that are never worth calling
-    judged: float  #: the share of the calls whose answers are looked at
+    shares: list[dict[str, Any]]  #: by `model` of the file, the shares of prompts it is `called` for and `deployed` for
+    never: list[str]  #: models that are never worth calling
+    judged: float  #: the share of calls whose answers are judged
+
+    @staticmethod
+    def unknown() -> Use:
+        """A log does not say it; all calls of a cascade of several models are judged."""
+        return Use([], [], 1.0)
 
 
 def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:
@@ -36,15 +45,16 @@ def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[i
     return sorted({model for plan in plans_of(policy) for model in plan.order})
 
 
-def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> dict[str, Any]:
+def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> Members:
     """The members of a cascade's file, as _core.cascade_of takes them, without `about`.
 
     Of a router that is an estimator the name of its class stands in place of what no file can hold.
     """
-    source = prepared.source
-    used = models_used(policy, source.models, settings.explore)
-    names, plans = source.models, plans_of(policy)
-    file: dict[str, Any] = {"models": [names[model] for model in used], "price": price, "evaluator": settings.evaluator}
+    names = prepared.source.models
+    used, plans = models_used(policy, names, settings.explore), plans_of(policy)
+    file: Members = {"models": [names[model] for model in used], "price": price, "evaluator": settings.evaluator}
+    if isinstance(policy, Order):
+        return {**file, **members_of_order(policy, names, used, prepared.calibration)}
     if isinstance(policy, LearnedIndices):
         first = len(calibration_rows(prepared.rows, len(names)))
         estimation = json.loads(_core.live_estimation())
@@ -52,43 +62,52 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
         rules = json.loads(_core.index_rules(not prepared.sees_truth, settings.c, first))
         file.update(kind="indices", rules=rules, estimation=estimation)
     elif isinstance(policy, Plans):
-        alone = all(len(plan.order) == 1 for plan in plans)
-        file.update(kind="router" if alone else "routed", plans=[plan_of(plan, names) for plan in plans])
-        own = own_router(policy)
-        file["router"] = policy.predictor.to_json() if own is None else {"learner": own.learner}
-    else:
-        file.update(kind="thresholds", **plan_of(plans[0], names))
-    if prepared.calibration and file["kind"] in ("thresholds", "routed"):
-        file["calibration"] = [prepared.calibration[model].to_json() for model in used]
-    if file["kind"] != "thresholds":
-        if prepared.features is not None and prepared.features.size > 0:
-            file["features"] = json.loads(prepared.features.json)
-        if prepared.psi_range:
-            file["psi_range"] = [list(ends) for ends in prepared.psi_range]
+        is_router = all(len(plan.order) == 1 for plan in plans)
+        file.update(kind="router" if is_router else "routed", plans=[plan_of(plan, names) for plan in plans])
+        estimator = callers_estimator(policy)
+        file["router"] = policy.predictor.to_json() if estimator is None else {"learner": estimator.learner}
+        if prepared.calibration and not is_router:
+            file["calibration"] = [prepared.calibration[model].to_json() for model in used]
+    if prepared.features is not None and prepared.features.size > 0:
+        file["features"] = json.loads(prepared.features.json)
+    if prepared.psi_range:
+        file["psi_range"] = [list(ends) for ends in prepared.psi_range]
     return file
 
 
-def plan_of(plan: Order, names: Sequence[str]) -> dict[str, Any]:
+def members_of_order(order: Order, names: Sequence[str], used: Sequence[int], maps: Sequence[IsotonicMap]) -> Members:
+    """Of thresholds, less price and evaluator. `used`: models as the file lists them; `maps`: by model, or none."""
+    out: Members = {"kind": "thresholds", "models": [names[model] for model in used], **plan_of(order, names)}
+    return {**out, "calibration": [maps[model].to_json() for model in used]} if maps else out
+
+
+def plan_of(plan: Order, names: Sequence[str]) -> Members:
     """Of a file, with the models' names."""
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 
-def own_router(policy: Policy) -> Optional[EstimatorPredictor]:
+def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
     """The estimator of the caller's by which it chooses plans; None where there is none."""
-    found = policy.predictor if isinstance(policy, Plans) else None
-    return found if isinstance(found, EstimatorPredictor) else None
+    predictor = policy.predictor if isinstance(policy, Plans) else None
+    return predictor if isinstance(predictor, EstimatorPredictor) else None
 
 
-def running(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
-    """The cascade; indices are learned from all models' answers to the rows that they are calibrated on."""
+def build_plain(file: dict[str, Any]) -> _core.Cascade:
+    """The cascade of the members of its file; of indices one that has learned nothing."""
     cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
+    return cascade
+
+
+def build_cascade(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
+    """The same; indices are learned from all models' answers to the rows that they are calibrated on."""
+    cascade = build_plain(file)
     if file["kind"] == "indices":
         prepared.teach(cascade, calibration_rows(prepared.rows, prepared.outcomes.models))
     return cascade
 
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
-    """On the table that was fitted on: how much of the traffic each model gets hardly depends on the fit."""
+    """How the cascade uses its models on the rows it was fitted on; these shares hardly depend on the fit."""
     names, policy = fit.models, fit.policy
     called, deployed, judged = _calls(policy, file, prepared)
     made, rows = called >= 0, len(deployed)
@@ -108,14 +127,15 @@ def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
 def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
     """The models that are called, in order and then -1, whose answer is deployed, and whether answers are judged."""
     outcomes = prepared.outcomes
-    # Of equal estimates the running cascade deploys that of the model that comes first in its file, not in its order.
+    # On ties the engine deploys the model that comes first in the file; `Order.walk`, by which the promise is read, the
+    # one that was called first. Shares are told as the engine deploys.
     if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
         used = [prepared.source.models.index(name) for name in file["models"]]
-        usd, shown = (np.ascontiguousarray(of[:, used]) for of in (outcomes.usd, prepared.shown))
-        cascade = _core.cascade_of(json.dumps(file))
+        usd, shown = (np.ascontiguousarray(by_model[:, used]) for by_model in (outcomes.usd, prepared.shown))
+        cascade = build_plain(file)
         psi = None if file["kind"] == "thresholds" else outcomes.psi
-        found = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
-        return columns_called(found[0], used), columns_called(found[1], used), np.asarray(found[2])
+        arrays = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
+        return columns_called(arrays[0], used), columns_called(arrays[1], used), np.asarray(arrays[2])
     walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
         several = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
@@ -124,6 +144,6 @@ def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tup
     return walk.called, walk.deployed, several
 
 
-def every_row(source: Any) -> Ints:
-    """Of a source that is fitted whole."""
+def all_rows(source: Any) -> Ints:
+    """Numbers of all rows of a source."""
     return np.arange(len(source.groups.of_row))

@@ -31,9 +31,15 @@ from scipy.special import betaincinv, stdtrit  # scipy.stats takes a second to i
 from ..interval import Interval as Interval  # of estimates too
 from .groups import FOLDS, Floats, Groups, Ints
 
-#: A cross-fitted difference also counts how it would have come out on another table: the variance times
-#: 1 + FOLDS / (FOLDS - 1) (Nadeau and Bengio 2003).
-CROSS_FITTED = math.sqrt(1.0 + FOLDS / (FOLDS - 1.0))
+
+def cross_fitted(folds: int) -> float:
+    """By what factor intervals of what was cross-fitted are wider: they also count how it would have come out on
+    another table, the variance times 1 + folds / (folds - 1) (Nadeau and Bengio 2003).
+    """
+    return math.sqrt(1.0 + folds / (folds - 1.0))
+
+
+CROSS_FITTED = cross_fitted(FOLDS)
 
 #: Groups that differ from what is usual, below which Student's t is not to be trusted.
 RARE = 5
@@ -64,10 +70,10 @@ class Estimate:
     def mean(by_row: Floats, groups: Groups, range: Optional[tuple[float, float]] = None) -> Estimate:
         """The mean over rows. `range`: between which numbers every row's value lies, where that is known."""
         value = float(np.mean(by_row))
-        found = Estimate(value, groups.sums(by_row - value) / len(by_row))
+        estimate = Estimate(value, groups.sums(by_row - value) / len(by_row))
         if range is None:
-            return found
-        return replace(found, unseen=_unseen(value, found.influence, range), range=range)
+            return estimate
+        return replace(estimate, unseen=_unseen(value, estimate.influence, range), range=range)
 
     @staticmethod
     def jackknife_ratio(above: Floats, below: Floats, groups: Groups) -> Estimate:
@@ -136,6 +142,11 @@ class Estimate:
             return math.nan
         over_groups = count / (count - 1.0) * float(np.sum(self.influence**2))
         return self.widening * math.sqrt(over_groups + self.variance)
+
+    @property
+    def differing(self) -> int:
+        """Groups whose values differ from what is usual."""
+        return _usual(self.influence)[1]
 
     @property
     def skewness(self) -> float:
@@ -223,8 +234,40 @@ def bootstrap(by_draw: Floats) -> Interval:
     return Interval(value, min(float(low), value), max(float(high), value))
 
 
+def stretched(interval: Interval, to: float) -> Interval:
+    """The interval with its low end moved down, or its high end up, by how far `to` lies from its value."""
+    further = to - interval.value
+    return interval._replace(low=interval.low + min(further, 0.0), high=interval.high + max(further, 0.0))
+
+
+def no_surer(interval: Interval, other: Interval) -> Interval:
+    """The interval with a low end that is not above the other's."""
+    return interval._replace(low=min(interval.low, other.low))
+
+
+def unpaired(a: Interval, b: Interval) -> Interval:
+    """The difference of two that are not paired."""
+    value = a.value - b.value
+    return Interval(
+        value,
+        value - math.hypot(a.value - a.low, b.high - b.value),
+        value + math.hypot(a.high - a.value, b.value - b.low),
+    )
+
+
 def _student(probability: float, freedom: float) -> float:
     return float(stdtrit(freedom, probability)) if freedom > 0.0 else math.nan
+
+
+def most_share(differ: float, count: float) -> float:
+    """The upper end of the 95% interval of a share that was `differ` of `count` (Clopper and Pearson 1934)."""
+    return float(betaincinv(differ + 1.0, count - differ, 0.975))
+
+
+def _usual(influence: Floats) -> tuple[float, int]:
+    """By how much most groups' values lie above the mean, and how many groups differ from them."""
+    shifts, counts = np.unique(np.round(influence * len(influence), 9), return_counts=True)
+    return float(shifts[np.argmax(counts)]), len(influence) - int(counts.max())
 
 
 def _unseen(value: float, influence: Floats, range: tuple[float, float]) -> tuple[float, float]:
@@ -233,11 +276,9 @@ def _unseen(value: float, influence: Floats, range: tuple[float, float]) -> tupl
     Where hardly any group differs from what is usual, the share of groups that do is a binomial one. Clopper and
     Pearson bound it, and each of them may lie at the end of the range. Where `RARE` differ, Student's t is right.
     """
-    count = len(influence)
-    shifts, counts = np.unique(np.round(influence * count, 9), return_counts=True)
-    differ = count - int(counts.max())
+    count, (shift, differ) = len(influence), _usual(influence)
     if differ >= RARE or count < 2:
         return 0.0, 0.0
-    usual = value + float(shifts[np.argmax(counts)])
-    more = float(betaincinv(differ + 1.0, count - differ, 0.975)) - differ / count
-    return max(0.0, more * (usual - range[0])), max(0.0, more * (range[1] - usual))
+    usual = value + shift
+    more_differ = most_share(differ, count) - differ / count
+    return max(0.0, more_differ * (usual - range[0])), max(0.0, more_differ * (range[1] - usual))

@@ -30,16 +30,16 @@ def dependence_notes(
     known = cells & ~np.isnan(quality)
     by_row, below, above = np.zeros(len(quality)), np.zeros(2), np.zeros(2)  # of halves: what is known, and expected
     for model in range(quality.shape[1]):
-        own, told = cells[:, model], known[:, model]
-        if told.sum() < 5 or (own & ~told).sum() < 5:
+        is_called, is_known = cells[:, model], known[:, model]
+        if is_known.sum() < 5 or (is_called & ~is_known).sum() < 5:
             continue
-        p = np.where(own, probability[:, model], 0.0)
-        p = p * min(1.0, told.sum() / p.sum())
-        away = np.where(own, score[:, model] - np.average(score[own, model], weights=p[own]), 0.0)
-        by_row += (told - p) * away
-        middle = float(np.median(score[own, model]))
-        for sums, half in ((below, own & (score[:, model] < middle)), (above, own & (score[:, model] >= middle))):
-            sums += told[half].sum(), p[half].sum()
+        p = np.where(is_called, probability[:, model], 0.0)
+        p = p * min(1.0, is_known.sum() / p.sum())
+        away = np.where(is_called, score[:, model] - np.average(score[is_called, model], weights=p[is_called]), 0.0)
+        by_row += (is_known - p) * away
+        is_low = score[:, model] < float(np.median(score[is_called, model]))
+        for sums, half in ((below, is_called & is_low), (above, is_called & ~is_low)):
+            sums += is_known[half].sum(), p[half].sum()
     error = math.sqrt(float(np.sum(groups.sums(by_row) ** 2)))
     if not error > 0.0 or abs(by_row.sum()) < SURE * error or not min(below[1], above[1]) > 0.0:
         return []

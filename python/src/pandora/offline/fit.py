@@ -29,32 +29,33 @@ class Fit:
     """What is deployed, and what is promised of it on other prompts."""
 
     models: list[str]
-    groups: Groups  #: of the rows that were fitted on
+    groups: Groups  #: groups of the fitted rows
     aim: Aim
-    price: float  #: that was asked for, or found
+    price: float  #: the price, as asked for or as found under a bound
     choice: Choice  #: with a gain of choices that did not see the prompts that judge them
     policy: Policy  #: what is deployed, fitted on all rows
     promise: Worth
     single: Worth
     single_model: int
-    kinds: dict[str, Worth]  #: of those that were tried
+    kinds: dict[str, Worth]  #: by kind, what was tried
     tail: DollarTail  #: of what is deployed
-    calls: float  #: of what is deployed, per prompt; 0 of a single model
+    #: Calls a prompt of what is deployed; 0, and not 1, where that is one model alone, as none is judged then.
+    calls: float
     out_of_fold: bool  #: whether what is promised was read out of fold, and not corrected
     never: list[int] = field(default_factory=list)  #: models that no fit of a fold calls
     latency: Optional[float] = None  #: seconds: the 95th per cent, under a bound on it
-    slow: dict[str, float] = field(default_factory=dict)  #: by kind, that of those that the bound leaves out
-    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what is deployed gains over them
+    slow: dict[str, float] = field(default_factory=dict)  #: by kind left out for its latency, its 95th per cent
+    log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of what is deployed over them
 
     @property
     def gain(self) -> Interval:
-        """In worth, of the best kind but the single model over that."""
+        """What the best kind gains over the best single model, in the aim's units."""
         return self.choice.gain.interval()
 
     @property
-    def keeps_running(self) -> bool:
+    def keeps_log_rules(self) -> bool:
         """Whether the rules that made the log are to be kept, as nothing is surely better."""
-        return self.running is not None and not self.running.gain.low > 0.0
+        return self.log_rules is not None and not self.log_rules.gain.low > 0.0
 
 
 def fit_source(
@@ -82,19 +83,21 @@ def fit_source(
         return fits.honest(fits.whole[chosen[0]], fits.by_fold[np.arange(FOLDS), chosen[1:]], choice.cascade)
 
     def same(a: Sequence[int], b: Sequence[int]) -> bool:
-        """Whether these are the same policies by construction, and not by what they bring alone."""
-        models = [
-            (own, other, only_model(policies[own]), only_model(policies[other]))
-            for policies, own, other in zip([fits.policies, *fits.fold_policies], a, b)
-        ]
-        return all(own == other or (of is not None and of == it) for own, other, of, it in models)
+        """Whether two choices (on all rows, then without each fold) name the same policies, or always call the same one
+        model.
+        """
+        for policies, number_a, number_b in zip([fits.policies, *fits.fold_policies], a, b):
+            model_a, model_b = only_model(policies[number_a]), only_model(policies[number_b])
+            if number_a != number_b and (model_a is None or model_a != model_b):
+                return False
+        return True
 
-    def gain(of: Floats) -> Estimate:
-        return difference(of, single, aim, price, groups).widened()
+    def gain(numbers: Floats) -> Estimate:
+        return difference(numbers, single, aim, price, groups).widened()
 
-    is_single = nested.single
-    single = honest(is_single)
-    cascade = single if same(nested.cascade, is_single) else honest(nested.cascade)
+    single_numbers = nested.single
+    single = honest(single_numbers)
+    cascade = single if same(nested.cascade, single_numbers) else honest(nested.cascade)
     choice = decide(replace(choice, gain=gain(cascade)), aim)
     if as_asked:
         choice = replace(choice, kind=choice.cascade)
@@ -102,22 +105,25 @@ def fit_source(
     if choice.kind == "thresholds" and isinstance(policy, Order) and len(policy.order) == 1:
         choice = replace(choice, kind=SINGLE, pays=False)
         policy = fits.policies[choice.chosen.number]
-    alone, is_kept = choice.kind == SINGLE, [choice.chosen.number, *nested.kept]
-    is_alike = same(is_kept, is_single) or (alone and fits.reads_out_of_fold(choice.cascade))
-    kept = single if is_alike else honest(is_kept)
-    if alone and kept is not single:
-        single, is_single = kept, is_kept
-    elif not alone:
+    deploys_single, kept_numbers = choice.kind == SINGLE, [choice.chosen.number, *nested.kept]
+    kept_is_single = same(kept_numbers, single_numbers) or (deploys_single and fits.reads_out_of_fold(choice.cascade))
+    kept = single if kept_is_single else honest(kept_numbers)
+    if deploys_single and kept is not single:
+        single, single_numbers = kept, kept_numbers
+    elif not deploys_single:
         choice = replace(choice, gain=gain(kept))
-    latency, slow = _latency(fits, choice, aim, as_asked)
+    latency, slow = _latency_of_choice(fits, choice, aim, as_asked)
 
-    def worth(of: Floats, number: int, kind: str) -> Worth:
+    def worth(numbers: Floats, number: int, kind: str) -> Worth:
         """Of a candidate that is read as this kind is."""
-        own = fits.whole[number] if fits.reads_out_of_fold(kind) else None
-        return Worth.of(of, single, price, groups, CROSS_FITTED, own)
+        deployed = fits.whole[number] if fits.reads_out_of_fold(kind) else None
+        return Worth.of(numbers, single, price, groups, CROSS_FITTED, deployed)
 
-    numbers = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
-    of_kinds = {k: single if same([n] * (FOLDS + 1), is_single) else fits.candidate(n) for k, n in numbers.items()}
+    number_by_kind = {kind: picked.number for kind, picked in choice.picked.items() if kind != SINGLE}
+    numbers_by_kind = {
+        kind: single if same([number] * (FOLDS + 1), single_numbers) else fits.candidate(number)
+        for kind, number in number_by_kind.items()
+    }
     return Fit(
         source.models,
         groups,
@@ -128,9 +134,9 @@ def fit_source(
         worth(kept, choice.chosen.number, choice.cascade),
         worth(single, choice.single.number, choice.cascade),
         candidates[choice.single.number].model,
-        {kind: worth(of, numbers[kind], kind) for kind, of in of_kinds.items()},
+        {kind: worth(numbers, number_by_kind[kind], kind) for kind, numbers in numbers_by_kind.items()},
         DollarTail.of(fits.whole[choice.chosen.number, USD], groups),
-        0.0 if alone else float(kept[CALLS].mean()),
+        0.0 if deploys_single else float(kept[CALLS].mean()),
         fits.reads_out_of_fold(choice.cascade),
         _never(fits, choice),
         latency,
@@ -162,8 +168,13 @@ def _never(fits: CrossFit, choice: Choice) -> list[int]:
     return [model for model in range(len(fits.source.models)) if model not in called]
 
 
-def _latency(fits: CrossFit, choice: Choice, aim: Aim, as_asked: bool) -> tuple[Optional[float], dict[str, float]]:
-    """Of what is deployed, and of the kinds that are not for it. UsageError where nothing keeps the bound."""
+def _latency_of_choice(
+    fits: CrossFit, choice: Choice, aim: Aim, as_asked: bool
+) -> tuple[Optional[float], dict[str, float]]:
+    """The 95th per cent of seconds of what is deployed, and by kind of those that are too slow.
+
+    Raises Refusal where nothing keeps the bound.
+    """
     if fits.latency is None or aim.max_latency is None:
         return None, {}
     if not choice.chosen.in_time:

@@ -37,7 +37,7 @@ from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy, indices
 from .policies.indices import LearnedIndices, calibration_rows
 from .progress import Progress
-from .record import members
+from .record import json_object
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
 from .text import UNKNOWN, digits, interval_text, usd_text
@@ -143,12 +143,12 @@ class Frontier:
     @cached_property
     def metrics(self) -> dict[str, Interval]:
         """Those of the field, by name."""
-        cascades, singles = ([point.outcome for point in some] for some in (self.cascades, self.singles))
+        cascades, singles = ([point.outcome for point in points] for points in (self.cascades, self.singles))
         calls_strong = [point.called[:, self.strong] for point in self.cascades]
         compared = Compared(cascades, singles, calls_strong, self.weak, self.strong, self.test.groups)
         if self.test.shown is None:
             return compared.field_metrics()
-        raw, calibrated = (Forecasts(of, self.test.quality) for of in (self.test.shown, self.seen))
+        raw, calibrated = (Forecasts(scores, self.test.quality) for scores in (self.test.shown, self.seen))
         return compared.field_metrics((raw, calibrated))
 
 
@@ -170,10 +170,10 @@ def find_frontier(
     require_prices(prices, "finite numbers that are not negative")
     if test.models != source.models:
         test = TableSource(test.table.select_models(source.models), test.evaluator, test.context, test.judge_usd)
-    prepared = source.prepare(np.arange(len(source.quality)), whole=True)
+    prepared = source.prepare(np.arange(len(source.quality)))
     outcomes = on_other(prepared, test)
     points: list[Point] = []
-    left, asked = (0, list(prices)) if len(prices) else (REFINEMENTS, price_grid(source.usd))
+    refinements_left, asked = (0, list(prices)) if len(prices) else (REFINEMENTS, price_grid(source.usd))
     progress = progress or Progress()
     while asked:
         progress.expect(len(asked))
@@ -181,15 +181,15 @@ def find_frontier(
             points.append(_point(candidate, prepared, outcomes, test))
             progress.step()
         points.sort(key=lambda point: -point.price)
-        asked, left = prices_between(points) if left > 0 else [], left - 1
+        asked, refinements_left = prices_between(points) if refinements_left > 0 else [], refinements_left - 1
     singles = [
         Point.of(name, math.nan, Order((model,)), outcomes, test.groups) for model, name in enumerate(source.models)
     ]
     mixtures = mixtures_of(source, singles)
     different = [*points[:1], *(b for a, b in zip(points, points[1:]) if not np.array_equal(a.outcome, b.outcome))]
     cascades, singles = (
-        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in some]
-        for some in (different, singles)
+        [replace(point, above_mixture=above_mixture(point, mixtures)) for point in points_of_kind]
+        for points_of_kind in (different, singles)
     )
     kind = "auto" if len(kinds) > 1 else kinds[0]
     return Frontier(source, test, outcomes.seen, kind, judge_usd, cascades, singles, mixtures)
@@ -205,13 +205,13 @@ def frontier_of_tables(
     """Fitted on one table and judged on the other. Of the settings the aim is not used."""
     settings.require_sound()
     context = settings.context if settings.uses_context else ()
-    for of in (test, table):
-        if is_log(of):
+    for given in (test, table):
+        if is_log(given):
             raise DataError(
-                f"{of.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
+                f"{given.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
                 "cascade fit` and `pandora cascade test` take logs"
             )
-    source, other = (TableSource(of, settings.evaluator, context, settings.judge) for of in (table, test))
+    source, other = (TableSource(given, settings.evaluator, context, settings.judge) for given in (table, test))
     kinds = settings.of_estimates().kinds if source.estimated else settings.kinds
     return find_frontier(source, other, kinds, prices, settings.judge_usd, progress)
 
@@ -225,9 +225,9 @@ def best_candidates(
     each = [(SINGLE, model) for model in range(len(source.models))] + [(kind, 0) for kind in kinds]
     candidates = [Candidate(kind, price, model) for price in prices for kind, model in each]
     fits = crossfit(source, candidates, False, progress)
-    worth = [float(np.sum(utility(fits.candidate(k), of.price))) for k, of in enumerate(candidates)]
-    best = np.argmax(np.reshape(worth, (len(prices), len(each))), axis=1)
-    return [candidates[k * len(each) + int(of)] for k, of in enumerate(best)]
+    worth = [float(np.sum(utility(fits.candidate(k), candidate.price))) for k, candidate in enumerate(candidates)]
+    best_of_each = np.argmax(np.reshape(worth, (len(prices), len(each))), axis=1)
+    return [candidates[k * len(each) + int(number)] for k, number in enumerate(best_of_each)]
 
 
 def on_other(prepared: PreparedTable, other: TableSource) -> Outcomes:
@@ -274,8 +274,8 @@ def above_mixture(point: Point, mixtures: Sequence[Mixture]) -> float:
 
 def prices_between(points: Sequence[Point]) -> list[float]:
     """Between neighbours, by price, that lie far apart in dollars or quality."""
-    at = np.array([(point.usd_per_1000.value, point.quality.value) for point in points])
-    far = (np.abs(np.diff(at, axis=0)) > FAR * np.ptp(at, axis=0)).any(axis=1)
+    places = np.array([(point.usd_per_1000.value, point.quality.value) for point in points])
+    far = (np.abs(np.diff(places, axis=0)) > FAR * np.ptp(places, axis=0)).any(axis=1)
     out = []
     for k in np.flatnonzero(far).tolist():
         more, less = points[k].price, points[k + 1].price
@@ -390,7 +390,7 @@ def frontier_json(frontier: Frontier) -> dict[str, Any]:
     """The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics."""
     of_points = ("name", "price", "usd_per_1000", "quality", "calls", "above_mixture")
     ends = {"weak": frontier.models[frontier.weak], "strong": frontier.models[frontier.strong]}
-    return members(
+    return json_object(
         {
             "fitted_on": frontier.source.name,
             "tested_on": frontier.test.name,

@@ -83,10 +83,10 @@ def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMe
     if arrays.is_log:
         counts &= np.asarray(arrays.place) == 1.0
         probability = probability * np.asarray(arrays.propensity)
-    some = np.count_nonzero(counts, axis=0) >= LEAST_LABELS
+    enough = np.count_nonzero(counts, axis=0) >= LEAST_LABELS
     if arrays.is_log:
-        some &= [not fault for fault in faults_of_first_calls(CallLog.of_table(table, Openings.IN_ORDER))]
-    out, kept = [EstimatedMean()] * len(some), np.flatnonzero(some).tolist()
+        enough &= [not fault for fault in faults_of_first_calls(CallLog.of_table(table, Openings.IN_ORDER))]
+    out, kept = [EstimatedMean()] * len(enough), np.flatnonzero(enough).tolist()
     if not kept:
         return out
     part = table.select_models([table.models[m] for m in kept])
@@ -95,7 +95,7 @@ def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMe
         groups, estimates = log.groups, first_call_estimates(log, judge_of(part, evaluator))[0]
     else:
         groups = Groups.of_table(table)
-        estimates = QualityEstimates.of_table(part, evaluator, groups).without()
+        estimates = QualityEstimates.of_table(part, evaluator, groups).estimated()
     for k, m in enumerate(kept):
         q, w = quality[counts[:, m], m], 1.0 / probability[counts[:, m], m]
         spread = float(np.average(q**2, weights=w)) - float(np.average(q, weights=w)) ** 2

@@ -19,8 +19,9 @@ from .. import _core
 from ..errors import DataError, UsageError
 from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
-from .apart import worth_apart
+from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
+from .cascade_sheets import aim_of_record, judge_usd_of, record_of
 from .errors import Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
@@ -31,19 +32,18 @@ from .learners.isotonic import IsotonicMap, applied
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
-from .policies.order import Order, best_alone
-from .record import members
+from .policies.order import Order, best_single
+from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
 from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
-from .tables import aim_of_record, judge_usd_of, record_of
 from .text import interval_text, nearest_text, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
 
 #: A cascade that runs.
-Running = Union[_core.Cascade, RoutedByEstimator]
+AnyCascade = Union[_core.Cascade, RoutedByEstimator]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Found:
     notes: list[str]
     tail: Optional[DollarTail] = None  #: of the cascade, where values are plain means
     latency: Optional[dict[str, Any]] = None  #: as `--format json` has it
-    running: Optional[Worth] = None  #: of a log the rules that made it; its `gain` is what the cascade gains over them
+    log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of the cascade over them
 
 
 class Meeting:
@@ -65,15 +65,16 @@ class Meeting:
 
     def __init__(
         self,
-        cascade: Running,
+        cascade: AnyCascade,
         table: _core.TraceTable,
         evaluator: Optional[str],
         judge_usd: Optional[float],
         openings: Openings = Openings.IN_ORDER,
     ) -> None:
         self.cascade, self.table, self.arrays, self.openings = cascade, table, _core.TableArrays(table), openings
-        own = cascade if isinstance(cascade, RoutedByEstimator) else None
-        self.file: dict[str, Any] = json.loads(cascade.text()) if own is None else own.file
+        self.file: dict[str, Any] = (
+            cascade.file if isinstance(cascade, RoutedByEstimator) else json.loads(cascade.text())
+        )
         self.record = record_of(self.file)
         self.models: list[str] = self.file["models"]
         self.price, self.fitted_for = float(self.file["price"]), str(self.file["evaluator"])
@@ -148,8 +149,8 @@ class Meeting:
     def calibration(self) -> list[IsotonicMap]:
         """Of the table's models; of those that the cascade does not have scores are qualities."""
         out = [IsotonicMap(np.empty(0), np.empty(0)) for _ in self.table.models]
-        for column, found in zip(self.columns, self.file.get("calibration") or []):
-            out[column] = IsotonicMap(np.array(found["scores"], float), np.array(found["qualities"], float))
+        for column, knots in zip(self.columns, self.file.get("calibration") or []):
+            out[column] = IsotonicMap(np.array(knots["scores"], float), np.array(knots["qualities"], float))
         return out
 
 
@@ -190,7 +191,7 @@ class JudgedCascade:
 
 
 def judge_cascade(
-    cascade: Running,
+    cascade: AnyCascade,
     file: str,
     table: _core.TraceTable,
     against: Optional[str] = None,
@@ -223,34 +224,34 @@ def judge_cascade(
             f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with "
             f"{option('against')}"
         )
-    how = chosen_estimator(table, Estimator(estimator) if estimator else None)
+    chosen = chosen_estimator(table, Estimator(estimator) if estimator else None)
     if named:
         model = models.index(named)
-    elif how is Estimator.PLUGIN:
-        (model,) = best_alone(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
+    elif chosen is Estimator.PLUGIN:
+        (model,) = best_single(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
     else:
         raise DataError(
             f"{table.source}: cannot say which single model is the best, as not all is known; name one with "
             f"{option('against')}"
         )
-    if how is Estimator.PLUGIN:
+    if chosen is Estimator.PLUGIN:
         found = _plain(meeting, model)
     elif is_log:
-        found = _logged(meeting, model, how)
+        found = _logged(meeting, model, chosen)
     else:
-        found = _labelled(meeting, model, how)
-    return JudgedCascade(file, meeting, models[model], not named, how, found)
+        found = _labelled(meeting, model, chosen)
+    return JudgedCascade(file, meeting, models[model], not named, chosen, found)
 
 
 def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Estimator:
     """That one, or where none is asked for the best. Refusal for one that the table does not identify."""
     can = identified(table)
-    how = asked or Estimator(can.best)
-    if how.value in can.estimators:
-        return how
+    estimator = asked or Estimator(can.best)
+    if estimator.value in can.estimators:
+        return estimator
     raise Refusal(
         "estimator",
-        how.value,
+        estimator.value,
         f"not from {table.source}, which identifies {', '.join(can.estimators)}",
         "; ".join(can.reasons),
     )
@@ -259,10 +260,10 @@ def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Est
 def _plain(meeting: Meeting, model: int) -> Found:
     """Of a full table: plain means."""
     quality, groups = np.array(meeting.arrays.quality), meeting.groups
-    own, alone = meeting.numbers(quality), meeting.alone(model, quality)
+    cascade_numbers, alone = meeting.numbers(quality), meeting.alone(model, quality)
     if _is_alone(meeting.file, meeting.table.models[model]):
-        own = alone  # and surely no better
-    latency, notes = _latency(meeting, model), []
+        cascade_numbers = alone  # and surely no better
+    latency, notes = _latency_on_table(meeting, model), []
     if latency is not None:
         of_model = latency["alone"]
         notes.append(
@@ -271,56 +272,56 @@ def _plain(meeting: Meeting, model: int) -> Found:
             f"{of_model['p95']:.3g}"
         )
     return Found(
-        Worth.of(own, alone, meeting.price, groups, 1.0),
+        Worth.of(cascade_numbers, alone, meeting.price, groups, 1.0),
         Worth.of(alone, alone, meeting.price, groups, 1.0),
         float(groups.count),
         meeting.judged_calls,
         notes,
-        DollarTail.of(own[USD], groups),
+        DollarTail.of(cascade_numbers[USD], groups),
         latency,
     )
 
 
-def _latency(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
+def _latency_on_table(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
     """Seconds of a prompt's calls one after the other, of the cascade and of the model alone: the median and the 95th
     per cent (nearest rank) over the rows whose calls' latencies are all known.
     """
     if meeting.arrays.latency is None:
         return None
     seconds = np.array(meeting.arrays.latency)
-    own, alone = along(meeting.calls[0], seconds).sum(axis=1), seconds[:, model]
-    known = ~np.isnan(own + alone)
+    cascade, alone = along(meeting.calls[0], seconds).sum(axis=1), seconds[:, model]
+    known = ~np.isnan(cascade + alone)
     if not known.any():
         return None
-    ranks = [{"p50": nearest_rank(of[known], 0.5), "p95": nearest_rank(of[known], 0.95)} for of in (own, alone)]
+    ranks = [{"p50": nearest_rank(x[known], 0.5), "p95": nearest_rank(x[known], 0.95)} for x in (cascade, alone)]
     return {**ranks[0], "alone": ranks[1]}
 
 
-def _labelled(meeting: Meeting, model: int, how: Estimator) -> Found:
+def _labelled(meeting: Meeting, model: int, estimator: Estimator) -> Found:
     """Of a table whose qualities are known in part: scores and dollars tell all that is called and deployed."""
     table, groups = meeting.table, meeting.groups
     known = np.array(meeting.arrays.quality)
     estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
-    estimated = estimates.without()
+    estimated = estimates.estimated()
     weight = np.where(np.isnan(known), 0.0, 1.0 / estimates.probability)
     rows = np.arange(len(known))
 
     def estimate(numbers: Floats, deployed: Ints) -> PolicyEstimate:
         weights = weight[rows, deployed]
         quality = Estimate.jackknife_mean(estimated[rows, deployed], groups)
-        if how is not Estimator.DR:
-            below = weights if how is Estimator.SNIPS else np.ones(len(rows))
+        if estimator is not Estimator.DR:
+            below = weights if estimator is Estimator.SNIPS else np.ones(len(rows))
             quality = Estimate.jackknife_ratio(weights * np.nan_to_num(known[rows, deployed]), below, groups)
-        usd, calls = (Estimate.jackknife_mean(of, groups) for of in numbers[1:])
+        usd, calls = (Estimate.jackknife_mean(by_row, groups) for by_row in numbers[1:])
         return PolicyEstimate(quality, usd, calls, LogSupport.over(groups, weights, np.ones(len(rows))))
 
-    own = estimate(meeting.numbers(estimated), meeting.calls[1])
+    cascade_estimate = estimate(meeting.numbers(estimated), meeting.calls[1])
     alone = estimate(meeting.alone(model, estimated), np.full(len(rows), model))
     bias = dependence_notes(known, estimates.score, estimates.probability, np.ones(known.shape, bool), groups)
-    return _beside(meeting, model, how.value, own, alone, [label_note(table), *bias])
+    return _beside(meeting, model, estimator.value, cascade_estimate, alone, [label_note(table), *bias])
 
 
-def _logged(meeting: Meeting, model: int, how: Estimator) -> Found:
+def _logged(meeting: Meeting, model: int, estimator: Estimator) -> Found:
     """Of a log of decisions."""
     source = LogSource.of_table(meeting.table, meeting.evaluator, meeting.openings, meeting.judge_usd)
     if meeting.openings is Openings.APART:
@@ -328,57 +329,59 @@ def _logged(meeting: Meeting, model: int, how: Estimator) -> Found:
             raise Refusal("openings", "apart", "is of cascades of thresholds alone", "leave it out for this kind")
         order = tuple(meeting.columns[meeting.models.index(name)] for name in meeting.file["order"])
         calibration = meeting.calibration() if meeting.file.get("calibration") else ()
-        own = worth_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
-        alone = worth_apart(source, Order((model,)), ())
-        return _beside(meeting, model, "the models' laws", own, alone, [APART_NOTE])
-    worth = source.reader.guess
+        cascade_estimate = estimate_apart(source, Order(order, tuple(meeting.file["thresholds"])), calibration)
+        alone = estimate_apart(source, Order((model,)), ())
+        return _beside(meeting, model, "the models' laws", cascade_estimate, alone, [APART_NOTE])
+    answer_values = source.reader.guess
     if meeting.shown is not None:
-        worth = applied(meeting.calibration(), meeting.shown)
-    reader = LogReader(source.log, source.reader.guess, worth, how)
-    own = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
+        answer_values = applied(meeting.calibration(), meeting.shown)
+    reader = LogReader(source.log, source.reader.guess, answer_values, estimator)
+    cascade_estimate = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
     reasons = identified(meeting.table).reasons
     if meeting.openings is Openings.INDEPENDENT:  # of tosses faults of first calls say nothing
         faults = faults_of_first_calls(CallLog.of_table(meeting.table, Openings.IN_ORDER))
         reasons = [reason for reason in reasons if reason not in faults]
-    running = None
-    if reader.running is not None:
-        rules = reader.running.estimate()
-        running = replace(rules.worth(rules, meeting.price), gain=own.worth(rules, meeting.price).gain)
-    return _beside(meeting, model, how.value, own, alone, [*source.notes, *reasons], running)
+    log_rules = None
+    if reader.log_rules is not None:
+        rules = reader.log_rules.estimate()
+        gain = cascade_estimate.worth(rules, meeting.price).gain
+        log_rules = replace(rules.worth(rules, meeting.price), gain=gain)
+    notes = [*source.notes, *reasons]
+    return _beside(meeting, model, estimator.value, cascade_estimate, alone, notes, log_rules)
 
 
 def _beside(
     meeting: Meeting,
     model: int,
     how: str,
-    own: PolicyEstimate,
+    cascade_estimate: PolicyEstimate,
     alone: PolicyEstimate,
     notes: list[str],
-    running: Optional[Worth] = None,
+    log_rules: Optional[Worth] = None,
 ) -> Found:
     """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
     not be against a model that they seldom call.
     """
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
-    fault = own.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
+    fault = cascade_estimate.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
     if fault:
         raise DataError(f"{name}: {fault}")
     fault = alone.support.fault(against, meeting.arrays.is_log, meeting.openings)
-    if fault and running is None:
+    if fault and log_rules is None:
         raise DataError(f"{name}: {fault}; name another model with {option('against')}")
-    require_possible(own.quality, name, "the cascade")
+    require_possible(cascade_estimate.quality, name, "the cascade")
     if _is_alone(meeting.file, meeting.table.models[model]):
-        own = alone
-    worth, of_model = own.worth(alone, price), alone.worth(alone, price)
+        cascade_estimate = alone
+    worth, of_model = cascade_estimate.worth(alone, price), alone.worth(alone, price)
     if fault:
         notes.append(fault)
         of_model = Worth.unknown()
         worth = replace(worth, gain=of_model.gain, saving=of_model.gain)
-    effective = own.support.effective_prompts
+    effective = cascade_estimate.support.effective_prompts
     notes.append(f"estimated by {how} from {effective:.0f} effective prompts of {meeting.groups.count}")
     looks = not calls_one_model(meeting.file) and bool(np.any(meeting.calls[2]))
-    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, typed(notes), running=running)
+    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, typed(notes), log_rules=log_rules)
 
 
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:
@@ -396,8 +399,8 @@ def _sentence(judged: JudgedCascade) -> str:
         )
     gain, rival = found.worth.gain, f"{judged.against} alone"
     saves = f" and {saving_text(found.worth.saving)}"
-    if found.running is not None:
-        gain, rival, saves = found.running.gain, "the rules that made the log, without exploring", ""
+    if found.log_rules is not None:
+        gain, rival, saves = found.log_rules.gain, "the rules that made the log, without exploring", ""
     how = "better than" if gain.low > 0.0 else "worse than" if gain.high < 0.0 else "not told apart from"
     return (
         f"the cascade is {how} {rival}: it gains {interval_text(gain, 4)} in utility per prompt at price "
@@ -418,8 +421,8 @@ def _bound_sentence(judged: JudgedCascade) -> str:
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
     """As `--format json` has it: docs/commands.md lists the members."""
     found, meeting = judged.found, judged.meeting
-    sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.running}
-    return members(
+    sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.log_rules}
+    return json_object(
         {
             **vars(found.worth),
             **{name: value for name, value in sometimes.items() if value is not None},
@@ -449,7 +452,7 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
         f"{seen_by}; 95% intervals over prompts",
         ["", "utility", "quality", "$ per 1,000", "calls"],
     )
-    rows = {"cascade": found.worth, "promised": judged.promise, "rules of the log": found.running}
+    rows = {"cascade": found.worth, "promised": judged.promise, "rules of the log": found.log_rules}
     for name, worth in {**rows, f"{judged.against} alone": found.alone}.items():
         if worth is not None:
             quality, usd = interval_text(worth.quality, 4), usd_text(worth.usd_per_1000)

@@ -1,4 +1,4 @@
-"""What a cascade is fitted for, and what can be deployed."""
+"""What a cascade is fitted for, and candidates of a fit; kinds of cascades are in policies/."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Aim:
         """Whether the bound is on dollars."""
         return self.kind is AimKind.MAX_USD
 
-    def worth(self, numbers: Floats, price: float) -> Floats:
+    def objective(self, numbers: Floats, price: float) -> Floats:
         """By row what is to be large: utility at a price, quality under a bound on dollars, else saved dollars.
 
         `numbers`: ... x 3 x rows. Dollars are per 1,000 prompts.

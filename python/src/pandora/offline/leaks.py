@@ -28,14 +28,14 @@ def suspected_leaks(
             continue
         texts = column if isinstance(column, np.ndarray) else ["" if x is None else str(x) for x in column]
         value = np.unique(texts, return_inverse=True)[1].astype(np.int64)  # what is not known is a value, too
-        for at in (0.0, price):
-            utility = quality - at * usd
+        for usd_price in (0.0, price):
+            utility = quality - usd_price * usd
             best = utility == utility.max(axis=1, keepdims=True)
-            told, one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
-            if told >= NEARLY_ALWAYS and 1.0 - told <= MISSES * (1.0 - one) and one < 1.0:
+            share, of_one = share_told(value, best), share_told(np.zeros(len(value), np.int64), best)
+            if share >= NEARLY_ALWAYS and 1.0 - share <= MISSES * (1.0 - of_one) and of_one < 1.0:
                 out.append(
-                    f"context {name} tells the best model of {100.0 * told:.1f}% of the prompts (one model for all: "
-                    f"{100.0 * one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
+                    f"context {name} tells the best model of {100.0 * share:.1f}% of the prompts (one model for all: "
+                    f"{100.0 * of_one:.1f}%): was it computed from the outcomes? What is not known before a call makes "
                     "promises that nothing keeps"
                 )
                 break
@@ -47,9 +47,9 @@ def share_told(value: Ints, best: np.ndarray) -> float:
 
     `best`: rows x models, whether it is (one of) the best. A value that other rows do not have tells nothing.
     """
-    every, models = np.arange(len(best)), best.shape[1]
+    rows, models = np.arange(len(best)), best.shape[1]
     counts = np.zeros((int(value.max()) + 1, FOLDS, models))
-    np.add.at(counts, (value, every % FOLDS), best.astype(float))
-    others = counts.sum(axis=1)[value] - counts[value, every % FOLDS]
+    np.add.at(counts, (value, rows % FOLDS), best.astype(float))
+    others = counts.sum(axis=1)[value] - counts[value, rows % FOLDS]
     most = np.argmax(others, axis=1)
-    return float(np.mean((others[every, most] > 0.0) & best[every, most]))
+    return float(np.mean((others[rows, most] > 0.0) & best[rows, most]))

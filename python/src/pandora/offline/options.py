@@ -26,12 +26,18 @@ MOST_MODELS = 16
 
 _CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SINGLE}
 
-#: Of each option its name, its type ("number", "numbers", "text", "texts", "flag", "file" or "folder"), "=" and its
-#: default, the range of a number ("(" where its lower end is left out), the words that are allowed; below
-#: them its help and, after ">", what people are to give. `place`: known by its place in a command, and needed.
+#: One entry an option: `name type [=default] [range] [word|word]`, or `name type place [word|word]` (known by its place
+#: in a command, and needed) or `name type needed`; below it, indented, its help, and after ">" what a message asks for.
+#: Types: number, numbers, text, texts (lists with commas), items (may be given several times; commas stay), flag, file
+#: and folder. A range is [least,most], with "(" without its least.
 _ALL = f"""
 table file place
     a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
+export text place lm-eval|promptfoo|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
+    the program whose export it is: lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or
+    routerbench.
+source file place
+    what it exported: a file or a folder.
 cascade file place
     the cascade's file, as a fit or a service wrote it.
 price number [0,1e9]
@@ -83,11 +89,21 @@ models texts
     these models alone; a list.
 missing text =refuse refuse|drop
     what is done with prompts that lack cells: refuse the table, or drop them.
-scale texts
+scale items
     the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10; may be given
     several times.
 prices_file file
     a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts alone.
+filter text
+    the answer filter of lm-eval, where there are several.
+metric texts
+    the metric of lm-eval or the score of langfuse or helicone that is the quality, where there are several; a list,
+    where tasks have other ones.
+characters_per_token number (0,1000]
+    how many characters of lm-eval's prompts and answers are a token, as it logs no tokens; 4 if nobody says.
+    > characters for each token, a number above 0, such as 4
+quality file
+    a file with id, quality and, where it differs by model, model, CSV or JSON, for exports that have no quality.
 free_calls text =refused refused|allowed
     costs of 0 of a model that costs elsewhere: refused, or allowed (a cache).
 repeats text =refused refused|allowed
@@ -105,6 +121,9 @@ figures texts svg|pdf|png
 format text =text text|json|markdown|csv
     how results are printed: text, json, markdown or csv.
 """
+
+#: Types whose values are several.
+LISTS = ("numbers", "texts", "items")
 
 
 @dataclass(frozen=True)
@@ -127,9 +146,9 @@ class Option:
 
     @staticmethod
     def of_text(name: str, type: str, rest: str, help: str, wanted: str) -> Option:
-        """As it stands in the list."""
-        default: Any = {"number": None, "numbers": (), "texts": (), "flag": False}.get(type, "")
-        out = Option(name, type, help, wanted, default, place=rest == "place", needed=rest == "needed")
+        """An option from its entry in _ALL."""
+        default: Any = {"number": None, "numbers": (), "texts": (), "items": (), "flag": False}.get(type, "")
+        out = Option(name, type, help, wanted, default, place=rest.startswith("place"), needed=rest == "needed")
         for part in rest.split():
             if part[0] == "=":
                 out = replace(out, default=float(part[1:]) if type == "number" else part[1:])
@@ -143,7 +162,7 @@ class Option:
     def check(self, value: Any) -> None:
         """Raises Refusal for a number that is out of range and a word that is unknown."""
         name = SPELT.get(self.name, self.name)
-        for one in value if self.type in ("numbers", "texts") else () if value is None else (value,):
+        for one in value if self.type in LISTS else () if value is None else (value,):
             if self.words and one not in self.words:
                 *words, last = (word for word in self.words if word)
                 near = nearest_text(str(one), self.words)
@@ -157,9 +176,10 @@ OPTIONS = {
     name: Option.of_text(name, type, rest, " ".join(help.split()), wanted)
     for name, type, rest, help, wanted in _FORM.findall(_ALL)
 }
+assert len(OPTIONS) == len(re.findall(r"^\w", _ALL, re.MULTILINE)), "an entry of _ALL is not as _FORM has it"
 
 #: Options whose name on the command line is another.
-SPELT = {"prices": "price", "prices_file": "prices", "folder": "out"}
+SPELT = {"prices": "price", "prices_file": "prices", "folder": "out", "export": "kind"}
 
 
 @dataclass(frozen=True)
@@ -173,11 +193,11 @@ class Command:
     @staticmethod
     def of(words: str, help: str, options: str, **defaults: Any) -> Command:
         """`options`: their names. `defaults`: other ones than are declared."""
-        some = (OPTIONS[name] for name in options.split())
+        declared = (OPTIONS[name] for name in options.split())
         return Command(
             tuple(words.split()),
             help,
-            tuple(replace(option, default=defaults.get(option.name, option.default)) for option in some),
+            tuple(replace(option, default=defaults.get(option.name, option.default)) for option in declared),
         )
 
 
@@ -211,6 +231,12 @@ COMMANDS = (
         prices=(5.0, 50.0),
         evaluator="quality",
     ),
+    Command.of(
+        "import",
+        "a table of outcomes from what another program exported, with what was left out",
+        "export source filter metric prices_file characters_per_token quality out force format",
+        out="table.jsonl",
+    ),
 )
 
 
@@ -219,7 +245,7 @@ class FitSettings:
     """What a cascade is fitted for, and with what."""
 
     aim: Aim
-    evaluator: str
+    evaluator: str = ""  #: what is seen of an answer; it must be given
     context: tuple[str, ...] = ()
     kind: str = "auto"
     judge_usd: Optional[float] = None
@@ -232,9 +258,9 @@ class FitSettings:
 
     @staticmethod
     def of(aim: Aim, given: Mapping[str, Any]) -> FitSettings:
-        """`given`: the options of a command or a call by name, of which those of other things are passed over."""
-        own = {member.name for member in fields(FitSettings)} - {"aim", "estimated"}
-        return FitSettings(aim, **{name: value for name, value in given.items() if name in own})
+        """`given`: options by name; those that FitSettings does not have are ignored."""
+        members = {member.name for member in fields(FitSettings)} - {"aim", "estimated"}
+        return FitSettings(aim, **{name: value for name, value in given.items() if name in members})
 
     @property
     def as_asked(self) -> bool:
@@ -248,7 +274,7 @@ class FitSettings:
 
     @property
     def kinds(self) -> list[str]:
-        """That are tried, but for single models."""
+        """The kinds that are tried; single models are always tried too."""
         return [kind for kind in KINDS if self.tries(kind)]
 
     def tries(self, kind: str) -> bool:
@@ -257,7 +283,8 @@ class FitSettings:
             return False
         if "judge" in KINDS[kind].needs and self.evaluator == NONE:
             return False
-        if kind == "indices":  # without a context they are those of every prompt; of estimates they learn nothing
+        # Without a context indices are the same for every prompt, which is allowed; from estimates they cannot learn.
+        if kind == "indices":
             return not self.estimated
         return "context" not in KINDS[kind].needs or bool(self.context)
 
@@ -305,12 +332,12 @@ class FitSettings:
 
         `usd`: rows x models.
         """
-        every = float(usd.sum()) / len(usd) + usd.shape[1] * self.judge
-        if self.aim.on_usd and self.aim.value >= every:
+        usd_of_all_models = float(usd.sum()) / len(usd) + usd.shape[1] * self.judge
+        if self.aim.on_usd and self.aim.value >= usd_of_all_models:
             raise Refusal(
                 "max_usd",
                 self.aim.value,
-                f"is in dollars per prompt, and calling every model takes no more than {every:.3g} of them",
+                f"is in dollars per prompt, and calling every model takes no more than {usd_of_all_models:.3g} of them",
                 f"for a bound per 1,000 prompts give {option('max_usd', f'{self.aim.value / 1000.0:g}')}, for none "
                 f"{option('price', '0')}",
             )

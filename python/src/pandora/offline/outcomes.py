@@ -10,8 +10,11 @@ import numpy as np
 
 from .groups import Floats, Ints
 
-#: What is read of a policy, a number for each row: numbers[QUALITY], numbers[USD], numbers[CALLS].
+#: Axis of `Walk.numbers`: quality, dollars, calls.
 QUALITY, USD, CALLS = range(3)
+
+#: Mean utilities, bounds and ratings that differ by less are the same.
+TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -44,19 +47,13 @@ class Outcomes:
     def take(self, rows: Union[Ints, slice]) -> Outcomes:
         """These rows, in this order."""
 
-        def cut(of: Optional[np.ndarray]) -> Optional[np.ndarray]:
-            return None if of is None else of[rows]
+        def cut(values: Optional[np.ndarray]) -> Optional[np.ndarray]:
+            return None if values is None else values[rows]
 
-        every = np.arange(len(self.quality)) if self.rows is None else self.rows
-        return Outcomes(
-            self.seen[rows],
-            self.quality[rows],
-            self.usd[rows],
-            cut(self.psi),
-            self.judge_usd,
-            cut(self.latency),
-            every[rows],
-        )
+        numbers = np.arange(len(self.quality)) if self.rows is None else self.rows
+        psi, latency = cut(self.psi), cut(self.latency)
+        seen, quality, usd = self.seen[rows], self.quality[rows], self.usd[rows]
+        return Outcomes(seen, quality, usd, psi, self.judge_usd, latency, numbers[rows])
 
 
 @dataclass(frozen=True)
@@ -69,27 +66,22 @@ class Walk:
     called: Ints
     deployed: Ints
     numbers: Floats
-    judged: bool  #: whether answers were looked at
+    looks_at_answers: bool
     seconds: Optional[Floats] = None
 
     @staticmethod
     def empty(rows: int, positions: int, timed: bool) -> Walk:
         """Room for rows that are put in their places."""
-        return Walk(
-            np.full((rows, positions), -1, np.int64),
-            np.zeros(rows, np.int64),
-            np.zeros((3, rows)),
-            False,
-            np.zeros(rows) if timed else None,
-        )
+        called, seconds = np.full((rows, positions), -1, np.int64), np.zeros(rows) if timed else None
+        return Walk(called, np.zeros(rows, np.int64), np.zeros((3, rows)), False, seconds)
 
-    def put(self, rows: Ints, of: Walk) -> None:
-        """What became of these rows."""
-        self.called[rows, : of.called.shape[1]] = of.called
-        self.deployed[rows] = of.deployed
-        self.numbers[:, rows] = of.numbers
-        if self.seconds is not None and of.seconds is not None:
-            self.seconds[rows] = of.seconds
+    def put(self, rows: Ints, walk: Walk) -> None:
+        """Takes over what became of these rows."""
+        self.called[rows, : walk.called.shape[1]] = walk.called
+        self.deployed[rows] = walk.deployed
+        self.numbers[:, rows] = walk.numbers
+        if self.seconds is not None and walk.seconds is not None:
+            self.seconds[rows] = walk.seconds
 
 
 def along(called: Ints, values: Floats) -> Floats:

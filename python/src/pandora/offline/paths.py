@@ -25,11 +25,11 @@ import numpy.typing as npt
 from ..errors import DataError
 from ..spelling import option
 from .call_log import DROPPED, Bools, CallLog, Openings
-from .estimate import Estimate, Interval
+from .estimate import Estimate, Interval, stretched
 from .groups import Floats, Groups, Ints
 from .outcomes import CALLS, USD
 from .sources.labels import augmented, cross_fitted_quality
-from .worth import Worth, stretched
+from .worth import Worth
 
 #: Prompts whose weights carry an estimate, at least.
 LEAST_EFFECTIVE = 30.0
@@ -68,21 +68,21 @@ class LabelNoise(NamedTuple):
         """By decision. `q_less_g`: NaN where the quality is not known."""
         known = ~np.isnan(q_less_g)
         second = weight**2 * (1.0 - p) / p
-        here = np.where(known, second / p, 0.0)
-        return LabelNoise(second, here, here * np.nan_to_num(q_less_g) ** 2, second**2 / p)
+        seen = np.where(known, second / p, 0.0)
+        return LabelNoise(second, seen, seen * np.nan_to_num(q_less_g) ** 2, second**2 / p)
 
     def total(self) -> LabelNoise:
         """Over decisions."""
-        return LabelNoise(*(np.asarray(np.sum(kind)) for kind in self))
+        return LabelNoise(*(np.asarray(np.sum(summand)) for summand in self))
 
     def unseen(self) -> Floats:
-        """By how much that exceeds what the known ones show; 0 where every p is 1."""
-        there = self.expected > 0.0
-        expected = np.where(there, self.expected, 1.0)
+        """The variance beyond what known labels show; 0 where every label is known."""
+        is_uncertain = self.expected > 0.0
+        expected = np.where(is_uncertain, self.expected, 1.0)
         prior = PRIOR * self.fourth / expected
         with np.errstate(divide="ignore", invalid="ignore"):
-            all_told = expected * (self.residual + prior * PRIOR_RESIDUAL) / (self.known + prior)
-        return np.where(there, np.maximum(np.nan_to_num(all_told - self.residual), 0.0), 0.0)
+            variance = expected * (self.residual + prior * PRIOR_RESIDUAL) / (self.known + prior)
+        return np.where(is_uncertain, np.maximum(np.nan_to_num(variance - self.residual), 0.0), 0.0)
 
 
 class Paths(NamedTuple):
@@ -97,10 +97,10 @@ class Paths(NamedTuple):
         weights, to_come = log.sampling * np.prod(ratio, axis=1), outcome[:, None] - so_far[:, :-1]
         rest = np.zeros(to_come.shape)
         for fold in range(int(log.folds.max()) + 1):
-            own, others = log.folds == fold, log.folds != fold
+            in_fold, others = log.folds == fold, log.folds != fold
             total = float(weights[others].sum())
             if total > 0.0:
-                rest[own] = weights[others] @ to_come[others] / total
+                rest[in_fold] = weights[others] @ to_come[others] / total
         return Paths(ratio, np.column_stack([so_far[:, :-1] + rest, outcome]))
 
     @property
@@ -109,14 +109,14 @@ class Paths(NamedTuple):
         weights: Floats = np.prod(self.ratio, axis=1)
         return weights
 
-    def estimate(self, how: Estimator, log: CallLog) -> Estimate:
+    def estimate(self, estimator: Estimator, log: CallLog) -> Estimate:
         """Of the mean outcome."""
         weights = log.sampling * self.weights
-        if how is Estimator.DR:
+        if estimator is Estimator.DR:
             corrections = np.sum(np.cumprod(self.ratio, axis=1) * np.diff(self.forecast, axis=1), axis=1)
             above = log.stands_for * self.forecast[:, 0] + log.sampling * corrections
             return Estimate.jackknife_ratio(above, log.stands_for, log.groups)
-        below = weights if how is Estimator.SNIPS else log.stands_for
+        below = weights if estimator is Estimator.SNIPS else log.stands_for
         return Estimate.jackknife_ratio(weights * self.forecast[:, -1], below, log.groups)
 
 
@@ -125,8 +125,8 @@ class LoggedWalks:
     """A policy's calls that decisions of the log made too, for every row."""
 
     cells: Ints  #: rows x T, the models in the order of the calls, -1 where none was made
-    left: Bools  #: whether the policy would have made a call then that the log did not make
-    deployed: Ints  #: a model; of no meaning where it left
+    diverged: Bools  #: whether the policy's next call was not made by the log
+    deployed: Ints  #: a model; of no meaning where it diverged
     judge_usd: Floats  #: added to the dollars of each call
 
     @staticmethod
@@ -138,11 +138,11 @@ class LoggedWalks:
         """
         calls, place = called >= 0, np.take_along_axis(log.place, np.maximum(called, 0), axis=1)
         in_place = place == np.arange(1, called.shape[1] + 1)
-        here = in_place if log.openings is Openings.IN_ORDER else ~np.isnan(place)
-        made = np.logical_and.accumulate(calls & here, axis=1)
-        left: Bools = np.any(calls & ~made, axis=1)
+        is_same = in_place if log.openings is Openings.IN_ORDER else ~np.isnan(place)
+        made = np.logical_and.accumulate(calls & is_same, axis=1)
+        diverged: Bools = np.any(calls & ~made, axis=1)
         judge = np.where(judged, log.judge_usd, 0.0)
-        return LoggedWalks(np.where(made, called, -1).astype(np.int64), left, deployed.astype(np.int64), judge)
+        return LoggedWalks(np.where(made, called, -1).astype(np.int64), diverged, deployed.astype(np.int64), judge)
 
     @staticmethod
     def alone(log: CallLog, model: int) -> LoggedWalks:
@@ -152,26 +152,26 @@ class LoggedWalks:
 
     @staticmethod
     def unknown(log: CallLog, positions: int) -> LoggedWalks:
-        """Of which nothing is known, to be put in their places."""
+        """Walks of which nothing is known; put() fills them."""
         empty = np.full((log.rows, positions), -1, np.int64)
         return LoggedWalks(empty, np.ones(log.rows, bool), np.zeros(log.rows, np.int64), np.zeros(log.rows))
 
-    def put(self, rows: Ints, of: LoggedWalks) -> None:
-        """Those of these rows."""
-        self.cells[rows, : of.cells.shape[1]] = of.cells[rows]
-        self.left[rows], self.deployed[rows] = of.left[rows], of.deployed[rows]
-        self.judge_usd[rows] = of.judge_usd[rows]
+    def put(self, rows: Ints, walks: LoggedWalks) -> None:
+        """Takes over the walks of these rows."""
+        self.cells[rows, : walks.cells.shape[1]] = walks.cells[rows]
+        self.diverged[rows], self.deployed[rows] = walks.diverged[rows], walks.deployed[rows]
+        self.judge_usd[rows] = walks.judge_usd[rows]
 
     @property
-    def made(self) -> Ints:
-        """Calls, by row."""
+    def calls_made(self) -> Ints:
+        """By row."""
         made: Ints = np.sum(self.cells >= 0, axis=1)
         return made
 
     @property
     def steps(self) -> int:
-        """T."""
-        return max(1, int(np.max(self.made + self.left, initial=1)))
+        """The most calls of a row, one that was not made included."""
+        return max(1, int(np.max(self.calls_made + self.diverged, initial=1)))
 
 
 @dataclass(frozen=True)
@@ -193,13 +193,10 @@ class LogSupport:
     def over(groups: Groups, weights: Floats, stands_for: Floats) -> LogSupport:
         """Of rows that stand for so many decisions each."""
         totals, sizes = groups.sums(weights), groups.sums(stands_for)
-        count, second, total = groups.count, float(np.sum(totals**2)), float(totals.sum())
-        decisions = float(sizes.sum())
+        second, total, decisions = float(np.sum(totals**2)), float(totals.sum()), float(sizes.sum())
         mean = total / decisions
-        moved = (totals - mean * sizes) * count / decisions
-        error = math.sqrt(float(np.mean(moved**2)) / (count - 1.0)) if count > 1 else math.nan
         # Where by chance few great weights were drawn, their mean, which is to be 1, and its error are small together.
-        error /= math.sqrt(min(max(mean, 1e-3), 1.0))
+        error = Estimate(mean, (totals - mean * sizes) / decisions).error / math.sqrt(min(max(mean, 1e-3), 1.0))
         return LogSupport(total**2 / second if second > 0.0 else 0.0, mean, error)
 
     @staticmethod
@@ -211,11 +208,8 @@ class LogSupport:
         second, noise = float(np.sum(before**2 / p)), float(np.sum(before**2 * (1.0 / p - 1.0)))
         effective = min(out.effective_prompts, before.sum() ** 2 / second) if second > 0.0 else out.effective_prompts
         decisions = float(log.stands_for.sum())
-        return LogSupport(
-            float(effective),
-            float(np.sum(log.sampling * weights)) / decisions,
-            math.hypot(out.mean_error, math.sqrt(noise) / decisions),
-        )
+        mean_error = math.hypot(out.mean_error, math.sqrt(noise) / decisions)
+        return LogSupport(float(effective), float(np.sum(log.sampling * weights)) / decisions, mean_error)
 
     @property
     def is_off(self) -> bool:
@@ -277,33 +271,35 @@ class PolicyEstimate:
         """Quality, dollars and calls."""
         return np.array([self.quality.value, self.usd.value, self.calls.value])
 
-    def worth(self, alone: PolicyEstimate, price: float, widening: float = 1.0, own: Optional[Floats] = None) -> Worth:
+    def worth(
+        self, alone: PolicyEstimate, price: float, widening: float = 1.0, deployed: Optional[Floats] = None
+    ) -> Worth:
         """Beside one model alone, or what made the log; over itself nothing is gained, whatever labels do not show.
-        `widening`: 1 for what was not fitted to the log. `own`: values of what is deployed, as Worth.of has it.
+        `widening`: 1 for what was not fitted to the log. `deployed`: values of what is deployed, as Worth.of has it.
         """
 
         def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
             return replace(estimate, range=(least, most)).widened(widening).robust_interval()
 
-        own = self.values if own is None else own
+        deployed = self.values if deployed is None else deployed
         utility, share = self.utility(price), self.usd / alone.usd
         saving = 1.0 - share.value
         return Worth(
             interval(self.quality, 0.0, 1.0),
-            stretched(interval(1000.0 * self.usd), 1000.0 * float(own[USD])),
-            stretched(interval(self.calls), float(own[CALLS])),
+            stretched(interval(1000.0 * self.usd), 1000.0 * float(deployed[USD])),
+            stretched(interval(self.calls), float(deployed[CALLS])),
             interval(utility, -math.inf, 1.0),
             Interval(0.0, 0.0, 0.0) if alone is self else interval(utility - alone.utility(price)),
-            stretched(interval(replace(-1.0 * share, value=saving)), 1.0 - float(own[USD]) / alone.usd.value),
+            stretched(interval(replace(-1.0 * share, value=saving)), 1.0 - float(deployed[USD]) / alone.usd.value),
         )
 
 
 def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:
     """DataError where a quality is surely above 1, or below 0."""
-    found = quality.widened(widening).robust_interval()
-    if found.low > 1.0 or found.high < 0.0:
+    ends = quality.widened(widening).robust_interval()
+    if ends.low > 1.0 or ends.high < 0.0:
         raise DataError(
-            f"{name}: says that the quality of {policy} is {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]: "
+            f"{name}: says that the quality of {policy} is {ends.value:.3f} [{ends.low:.3f}, {ends.high:.3f}]: "
             "answers whose quality is known are not like the others; feedback must come as often for good answers as "
             "for bad ones"
         )
@@ -312,15 +308,15 @@ def require_possible(quality: Estimate, name: str, policy: str, widening: float 
 class LogReader:
     """What a log says of policies.
 
-    `guess`: decisions x models, the judge's word on each call, as a quality, fitted on other folds. `worth`: as a
-    policy takes answers, by which the best so far is forecast.
+    `guess`: decisions x models, the judge's word on each call, as a quality, fitted on other folds. `answer_values`: as
+    a policy takes answers, by which the best so far is forecast.
     """
 
-    def __init__(self, log: CallLog, guess: Floats, worth: Floats, how: Estimator = Estimator.DR) -> None:
-        self.log, self.guess, self.worth, self.how = log, guess, worth, how
+    def __init__(self, log: CallLog, guess: Floats, answer_values: Floats, estimator: Estimator = Estimator.DR) -> None:
+        self.log, self.guess, self.answer_values, self.estimator = log, guess, answer_values, estimator
         #: Of each call the judge's word, corrected where its quality is known.
         self.estimated = augmented(guess, log.quality, log.label_probability)
-        self.running = Running.of(self)
+        self.log_rules = LogRules.of(self)
 
     @staticmethod
     def guess_of(log: CallLog, score: Floats) -> Floats:
@@ -338,49 +334,51 @@ class LogReader:
         """`chosen`: of policies that were chosen for what a log says of them, so that what it does not show counts."""
         log, steps, rows = self.log, walks.steps, np.arange(self.log.rows)
         cells = walks.cells[:, :steps]
-        made, at = cells >= 0, (rows[:, None], np.maximum(cells, 0))
-        refused = walks.left[:, None] & (np.arange(steps) == walks.made[:, None])
-        ratio = np.where(made, 1.0 / np.where(made, log.propensity[at], 1.0), np.where(refused, 0.0, 1.0))
+        made, cell_index = cells >= 0, (rows[:, None], np.maximum(cells, 0))
+        diverges_here = walks.diverged[:, None] & (np.arange(steps) == walks.calls_made[:, None])
+        propensity = np.where(made, log.propensity[cell_index], 1.0)
+        ratio = np.where(made, 1.0 / propensity, np.where(diverges_here, 0.0, 1.0))
         before = np.prod(ratio, axis=1)
 
-        def of_calls(numbers: Floats) -> Estimate:
-            """Of the sum of what the calls have."""
+        def sum_over_calls(numbers: Floats) -> Estimate:
+            """The estimate of a number summed over the calls."""
             so_far = _from_zero(np.cumsum(np.where(made, numbers, 0.0), axis=1))
-            return Paths.of(ratio, so_far, so_far[:, -1], log).estimate(self.how, log)
+            return Paths.of(ratio, so_far, so_far[:, -1], log).estimate(self.estimator, log)
 
         # That the deployed answer's quality became known is one step more; before it the judge's word stands for it.
         deployed = rows, walks.deployed
-        p = np.where(walks.left, 1.0, log.label_probability[deployed])
-        known = ~walks.left & ~np.isnan(log.quality[deployed])
-        label = np.where(walks.left, 1.0, np.where(known, 1.0 / p, 0.0))
-        guess = np.where(walks.left, 0.0, self.guess[deployed])
-        best = _from_zero(np.maximum.accumulate(np.where(made, self.worth[at], 0.0), axis=1))
-        seen = Paths.of(ratio, best, guess, log)
+        p = np.where(walks.diverged, 1.0, log.label_probability[deployed])
+        known = ~walks.diverged & ~np.isnan(log.quality[deployed])
+        label_ratio = np.where(walks.diverged, 1.0, np.where(known, 1.0 / p, 0.0))
+        guess = np.where(walks.diverged, 0.0, self.guess[deployed])
+        best = _from_zero(np.maximum.accumulate(np.where(made, self.answer_values[cell_index], 0.0), axis=1))
+        quality_paths = Paths.of(ratio, best, guess, log)
         outcome = np.where(known, log.quality[deployed], guess)
-        paths = Paths(np.column_stack([ratio, label]), np.column_stack([seen.forecast, outcome]))
-        quality = paths.estimate(self.how, log)
+        paths = Paths(np.column_stack([ratio, label_ratio]), np.column_stack([quality_paths.forecast, outcome]))
+        quality = paths.estimate(self.estimator, log)
         if chosen:
-            some = np.flatnonzero(before > 0.0)
-            noise = self.label_noise(walks.deployed[some], (log.sampling * before)[some], some)
+            weighted = np.flatnonzero(before > 0.0)
+            noise = self.label_noise(walks.deployed[weighted], (log.sampling * before)[weighted], weighted)
             quality = replace(quality, variance=float(noise.total().unseen()) / float(log.stands_for.sum()) ** 2)
         never = next((t + 1 for t in range(steps) if self._is_never_made(walks, t)), 0)
         support = replace(LogSupport.of_labels(before, p, paths.weights, log), calls=steps, never=never)
-        usd, calls = of_calls(log.usd[at] + walks.judge_usd[:, None]), of_calls(np.ones(made.shape))
+        usd = sum_over_calls(log.usd[cell_index] + walks.judge_usd[:, None])
+        calls = sum_over_calls(np.ones(made.shape))
         return PolicyEstimate(quality, usd, calls, support)
 
     def _is_never_made(self, walks: LoggedWalks, t: int) -> bool:
         """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many
         calls, or the policy makes this one in several decisions.
         """
-        made = walks.made
+        made = walks.calls_made
         if np.any(made > t):
             return False
-        wanted = int(np.count_nonzero(walks.left & (made == t)))
+        wanted = int(np.count_nonzero(walks.diverged & (made == t)))
         return wanted >= SEVERAL or (wanted > 0 and t > 0 and not self.log.has_second_calls)
 
 
 @dataclass(frozen=True)
-class Running:
+class LogRules:
     """The rules that made a cascade's log, without exploring: by the decisions that went by them alone."""
 
     log: CallLog
@@ -391,7 +389,7 @@ class Running:
     looks: bool  #: whether the rules look at answers
 
     @staticmethod
-    def of(reader: LogReader) -> Optional[Running]:
+    def of(reader: LogReader) -> Optional[LogRules]:
         """None where the log does not say which decisions went by its rules, or not enough did."""
         log = reader.log
         if log.by_rules is None:
@@ -406,18 +404,20 @@ class Running:
         known = ~np.isnan(quality)
         if not known.any() or weight.sum() ** 2 < LEAST_EFFECTIVE * np.sum(weight**2):
             return None
-        told = float(np.sum(log.sampling * known)) / float(log.sampling.sum())
+        share_known = float(np.sum(log.sampling * known)) / float(log.sampling.sum())
         calls = log.called.sum(axis=1).astype(float)
         looks = bool(np.any(calls[weight > 0.0] > 1))
         usd = np.where(log.called, log.usd + log.judge_usd * looks, 0.0).sum(axis=1)
-        corrected = guess + np.where(known, np.nan_to_num(quality - guess) / told, 0.0)
-        return Running(log, weight, corrected, usd, calls, looks)
+        corrected = guess + np.where(known, np.nan_to_num(quality - guess) / share_known, 0.0)
+        return LogRules(log, weight, corrected, usd, calls, looks)
 
     def estimate(self) -> PolicyEstimate:
         """Self-normalised."""
         weight, groups = self.weight, self.log.groups
-        of = [Estimate.jackknife_ratio(weight * x, weight, groups) for x in (self.quality, self.usd, self.calls)]
-        return PolicyEstimate(of[0], of[1], of[2], LogSupport.of(weight / self.log.sampling, self.log))
+        quality, usd, calls = (
+            Estimate.jackknife_ratio(weight * x, weight, groups) for x in (self.quality, self.usd, self.calls)
+        )
+        return PolicyEstimate(quality, usd, calls, LogSupport.of(weight / self.log.sampling, self.log))
 
 
 def _from_zero(numbers: Floats) -> Floats:

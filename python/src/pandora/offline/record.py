@@ -20,7 +20,7 @@ from .words import eyes_text, fit_verdict, is_sure
 
 
 @dataclass(frozen=True)
-class Told:
+class FitReport:
     """A fit with what is told of it beside its numbers."""
 
     fit: Fit
@@ -42,7 +42,7 @@ class Told:
         saving by the dollars themselves, what is left under a bound on dollars likewise.
         """
         choice, aim = self.fit.choice, self.fit.aim
-        if self.fit.keeps_running or not (choice.pays and choice.chosen.met and self.judged_calls > 0.0):
+        if self.fit.keeps_log_rules or not (choice.pays and choice.chosen.met and self.judged_calls > 0.0):
             return 0.0
         if aim.on_usd:
             return (aim.value - choice.chosen.bound) / self.judged_calls
@@ -59,10 +59,10 @@ class Told:
             claim = "room under the bound" if fit.aim.on_usd else "gain"
             eyes = eyes_text(settings.evaluator, settings.judge_usd, self.break_even_judge, claim)
         assumed = "; if models' answers are independent" if settings.openings == "apart" else ""
-        said = fit_verdict(fit, settings.evaluator, file)
+        sentence = fit_verdict(fit, settings.evaluator, file)
         if fit.latency is not None:
-            said += f"; calls in series take at most {fit.latency:.4g} seconds for 95% of the prompts"
-        return f"{said}; {eyes}{assumed}"
+            sentence += f"; calls in series take at most {fit.latency:.4g} seconds for 95% of the prompts"
+        return f"{sentence}; {eyes}{assumed}"
 
     def record(self, file: dict[str, Any]) -> dict[str, Any]:
         """As JSON; null for what is not known."""
@@ -79,8 +79,8 @@ class Told:
             "folds": FOLDS,
             "choice": choice.kind,
             "cascade": choice.cascade,
-            "pays": choice.pays and not fit.keeps_running,
-            "single": {**known(fit.single), "model": fit.models[fit.single_model]},
+            "pays": choice.pays and not fit.keeps_log_rules,
+            "single": {**as_json(fit.single), "model": fit.models[fit.single_model]},
             "notes": self.notes,
             "verdict": self.verdict(file),
             "runner_up": runner_up(fit),
@@ -91,42 +91,42 @@ class Told:
         }
         if choice.rival is not None and choice.difference is not None:
             out["compared"] = sorted((choice.cascade, choice.rival), key=list(KINDS).index, reverse=True)
-            out["difference"] = {**known(choice.difference.interval()), "error": choice.difference.error}
+            out["difference"] = {**as_json(choice.difference.interval()), "error": choice.difference.error}
         if aim.max_latency is not None:
             out["latency"] = {"most": aim.max_latency, "p95": fit.latency}
         if aim.is_bound:
             met, bound, sure = choice.chosen.met, choice.chosen.bound, is_sure(aim, tail)
             reached, missed = (bound, 0.0 if met else abs(bound - aim.value)) if sure else (None, None)
             out["bound"] = {"met": sure and met, "reached": reached, "missed_by": missed}
-        if fit.running is not None:  # the gain and the saving over the best single model stand elsewhere
-            rules = known(fit.running)
+        if fit.log_rules is not None:  # the gain and the saving over the best single model stand elsewhere
+            rules = as_json(fit.log_rules)
             del rules["saving"]
-            out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_running, **rules}
+            out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_log_rules, **rules}
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
-        return members(out)
+        return json_object(out)
 
 
-def known(value: Any) -> Any:
-    """As JSON has it: None for numbers that are not finite, members in the order of their names."""
+def as_json(value: Any) -> Any:
+    """A value as JSON has it: NaN and infinities become None, objects are sorted by name."""
     if isinstance(value, Interval):
         value = value._asdict()
     elif is_dataclass(value):
         value = {member.name: getattr(value, member.name) for member in fields(value)}
     if isinstance(value, dict):
-        return members(value)
+        return json_object(value)
     if isinstance(value, (list, tuple)):
-        return [known(one) for one in value]
+        return [as_json(one) for one in value]
     if isinstance(value, Enum):
         return value.value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def members(found: dict[str, Any]) -> dict[str, Any]:
-    """Of a JSON object."""
-    return {name: known(found[name]) for name in sorted(found)}
+def json_object(members: dict[str, Any]) -> dict[str, Any]:
+    """A dict as a JSON object, sorted by name."""
+    return {name: as_json(members[name]) for name in sorted(members)}
 
 
 def json_text(value: Any) -> str:
     """Indented, for people and programs."""
-    return json.dumps(known(value), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(as_json(value), indent=2, ensure_ascii=False) + "\n"

@@ -58,8 +58,8 @@ def saving_text(x: Interval) -> str:
 
 def order_text(models: Sequence[str], stops: Sequence[float], what: str = "accepted") -> str:
     """Models in order with the number from which each ends it: "a (accepted from 0.9), b"."""
-    told = [f" ({what} from {stop:.4g})" for stop in stops]
-    return ", ".join(model + stop for model, stop in zip_longest(models, told, fillvalue=""))
+    from_where = [f" ({what} from {stop:.4g})" for stop in stops]
+    return ", ".join(model + stop for model, stop in zip_longest(models, from_where, fillvalue=""))
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 import numpy as np
-from scipy.special import betaincinv
 
 from .choose import SINGLE
-from .estimate import CROSS_FITTED, Estimate, Interval
+from .estimate import CROSS_FITTED, Estimate, Interval, most_share
 from .fit import Fit
 from .groups import Floats, Groups
 from .kinds import Aim, AimKind
@@ -88,7 +87,7 @@ def too_few_text(aim: Aim, prompts: int) -> str:
         return ""
 
     def shows(count: float) -> bool:
-        return 1.0 - CROSS_FITTED * float(betaincinv(1.0, count, 0.975)) >= aim.value
+        return 1.0 - CROSS_FITTED * most_share(0, count) >= aim.value
 
     if shows(prompts):
         return ""
@@ -132,8 +131,8 @@ def plans_text(file: Mapping[str, Any]) -> str:
 
 def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     """What to use, and why. `file`: the cascade's members."""
-    if fit.running is not None:
-        return running_verdict(fit.running, fit.keeps_running, what_is_used(file))
+    if fit.log_rules is not None:
+        return rules_verdict(fit.log_rules, fit.keeps_log_rules, what_is_used(file))
     aim, choice = fit.aim, fit.choice
     single, cascade, chosen = fit.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
     bound = bound_text(aim, chosen.met, chosen.bound, fit.tail) + "; " if aim.is_bound else ""
@@ -166,14 +165,14 @@ def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     return f"{use}: it gains {gains} over the best single model, {single}, and {saving_text(fit.promise.saving)}"
 
 
-def running_verdict(running: Worth, keeps: bool, what: str) -> str:
+def rules_verdict(log_rules: Worth, keeps: bool, what: str) -> str:
     """Of a fit to the log of a cascade, which is held against the rules that made the log."""
-    gains = interval_text(running.gain, 4)
+    gains = interval_text(log_rules.gain, 4)
     if not keeps:
         return f"use {what}: it gains {gains} in utility per prompt over the rules that made the log, without exploring"
-    gain = "the log cannot tell of them" if math.isnan(running.gain.value) else f"the gain is {gains}"
+    gain = "the log cannot tell of them" if math.isnan(log_rules.gain.value) else f"the gain is {gains}"
     return (
-        f"keep the rules that made the log: without exploring they brought {interval_text(running.utility, 4)} in "
+        f"keep the rules that made the log: without exploring they brought {interval_text(log_rules.utility, 4)} in "
         f"utility per prompt, and nothing is sure to bring more; what comes nearest: {what}, {gain}"
     )
 
@@ -192,8 +191,7 @@ def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
     estimate = Estimate.mean(by_row, groups, (0.0, 1.0))
     if estimate.unseen == (0.0, 0.0):
         return None
-    _, counts = np.unique(np.round(estimate.influence * groups.count, 9), return_counts=True)
-    differ = groups.count - int(counts.max())
+    differ = estimate.differing
     return (
         f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
         f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import numpy as np
 
 from .choose import difference
-from .estimate import UNKNOWN, Estimate, Interval
+from .estimate import UNKNOWN, Estimate, Interval, stretched
 from .groups import Floats, Groups
 from .kinds import Aim, AimKind
 from .outcomes import CALLS, QUALITY, USD
@@ -28,12 +28,18 @@ class Worth:
 
     @staticmethod
     def of(
-        numbers: Floats, single: Floats, price: float, groups: Groups, widening: float, own: Optional[Floats] = None
+        numbers: Floats,
+        single: Floats,
+        price: float,
+        groups: Groups,
+        widening: float,
+        deployed: Optional[Floats] = None,
     ) -> Worth:
         """numbers, single: 3 x rows. `widening`: 1 for policies that were fitted on other prompts.
 
-        `own`: 3 x rows of what is deployed, where `numbers` are of others that were fitted alike. They are worth about
-        as much, but may spend more or less: of plans that are worth the same, chance chooses the cheap or the dear one.
+        `deployed`: 3 x rows of what is deployed, where `numbers` are of others that were fitted alike. They are worth
+        about as much, but may spend more or less: of plans that are worth the same, chance chooses the cheap or the
+        dear one.
         """
 
         def interval(estimate: Estimate) -> Interval:
@@ -42,16 +48,16 @@ class Worth:
         quality = Estimate.mean(numbers[QUALITY], groups, (0.0, 1.0))
         usd = Estimate.mean(numbers[USD], groups)
         gain = difference(numbers, single, Aim(AimKind.PRICE, price), price, groups)
-        own = numbers if own is None else own
+        deployed = numbers if deployed is None else deployed
         calls = Estimate.mean(numbers[CALLS], groups)
-        saving, own_saving = (Estimate.saving(of[USD], single[USD], groups) for of in (numbers, own))
+        saving, its_saving = (Estimate.saving(policy[USD], single[USD], groups) for policy in (numbers, deployed))
         return Worth(
             interval(quality),
-            stretched(interval(1000.0 * usd), 1000.0 * float(np.mean(own[USD]))),
-            stretched(interval(calls), float(np.mean(own[CALLS]))),
+            stretched(interval(1000.0 * usd), 1000.0 * float(np.mean(deployed[USD]))),
+            stretched(interval(calls), float(np.mean(deployed[CALLS]))),
             interval(quality - price * usd),
             interval(gain),
-            stretched(interval(saving), own_saving.value),
+            stretched(interval(saving), its_saving.value),
         )
 
     @staticmethod
@@ -60,22 +66,16 @@ class Worth:
         return Worth(*(UNKNOWN for _ in range(6)))
 
     @staticmethod
-    def of_json(found: dict[str, Any]) -> Worth:
+    def of_json(members: dict[str, Any]) -> Worth:
         """NaN for what is not there: anybody may have written a record."""
-        return Worth(*(interval_of_json(found.get(member.name)) for member in fields(Worth)))
+        return Worth(*(interval_of_json(members.get(member.name)) for member in fields(Worth)))
 
 
-def stretched(interval: Interval, to: float) -> Interval:
-    """So that it reaches as far beyond another value as beyond its own."""
-    further = to - interval.value
-    return interval._replace(low=interval.low + min(further, 0.0), high=interval.high + max(further, 0.0))
-
-
-def interval_of_json(found: Any) -> Interval:
+def interval_of_json(member: Any) -> Interval:
     """NaN for what is not there."""
-    if not isinstance(found, dict):
+    if not isinstance(member, dict):
         return UNKNOWN
-    ends = [found.get(end) for end in ("value", "low", "high")]
+    ends = [member.get(end) for end in ("value", "low", "high")]
     return Interval(*(float(x) if isinstance(x, (int, float)) else math.nan for x in ends))
 
 
@@ -90,18 +90,17 @@ class DollarTail:
     mean: float  #: dollars of a row
 
     @staticmethod
+    def unknown(prompts: int) -> DollarTail:
+        """Where nobody says it, as in a log."""
+        return DollarTail(0.0, prompts, 0, 0.0, 0.0)
+
+    @staticmethod
     def of(usd: Floats, groups: Groups) -> DollarTail:
         """usd: by row."""
         sums = np.sort(groups.sums(usd))[::-1]
         dearest, total = max(1, len(sums) // 100), float(sums.sum())
-        estimate = Estimate.mean(usd, groups)
-        return DollarTail(
-            estimate.skewness,
-            len(sums),
-            dearest,
-            float(sums[:dearest].sum()) / total if total > 0.0 else 0.0,
-            total / len(usd),
-        )
+        share = float(sums[:dearest].sum()) / total if total > 0.0 else 0.0
+        return DollarTail(Estimate.mean(usd, groups).skewness, len(sums), dearest, share, total / len(usd))
 
     @property
     def least_prompts(self) -> float:

@@ -1,4 +1,4 @@
-// Quantiles of means of skewed values, and of Student's t.
+// Quantiles of means of skewed values, of Student's t and of the beta distribution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,6 +19,15 @@ TEST(StudentT, EqualsTheTables) {
   EXPECT_EQ(student_t_p_value(0.0, 5.0), 1.0);
   EXPECT_TRUE(std::isnan(student_t_p_value(NAN, 5.0)));
   EXPECT_EQ(student_t_p_value(-INFINITY, 5.0), 0.0);
+}
+
+// Of the greatest and the least of b uniform numbers.
+TEST(BetaQuantile, EqualsClosedForms) {
+  for (const double p : {0.025, 0.5, 0.975})
+    for (const double b : {1.0, 3.0, 60.0}) {
+      EXPECT_NEAR(beta_quantile(p, 1.0, b), 1.0 - std::pow(1.0 - p, 1.0 / b), 1e-14);
+      EXPECT_NEAR(beta_quantile(p, b, 1.0), std::pow(p, 1.0 / b), 1e-14);
+    }
 }
 
 TEST(Skewness, ByHand) {

@@ -90,12 +90,12 @@ class EstimatorPredictors:
         features: npt.NDArray[np.floating],
         quality: Array,
         usd: Array,
-        some: Optional[EstimatorPredictor] = None,
+        fitted: Optional[EstimatorPredictor] = None,
     ) -> None:
-        """`some`: of the first of these plans, which is taken over."""
+        """`fitted`: of the first of these plans, which is taken over."""
         require_estimator("router", estimator)
         self._estimator, self._features = estimator, features_of(features)
-        first = 0 if some is None else len(some.quality)
+        first = 0 if fitted is None else len(fitted.quality)
         new, new_usd, name = quality[:, first:], usd[:, first:], _name_of(estimator)
         if _tells_chances(estimator):
             if not np.isin(new, (0.0, 1.0)).all():
@@ -109,8 +109,8 @@ class EstimatorPredictors:
             together = _takes_several(estimator)
             columns = _fitted(self._features, new, lambda: _copy_of(estimator), together)
             usd_columns = _fitted(self._features, new_usd, lambda: _copy_of(estimator), together, scaled=True)
-        if some is not None:
-            columns, usd_columns = [*some.quality, *columns], [*some.usd, *usd_columns]
+        if fitted is not None:
+            columns, usd_columns = [*fitted.quality, *columns], [*fitted.usd, *usd_columns]
         self.predictors = [EstimatorPredictor(np.array(columns, object), np.array(usd_columns, object), name)]
         #: the prompts by which best() tells which plans are chosen
         self.asked = spread(len(self._features), MOST_ASKED)

@@ -35,15 +35,15 @@ class IsotonicMap:
         known = weights > 0.0
         scores, qualities, weights = scores[known], qualities[known], weights[known]
         order = np.lexsort((weights, qualities, scores))
-        at, block = np.unique(scores[order], return_inverse=True)
-        sums, counts = np.zeros(len(at)), np.zeros(len(at))
+        distinct, block = np.unique(scores[order], return_inverse=True)
+        sums, counts = np.zeros(len(distinct)), np.zeros(len(distinct))
         np.add.at(sums, block, weights[order] * qualities[order])
         np.add.at(counts, block, weights[order])
         starts, means = _pooled(sums, counts)
-        ends = np.append(starts[1:], len(at))[: len(starts)] - 1
+        ends = np.append(starts[1:], len(distinct))[: len(starts)] - 1
         knots = np.column_stack([starts, ends]).ravel()
         new = np.append(True, knots[1:] != knots[:-1])[: len(knots)]  # a block of one score has one knot
-        return IsotonicMap(at[knots[new]], np.repeat(np.round(means, 12), 2)[new])
+        return IsotonicMap(distinct[knots[new]], np.repeat(np.round(means, 12), 2)[new])
 
     def __call__(self, scores: Array) -> Array:
         """The qualities of scores of any shape; of nan, nan."""
@@ -94,16 +94,11 @@ def calibrations(
     for model in range(score.shape[1]):
         scores, qualities = score[rows, model], quality[rows, model]
         known = ~np.isnan(scores + qualities)
-        some = None if weights is None else weights[rows, model][known]
-        maps.append(IsotonicMap.fit(scores[known], qualities[known], some))
+        their_weights = None if weights is None else weights[rows, model][known]
+        maps.append(IsotonicMap.fit(scores[known], qualities[known], their_weights))
     return maps
-
-
-def calibrated(score: Array, quality: Array, rows: npt.NDArray[np.integer], weights: Optional[Array] = None) -> Array:
-    """(n, models): every score as the quality that it tells of, by calibrations() fitted on `rows`."""
-    return applied(calibrations(score, quality, rows, weights), score)
 
 
 def applied(maps: Sequence[IsotonicMap], score: Array) -> Array:
     """(n, models): each model's scores by its map."""
-    return np.column_stack([of(score[:, model]) for model, of in enumerate(maps)])
+    return np.column_stack([map_of_model(score[:, model]) for model, map_of_model in enumerate(maps)])

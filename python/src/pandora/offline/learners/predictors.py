@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import numpy.typing as npt
 
+from ..outcomes import TIE
 from .linear import LinearFit, LinearFits, shares_of
 from .neighbours import five_digits, means_of_first, nearest, nearest_others
 
@@ -25,8 +26,6 @@ NEAREST = (10, 30, 100, 300)
 MOST_REMEMBERED, MOST_ASKED = 3000, 1000
 #: features, the constant included, of logistic regressions
 MOST_LOGISTIC = 64
-
-_TIE = 1e-9  # of mean utilities
 
 
 def spread(rows: int, most: int) -> npt.NDArray[np.intp]:
@@ -160,23 +159,23 @@ class PlanPredictors:
     """
 
     def __init__(
-        self, features: npt.NDArray[np.floating], quality: Array, usd: Array, some: Optional[PlanPredictors] = None
+        self, features: npt.NDArray[np.floating], quality: Array, usd: Array, fitted: Optional[PlanPredictors] = None
     ) -> None:
-        """`some`: of the first of these plans, whose fits are taken over."""
+        """`fitted`: of the first of these plans, whose fits are taken over."""
         self._features = features
-        self._prompts: _Prompts = _Prompts(features) if some is None else some._prompts
+        self._prompts: _Prompts = _Prompts(features) if fitted is None else fitted._prompts
         self.asked = self._prompts.asked
         self._quality, self._usd = quality[self.asked], usd[self.asked]
-        first = 0 if some is None else some._ridge[0].weights.shape[1]
+        first = 0 if fitted is None else fitted._ridge[0].weights.shape[1]
         new, linear = quality[:, first:], self._prompts.linear
-        before = [None, None] if some is None else some._ridge
+        before = [None, None] if fitted is None else fitted._ridge
         self._ridge: list[LinearFit] = [
-            self._joined(linear.ridge(y), of) for y, of in zip((new, usd[:, first:]), before)
+            self._joined(linear.ridge(y), earlier) for y, earlier in zip((new, usd[:, first:]), before)
         ]
         self._logistic: Optional[LinearFit] = None
         shares = new.size == 0 or (new.min() >= 0.0 and new.max() <= 1.0)
-        if self._prompts.features + 1 <= MOST_LOGISTIC and shares and (some is None or some._logistic is not None):
-            self._logistic = self._joined(linear.logistic(new), None if some is None else some._logistic)
+        if self._prompts.features + 1 <= MOST_LOGISTIC and shares and (fitted is None or fitted._logistic is not None):
+            self._logistic = self._joined(linear.logistic(new), None if fitted is None else fitted._logistic)
         self.predictors: list[Predictor] = []
         self.left_out: list[LeftOut] = []
         dollars = self._ridge[1]
@@ -199,7 +198,7 @@ class PlanPredictors:
         utility = self._quality - price * self._usd
         for k in range(len(self.predictors)):
             worth = float(utility[rows, self._choices(k, price)].sum())
-            if worth > most + _TIE * len(rows):
+            if worth > most + TIE * len(rows):
                 best, most = k, worth
         return best
 
@@ -216,10 +215,10 @@ class PlanPredictors:
         choices: npt.NDArray[np.intp] = np.argmax(left_out.quality - price * left_out.usd, axis=1)
         return choices
 
-    def _joined(self, new: LinearFit, some: Optional[LinearFit]) -> LinearFit:
+    def _joined(self, new: LinearFit, earlier: Optional[LinearFit]) -> LinearFit:
         """Left out are the asked prompts alone; beside the plans that were fitted before."""
         new = new._replace(left_out=new.left_out[self.asked])
-        return new if some is None else LinearFit(*(np.hstack(both) for both in zip(some, new)))
+        return new if earlier is None else LinearFit(*(np.hstack(both) for both in zip(earlier, new)))
 
     def _add_neighbours(self, quality: Array, usd: Array) -> None:
         prompts, plans = self._prompts, quality.shape[1]

@@ -29,7 +29,8 @@ class Kind:
 
     name: str  #: as users write it
     about: str  #: what it does, for the help of the command line
-    #: On the rows that are prepared. The last argument was fitted on nearly the same ones: iterations may begin there.
+    #: Fits on the prepared rows. The last argument, `warm_start`: the same candidate fitted on nearly the same rows,
+    #: from which iterations may begin.
     fit: Callable[[PreparedTable, Candidate, Optional[Policy]], Policy]
     needs: frozenset[str] = frozenset()  #: of "context" and "judge"
     #: Whether what it is worth on other prompts is read out of fold, and not corrected (`estimate.corrected`).

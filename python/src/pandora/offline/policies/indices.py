@@ -43,11 +43,11 @@ def calibration_rows(rows: Ints, models: int) -> Ints:
     return rows[np.arange(periods) * len(rows) // periods]
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
-    """From all models' answers to the calibration rows. `near`: indices from where the estimates set out."""
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
+    """From all models' answers to the calibration rows. `warm_start`: indices whose estimates iterations begin with."""
     rows = calibration_rows(prepared.rows, prepared.outcomes.models)
-    learned_near = near.estimator if isinstance(near, LearnedIndices) else None
-    return LearnedIndices(prepared.learn_indices(candidate.price, rows, learned_near))
+    begun = warm_start.estimator if isinstance(warm_start, LearnedIndices) else None
+    return LearnedIndices(prepared.learn_indices(candidate.price, rows, begun))
 
 
 KIND = Kind("indices", "an order for each prompt", fit, frozenset({"context", "judge"}))

@@ -18,8 +18,7 @@ from ..text import order_text
 class Effort:
     """What a search may take: prompts, and prompts times combinations of an order and thresholds.
 
-    With `both` a beam search is made beside that of all orders of all models, the better one is taken, and steps are
-    additions.
+    With `both` the beam search runs too and the better result counts; `steps` then bounds additions of ThresholdSums.
     """
 
     prompts: int = 6000
@@ -27,11 +26,16 @@ class Effort:
     both: bool = False
 
 
+#: For searches that are made once or a few times.
+LARGE = Effort(prompts=20_000, steps=400_000_000)
+
+
 @dataclass(frozen=True)
 class Order:
     """An answer is accepted where what is seen of it reaches its model's threshold; the last model has none.
 
-    The best answer so far is deployed, the first of equal ones. `order`: columns of the table.
+    The best answer so far is deployed; of equal ones that which was called first (the engine: see deploy._calls).
+    `order`: columns of the table.
     """
 
     order: tuple[int, ...]
@@ -39,14 +43,15 @@ class Order:
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row."""
-        rows, judged = len(outcomes.quality), len(self.order) > 1
+        rows, looks_at_answers = len(outcomes.quality), len(self.order) > 1
+        judge_usd = outcomes.judge_usd if looks_at_answers else 0.0
         best = np.full(rows, -np.inf)
         out = Walk.empty(rows, len(self.order), outcomes.latency is not None)
         out.deployed[:] = self.order[0]
         goes_on = np.ones(rows, bool)
         for position, model in enumerate(self.order):
             seen = outcomes.seen[:, model]
-            out.numbers[USD] += np.where(goes_on, outcomes.usd[:, model] + outcomes.judge_usd * judged, 0.0)
+            out.numbers[USD] += np.where(goes_on, outcomes.usd[:, model] + judge_usd, 0.0)
             out.numbers[CALLS] += goes_on
             out.called[goes_on, position] = model
             if outcomes.latency is not None and out.seconds is not None:
@@ -57,7 +62,7 @@ class Order:
             if position < len(self.thresholds):
                 goes_on &= ~(seen >= self.thresholds[position])
         out.numbers[QUALITY] = outcomes.quality[np.arange(rows), out.deployed]
-        return Walk(out.called, out.deployed, out.numbers, judged, out.seconds)
+        return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
 
     def text(self, models: list[str]) -> str:
         """Such as "a (accepted from 0.9), b"."""
@@ -65,11 +70,11 @@ class Order:
 
 
 def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional[int] = None) -> Order:
-    """The order with the greatest mean utility. `first`: of those of two models and more that begin with this one."""
-    of, usd = outcomes, outcomes.usd + outcomes.judge_usd
-    order, thresholds = _core.fit_thresholds(
-        of.seen, of.quality, usd, price, effort.prompts, effort.steps, first, effort.both
-    )
+    """The order with the greatest mean utility. `first`: searches only orders of at least two models that begin with
+    this one.
+    """
+    usd, most = outcomes.usd + outcomes.judge_usd, (effort.prompts, effort.steps)
+    order, thresholds = _core.fit_thresholds(outcomes.seen, outcomes.quality, usd, price, *most, first, effort.both)
     return Order(tuple(order.tolist()), tuple(thresholds.tolist()))
 
 
@@ -82,11 +87,11 @@ def readable(order: Order, outcomes: Outcomes, price: float) -> Order:
         best = exact
         for parts in (20.0, 100.0):
             most = -math.inf
-            for near in (math.floor(exact * parts) / parts, math.ceil(exact * parts) / parts):
-                more = utility(_with_threshold(order, position, near).walk(outcomes).numbers, price) - fitted
+            for rounded in (math.floor(exact * parts) / parts, math.ceil(exact * parts) / parts):
+                more = utility(_with_threshold(order, position, rounded).walk(outcomes).numbers, price) - fitted
                 mean, error = _mean_and_error(more)
                 if mean >= -0.5 * error and mean > most:
-                    most, best = mean, near
+                    most, best = mean, rounded
             if math.isfinite(most):
                 break
         order = _with_threshold(order, position, best)
@@ -100,10 +105,10 @@ def best_in_time(outcomes: Outcomes, price: float, seconds: float) -> Order:
     """
     models, steps, most_work = outcomes.models, 20, 100e6
     room = max(500.0, most_work / (steps * 2.0 * models**3))
-    some = outcomes.take(slice(None, None, math.ceil(len(outcomes.quality) / room)))
+    sample = outcomes.take(slice(None, None, math.ceil(len(outcomes.quality) / room)))
 
     def rated(order: Order) -> tuple[float, float]:
-        walk = order.walk(some)
+        walk = order.walk(sample)
         assert walk.seconds is not None
         late = max(0.0, nearest_rank(walk.seconds, 0.95) - seconds)
         return -late, float(np.mean(utility(walk.numbers, price)))
@@ -125,15 +130,15 @@ def best_in_time(outcomes: Outcomes, price: float, seconds: float) -> Order:
 def _with_one_more(order: Order, models: int, steps: int) -> list[Order]:
     out = []
     for model in range(models):
-        for at in range(len(order.order) + 1 if model not in order.order else 0):
-            position = min(at, len(order.thresholds))
+        for place in range(len(order.order) + 1 if model not in order.order else 0):
+            position = min(place, len(order.thresholds))
             for k in range(1, steps + 1):
                 thresholds = (*order.thresholds[:position], k / steps, *order.thresholds[position:])
-                out.append(Order((*order.order[:at], model, *order.order[at:]), thresholds))
+                out.append(Order((*order.order[:place], model, *order.order[place:]), thresholds))
     return out
 
 
-def best_alone(quality: Floats, usd: Floats, price: float) -> Order:
+def best_single(quality: Floats, usd: Floats, price: float) -> Order:
     """The single model with the greatest mean utility, the first of equal ones. quality, usd: rows x models."""
     return Order((int(np.argmax(np.sum(quality - price * usd, axis=0))),))
 

@@ -11,24 +11,19 @@ from .order import Effort, Order, best_order, readable
 from .router import chosen_of
 
 #: Of one search for each model that a plan begins with.
-EFFORT = Effort(prompts=3000, steps=5_000_000)
+SEARCH_EFFORT = Effort(prompts=3000, steps=5_000_000)
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """Of the models alone and, for each of them, the best order that begins with it."""
     training, models = prepared.training, range(prepared.outcomes.models)
     plans = [Order((model,)) for model in models]
     for model in models:
-        plan = best_order(training, candidate.price, EFFORT, model)
+        plan = best_order(training, candidate.price, SEARCH_EFFORT, model)
         if len(plan.order) > 1:
             plans.append(readable(plan, training, candidate.price))
     return chosen_of(prepared, plans, candidate.price)
 
 
-KIND = Kind(
-    "routed",
-    "a model or an order with thresholds for each prompt",
-    fit,
-    frozenset({"context", "judge"}),
-    out_of_fold=True,
-)
+NEEDS = frozenset({"context", "judge"})
+KIND = Kind("routed", "a model or an order with thresholds for each prompt", fit, NEEDS, out_of_fold=True)

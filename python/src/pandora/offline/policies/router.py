@@ -35,12 +35,12 @@ class Plans:
         """What becomes of each row."""
         chosen = self.choose(outcomes)
         positions = max(len(plan.order) for plan in self.plans)
-        out, judged = Walk.empty(len(chosen), positions, outcomes.latency is not None), False
+        out, looks_at_answers = Walk.empty(len(chosen), positions, outcomes.latency is not None), False
         for number, plan in enumerate(self.plans):
             rows = np.flatnonzero(chosen == number)
             out.put(rows, plan.walk(outcomes.take(rows)))
-            judged = judged or (len(plan.order) > 1 and len(rows) > 0)
-        return Walk(out.called, out.deployed, out.numbers, judged, out.seconds)
+            looks_at_answers = looks_at_answers or (len(plan.order) > 1 and len(rows) > 0)
+        return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
 
     def text(self, models: list[str]) -> str:
         """The plans, with "|" between."""
@@ -65,7 +65,7 @@ def chosen_of(prepared: PreparedTable, plans: Sequence[Order], price: float) -> 
     return Plans(tuple(plans[number] for number in numbers), predictor, price)
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """Of the models alone."""
     return chosen_of(prepared, [Order((model,)) for model in range(prepared.outcomes.models)], candidate.price)
 

@@ -10,9 +10,10 @@ from .base import Kind, Policy
 from .order import Order
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """Nothing is fitted where a model is named."""
     return Order((candidate.model,))
 
 
-KIND = Kind("best single", "the same model for each prompt", fit)
+SINGLE = "best single"
+KIND = Kind(SINGLE, "the same model for each prompt", fit)

@@ -10,15 +10,15 @@ from .base import Kind, Policy
 from .order import Effort, best_in_time, best_order, readable
 
 #: Searches come by the dozen: for folds, pairs of folds and prices.
-EFFORT = Effort(prompts=6000, steps=50_000_000)
+SEARCH_EFFORT = Effort(prompts=6000, steps=50_000_000)
 
 
-def fit(prepared: PreparedTable, candidate: Candidate, near: Optional[Policy]) -> Policy:
+def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
     """The order of the greatest mean utility, with readable thresholds; or the best one that is in time."""
     if candidate.seconds is not None:
         return best_in_time(prepared.training, candidate.price, candidate.seconds)
-    found = best_order(prepared.training, candidate.price, EFFORT)
-    return readable(found, prepared.training, candidate.price)
+    exact = best_order(prepared.training, candidate.price, SEARCH_EFFORT)
+    return readable(exact, prepared.training, candidate.price)
 
 
 KIND = Kind("thresholds", "one order of models", fit, frozenset({"judge"}))

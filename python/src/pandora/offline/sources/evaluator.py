@@ -46,8 +46,8 @@ def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
     name = judge_named(evaluator)
     if name is None:
         raise Refusal("evaluator", evaluator, "unknown", "use quality (the truth), score, or score:NAME for a judge")
-    found: Floats = table.score(name)
-    return found
+    score: Floats = table.score(name)
+    return score
 
 
 def shown_of(table: _core.TraceTable, evaluator: str) -> Optional[Floats]:

@@ -24,7 +24,7 @@ from ..groups import Floats, Groups
 from ..outcomes import Outcomes
 from .evaluator import NONE
 from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
-from .log import CAUTION, require_first_calls
+from .log import CAUTION, require_first_calls, surest
 from .table import PreparedTable, TableSource, counted_texts
 
 
@@ -56,21 +56,22 @@ def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:
     out = np.empty(seen.shape)
     scaled = weight / float(log.sampling.mean())
     for fold in np.unique(log.folds):
-        own, others = log.folds == fold, log.folds != fold
+        in_fold, others = log.folds == fold, log.folds != fold
         total = weight[others].sum(axis=0)
         mean = np.sum(weight[others] * seen[others], axis=0) / np.where(total > 0.0, total, 1.0)
-        out[own] = mean + scaled[own] * (seen[own] - mean)
+        out[in_fold] = mean + scaled[in_fold] * (seen[in_fold] - mean)
     return out
 
 
 class PreparedFirstCalls(PreparedTable):
-    """With caution."""
+    """First calls as a fit on some rows sees them: qualities less CAUTION standard errors of their model's mean."""
 
     @cached_property
     def training(self) -> Outcomes:
-        """Of `rows`; a router predicts each model's quality from these."""
-        some = self.outcomes.take(self.rows)
-        return replace(some, quality=some.quality - CAUTION * np.sqrt(np.var(some.quality, axis=0) / len(self.rows)))
+        """The lowered outcomes of `rows`."""
+        outcomes = self.outcomes.take(self.rows)
+        errors = np.sqrt(np.var(outcomes.quality, axis=0) / len(self.rows))
+        return replace(outcomes, quality=outcomes.quality - CAUTION * errors)
 
 
 class FirstCalls(TableSource):
@@ -85,7 +86,7 @@ class FirstCalls(TableSource):
     def __init__(
         self, table: _core.TraceTable, evaluator: str, context: Sequence[str], price: float, judge_usd: float = 0.0
     ) -> None:
-        # The table's own numbers have holes, which those of a table do not.
+        # super().__init__ is not called: it takes every cell as known, and a log knows only the calls that were made.
         log, score = CallLog.of_table(table, Openings.IN_ORDER, judge_usd), judge_of(table, evaluator)
         self.table, self.evaluator, self.context, self.router = table, NONE, list(context), None
         self.name, self.models, self.judge_usd = log.name, log.models, 0.0
@@ -100,5 +101,5 @@ class FirstCalls(TableSource):
 
 def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:
     """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
-    found = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
-    return int(np.argmax([mean.value - CAUTION * mean.error for mean in found]))
+    means = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
+    return surest([mean.value for mean in means], [mean.error for mean in means])

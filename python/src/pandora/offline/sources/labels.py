@@ -28,7 +28,7 @@ LEAST_LABELS = 10
 
 @dataclass(frozen=True)
 class QualityEstimates:
-    """Of a table. `folds`: by row, of what g is fitted on; a row whose fold is FOLDS is held out."""
+    """Estimates of a table's qualities. `folds`: by row, which fold g leaves out; held out are rows of FOLDS."""
 
     quality: Floats  #: rows x models, NaN where it is not known
     score: Floats
@@ -50,8 +50,8 @@ class QualityEstimates:
             quality, judge_of(table, evaluator), label_probabilities(table), groups.folds_by_appearance
         )
 
-    def without(self, held_out: Union[bool, np.ndarray] = False) -> Floats:
-        """Rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone."""
+    def estimated(self, held_out: Union[bool, np.ndarray] = False) -> Floats:
+        """Qualities, rows x models; labels of `held_out` rows (by row) serve their own cells alone."""
         folds = np.where(held_out, FOLDS, self.folds)
         guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)
         return augmented(guess, self.quality, self.probability)
@@ -62,14 +62,14 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
     name = judge_named(evaluator) or next(iter(table.scores), None)
     if name is None:
         return np.zeros((table.rows, len(table.models)))
-    found: Floats = table.score(name)
-    return found
+    score: Floats = table.score(name)
+    return score
 
 
 def label_probabilities(table: _core.TraceTable) -> Floats:
     """Rows x models: what the table says, else the share of its model's answers whose quality is known."""
-    told = _core.TableArrays(table).label_propensity
-    return shares_known(table.quality(), ~np.isnan(table.cost())) if told is None else np.asarray(told)
+    given = _core.TableArrays(table).label_propensity
+    return shares_known(table.quality(), ~np.isnan(table.cost())) if given is None else np.asarray(given)
 
 
 def shares_known(quality: Floats, called: np.ndarray) -> Floats:
@@ -92,8 +92,8 @@ def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, fo
     """
     labelled, out = ~np.isnan(quality + score), np.full(score.shape, np.nan)
     for fold in range(FOLDS + 1):
-        own = np.flatnonzero(folds == fold)
-        if not len(own):
+        in_fold = np.flatnonzero(folds == fold)
+        if not len(in_fold):
             continue
         training = labelled & ((folds != fold) & (folds != FOLDS))[:, None]
         pooled = _fitted(quality, score, probability, training)
@@ -102,7 +102,7 @@ def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, fo
             of_model[:, model] = training[:, model]
             enough = np.count_nonzero(of_model) >= LEAST_LABELS
             fitted = _fitted(quality, score, probability, of_model) if enough else pooled
-            out[own, model] = fitted(score[own, model])
+            out[in_fold, model] = fitted(score[in_fold, model])
     return out
 
 

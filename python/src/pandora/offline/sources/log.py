@@ -22,7 +22,7 @@ from ..call_log import CallLog, Openings
 from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
-from ..outcomes import Outcomes
+from ..outcomes import TIE, Outcomes
 from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate
 from ..policies.order import Order
 from .evaluator import TRUTH, shown_of, truth_refused
@@ -35,8 +35,11 @@ THRESHOLDS, LONGEST = 24, 3
 #: Decisions that make all calls of an order: weights that are 0 for want of a call move their mean little where it is
 #: rarely made.
 LEAST_MADE = 10
-#: Ratings that differ by less are the same.
-TIED = 1e-9
+
+
+def surest(means: Sequence[float], errors: Sequence[float]) -> int:
+    """The number of the greatest mean less CAUTION standard errors, the first of equal ones."""
+    return int(np.argmax(np.array(means) - CAUTION * np.array(errors)))
 
 
 class LogSource:
@@ -77,35 +80,31 @@ class PreparedLog:
             self.calibration = calibrations(shown, self.log.quality, rows, self.log.label_weight)
             self.seen = applied(self.calibration, shown)
 
-    def search(self, price: float) -> LogSearch:
-        """On `rows`."""
-        return LogSearch(self, price)
-
     def walks(self, order: Order) -> LoggedWalks:
-        """Of every row. NaN of what the log did not call: what an order does there is not read."""
+        """The order's walks over every row; what an order does after a call that the log did not make is not read."""
         walk = order.walk(Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd))
-        return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.judged))
+        return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.looks_at_answers))
 
 
 def sums_ended_at(position: int, reached: Sequence[Ints], counts: Sequence[int], values: Sequence[Floats]) -> Floats:
-    """For every combination of thresholds, what ends at a position of an order: sums over rows, kinds x counts.
+    """For every combination of thresholds, what ends at a position of an order: sums over rows, summands x counts.
 
     A row reaches the first reached[j] of the counts[j] thresholds of position j: with threshold k it ends there where
     reached[j] > k, unless it has ended before; all end at the last position, which has none. values: an array for each
-    kind. The sum over positions is `_core.threshold_sums`; here only rows that are called so far are given.
+    summand. The sum over positions is what ThresholdSums has in C++; here only rows that are called so far are given.
     """
     # Cells by how many thresholds are reached, cumulated along each axis: below k before, above k at the position.
     axes = [reached[j] for j in range(min(position + 1, len(counts)))]
     shape = tuple(counts[j] + 1 for j in range(len(axes)))
     flat = np.ravel_multi_index(tuple(axes), shape) if axes else np.zeros(len(values[0]), np.int64)
     out = []
-    for of_kind in values:
-        cells = np.bincount(flat, of_kind, minlength=int(np.prod(shape))).reshape(shape)
+    for summand in values:
+        cells = np.bincount(flat, summand, minlength=int(np.prod(shape))).reshape(shape)
         for axis in range(len(axes)):
             before = np.cumsum(cells, axis=axis)
-            some = [slice(None)] * axis + [slice(0, -1)]
-            last = [slice(None)] * axis + [slice(-1, None)]
-            cells = before[tuple(some)] if axis < position else before[tuple(last)] - before[tuple(some)]
+            all_but_last = before[(slice(None),) * axis + (slice(0, -1),)]
+            only_last = before[(slice(None),) * axis + (slice(-1, None),)]
+            cells = all_but_last if axis < position else only_last - all_but_last
         out.append(cells.reshape(cells.shape + (1,) * (len(counts) - cells.ndim)))
     return np.stack(out)
 
@@ -126,15 +125,15 @@ class LogSearch:
             np.searchsorted(grid, np.nan_to_num(self.seen[:, model], nan=-np.inf), side="right")
             for model, grid in enumerate(self.thresholds)
         ]
-        running = source.reader.running
-        self.running = np.zeros(len(rows))  # by which a decision moves the utility of the rules that made the log
-        if running is not None:
-            weight, utility = running.weight[rows], running.quality[rows] - price * running.usd[rows]
-            self.running = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
-        self.spread = float(np.sum(self.running**2))
+        rules = source.reader.log_rules
+        self.influence_of_rules = np.zeros(len(rows))  # how a decision moves the utility of the rules that made the log
+        if rules is not None:
+            weight, utility = rules.weight[rows], rules.quality[rows] - price * rules.usd[rows]
+            self.influence_of_rules = weight * (utility - np.sum(weight * utility) / max(float(weight.sum()), 1e-300))
+        self.rules_variance = float(np.sum(self.influence_of_rules**2))
 
     def best(self, longest: int = LONGEST) -> Optional[Order]:
-        """Of orders of up to so many models; None where too few decisions tell of any."""
+        """The best order of at most `longest` models; None where too few decisions tell of any."""
         models = range(len(self.thresholds))
         orders = sorted(order for length in range(1, longest + 1) for order in permutations(models, length))
         accepting = (order for order in orders if all(len(self.thresholds[model]) for model in order[:-1]))
@@ -144,10 +143,10 @@ class LogSearch:
     def effective_alone(self, model: int) -> float:
         """Effective decisions that call and deploy a model alone."""
         weight = self._ratio(model, 0)
-        some = np.flatnonzero(weight)
-        if not len(some):
+        made = np.flatnonzero(weight)
+        if not len(made):
             return 0.0
-        noise = self.reader.label_noise(np.full(len(some), model), weight[some], self.rows[some]).total()
+        noise = self.reader.label_noise(np.full(len(made), model), weight[made], self.rows[made]).total()
         return float(weight.sum() ** 2 / (np.sum(weight**2) + noise.expected))
 
     def refuse_few(self) -> NoReturn:
@@ -167,8 +166,8 @@ class LogSearch:
         )
 
     def _ratio(self, model: int, calls_before: int) -> Floats:
-        """By row, with what the row was thinned by at the first call."""
-        propensity = np.where(self.log.made(model, calls_before), self.log.propensity[:, model], np.inf)[self.rows]
+        """By row, 1 / propensity of the call, of the first call times `sampling`; 0 where the log did not make it."""
+        propensity = np.where(self.log.made_call(model, calls_before), self.log.propensity[:, model], np.inf)[self.rows]
         weight = 1.0 / propensity
         return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
 
@@ -180,32 +179,33 @@ class LogSearch:
         judge = self.log.judge_usd if len(order) > 1 else 0.0
         sums: Optional[Floats] = None
         counts = [len(self.thresholds[model]) for model in order[:-1]]
-        here = np.arange(rows)
+        arrived = np.arange(rows)
         for position, model in enumerate(order):
             weight = weight * self._ratio(model, position)
-            here = here[weight[here] > 0.0]
-            usd[here] += self.log.usd[self.rows[here], model] + judge
-            better = here[self.seen[here, model] > best[here]]
+            arrived = arrived[weight[arrived] > 0.0]
+            usd[arrived] += self.log.usd[self.rows[arrived], model] + judge
+            better = arrived[self.seen[arrived, model] > best[arrived]]
             deployed[better], best[better] = model, self.seen[better, model]
-            if position + 1 == len(order) and len(here) < LEAST_MADE:
+            if position + 1 == len(order) and len(arrived) < LEAST_MADE:
                 return None
-            w, z = weight[here], self.running[here]
-            y = self.estimated[here, deployed[here]] - self.price * usd[here]
-            noise = self.reader.label_noise(deployed[here], w, self.rows[here])
+            w, z = weight[arrived], self.influence_of_rules[arrived]
+            y = self.estimated[arrived, deployed[arrived]] - self.price * usd[arrived]
+            noise = self.reader.label_noise(deployed[arrived], w, self.rows[arrived])
             ww = w * w
-            kinds = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise]
-            ends = [self.reached[m][here] for m in order[: position + 1]]
-            part = sums_ended_at(position, ends, counts, kinds)
-            sums = part if sums is None else sums + part
+            # In the order that _cautious unpacks.
+            summands = [w, w * y, ww, ww * y, ww * y * y, w * z, w * y * z, *noise]
+            reached_by_position = [self.reached[m][arrived] for m in order[: position + 1]]
+            ended = sums_ended_at(position, reached_by_position, counts, summands)
+            sums = ended if sums is None else sums + ended
         assert sums is not None
         rating = self._cautious(sums, len(order))
         value = float(np.max(rating))
         if not value > -np.inf:
             return None
         # Of thresholds between which no answer lies the lowest, however sums were rounded.
-        as_good = np.flatnonzero(rating >= value - TIED)
-        at = np.unravel_index(int(as_good[0]), rating.shape) if counts else ()
-        return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, at)))
+        as_good = np.flatnonzero(rating >= value - TIE)
+        numbers = np.unravel_index(int(as_good[0]), rating.shape) if counts else ()
+        return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, numbers)))
 
     def _cautious(self, sums: Floats, models: int) -> Floats:
         """What is maximised, for each combination of thresholds: the mean utility less CAUTION standard errors (of it,
@@ -218,12 +218,12 @@ class LogSearch:
         least = LEAST_EFFECTIVE if models == 1 else max(LEAST_EFFECTIVE, 2.0 * np.sqrt(decisions))
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = wy / w
-            own = wwyy - 2.0 * mean * wwy + mean**2 * ww + noise.unseen()
-            both = (wyz - mean * wz) / (w * decisions)
-            error = np.sqrt(np.maximum(0.0, own / w**2 - 2.0 * both + self.spread / decisions**2))
+            variance = wwyy - 2.0 * mean * wwy + mean**2 * ww + noise.unseen()
+            covariance = (wyz - mean * wz) / (w * decisions)
+            error = np.sqrt(np.maximum(0.0, variance / w**2 - 2.0 * covariance + self.rules_variance / decisions**2))
             mean_weight = w / decisions
-            spread = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
-            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * spread + 1e-9)
+            error_of_mean_weight = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
+            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * error_of_mean_weight + 1e-9)
             usable &= w**2 / (ww + noise.expected) >= least
             rating: Floats = np.where(usable, mean - CAUTION * error, -np.inf)
         return rating
@@ -231,20 +231,18 @@ class LogSearch:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a log is taken to say: the best cascade and the best single model, with which calibration, what such
-    searches bring on prompts that they did not see, and what that single model brings.
-    """
+    """What a search of a log found, and what is estimated of it on decisions that the search did not see."""
 
-    best: Order
-    alone: Order
+    cascade_order: Order
+    single_order: Order
     calibration: list[IsotonicMap]
-    own: Floats  #: quality, dollars and calls of `best` on the very log that it was searched on
-    cascade: PolicyEstimate
-    single: PolicyEstimate  #: as each fold's search has it
-    named: PolicyEstimate  #: the same in all of them
+    cascade_on_fit_rows: Floats  #: quality, dollars and calls of `cascade_order` on the log that it was searched on
+    cascade_estimate: PolicyEstimate  #: of the cascades that each fold's search found
+    fold_singles_estimate: PolicyEstimate  #: of the single models that each fold's search found
+    single_estimate: PolicyEstimate  #: of `single_order` in every fold
     notes: list[str]
-    tells_cascade: bool = True  #: whether the log can say what they bring
-    tells_alone: bool = True
+    tells_cascade: bool = True  #: whether the log can say what cascades bring
+    tells_single: bool = True  #: whether it can say what single models bring
 
 
 def _grid(seen: Floats) -> Floats:

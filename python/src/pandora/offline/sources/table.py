@@ -41,7 +41,7 @@ class PreparedTable:
         if features is not None and features.size > 0:
             psi, self.psi_range = _psi(features, source, rows)
         self.outcomes = Outcomes(seen, quality, source.usd, psi, source.judge_usd, source.latency)  #: of all rows
-        self._of_models: Optional[Predictors] = None
+        self._single_model_predictors: Optional[Predictors] = None
 
     @property
     def sees_truth(self) -> bool:
@@ -54,16 +54,17 @@ class PreparedTable:
         return self.outcomes if len(self.rows) == len(self.outcomes.quality) else self.outcomes.take(self.rows)
 
     def predictors(self, plans: Sequence[Order]) -> Predictors:
-        """What can be predicted of plans that begin with the models alone, which are fitted once."""
-        of = self.training
-        if self._of_models is None:
-            router = self.source.router
-            given = of.features, of.quality, of.usd
-            self._of_models = PlanPredictors(*given) if router is None else EstimatorPredictors(router, *given)
-        if len(plans) == of.models:
-            return self._of_models
-        numbers = [plan.walk(of).numbers for plan in plans]
-        return self._of_models.more(*(np.column_stack([of_plan[k] for of_plan in numbers]) for k in (QUALITY, USD)))
+        """Predictors of `plans`, whose first ones are the models alone; those are fitted once and taken over."""
+        training, router = self.training, self.source.router
+        if self._single_model_predictors is None:
+            given = training.features, training.quality, training.usd
+            self._single_model_predictors = (
+                PlanPredictors(*given) if router is None else EstimatorPredictors(router, *given)
+            )
+        if len(plans) == training.models:
+            return self._single_model_predictors
+        numbers = np.stack([plan.walk(training).numbers for plan in plans], axis=-1)
+        return self._single_model_predictors.more(numbers[QUALITY], numbers[USD])
 
     @property
     def shown(self) -> Floats:
@@ -84,16 +85,19 @@ class PreparedTable:
         }
         return json.dumps(options)
 
-    def learn_indices(self, price: float, rows: Ints, near: Optional[Any] = None) -> Any:
-        """_core.Indices, learned from all models' answers to these rows. `near`: from whose estimates they set out."""
-        of = self.outcomes
-        usd, options = of.usd + of.judge_usd, self.index_options(price, rows)
-        return _core.Indices(options, of.psi, usd, self.shown, of.quality, rows, near)
+    def learn_indices(self, price: float, rows: Ints, warm_start: Optional[Any] = None) -> Any:
+        """_core.Indices, learned from all models' answers to these rows. `warm_start`: others, with whose
+        estimates iterations begin.
+        """
+        outcomes, options = self.outcomes, self.index_options(price, rows)
+        usd = outcomes.usd + outcomes.judge_usd
+        return _core.Indices(options, outcomes.psi, usd, self.shown, outcomes.quality, rows, warm_start)
 
     def teach(self, cascade: _core.Cascade, rows: Ints) -> None:
         """A new cascade of indices learns from all models' answers to these rows."""
-        of = self.outcomes
-        _core.learn_rows(cascade, of.psi, of.usd + of.judge_usd, self.shown, of.quality, rows)
+        outcomes = self.outcomes
+        usd = outcomes.usd + outcomes.judge_usd
+        _core.learn_rows(cascade, outcomes.psi, usd, self.shown, outcomes.quality, rows)
 
 
 class TableSource:
@@ -102,13 +106,12 @@ class TableSource:
     `router`: an estimator of the caller's, in place of the learners of routers.
 
     `evaluator`: what is seen of an answer, "quality", "score", "score:NAME" or "none". `context`: specs of features.
-    An estimate is g(score) + L (q - g(score)) / p (augmented inverse propensity weighting); a fit on some rows sees
-    estimates that are made without the labels of all others, so that no estimate by which a policy is judged goes back
-    to labels that chose the policy.
+    With labels in part a quality is estimated as labels.py says; a fit on some rows sees estimates made without the
+    labels of all others, so that no estimate by which a policy is judged goes back to labels that chose the policy.
     """
 
     prepared_as: type[PreparedTable] = PreparedTable
-    _whole: Optional[PreparedTable] = None  # from whose features those of folds set out
+    _whole: Optional[PreparedTable] = None  # what prepare made of all rows; features of folds begin from its
 
     def __init__(
         self,
@@ -128,20 +131,24 @@ class TableSource:
         self.shown = shown_of(table, evaluator)
         self.estimates = QualityEstimates.of_table(table, evaluator, self.groups) if np.isnan(known).any() else None
         self.estimated = self.estimates is not None
-        self.quality = known if self.estimates is None else self.estimates.without()
+        self.quality = known if self.estimates is None else self.estimates.estimated()
         self._texts = counted_texts(table, context)
 
-    def prepare(self, rows: Ints, whole: bool) -> PreparedTable:
-        """Scores calibrated, features fitted on these rows."""
+    def prepare(self, rows: Ints) -> PreparedTable:
+        """The table as a fit on `rows` sees it: scores calibrated and features fitted on these rows.
+
+        What is made of all rows is kept, and the features of later ones begin from its.
+        """
+        whole = len(rows) == len(self.groups.of_row)
         if whole and self._whole is not None:
             return self._whole
         quality = self.quality
         if self.estimates is not None and not whole:
-            quality = self.estimates.without(~np.isin(np.arange(len(quality)), rows))
+            quality = self.estimates.estimated(~np.isin(np.arange(len(quality)), rows))
         features = None
         if self.context:
-            near = None if self._whole is None or self._texts is None else self._whole.features
-            features = _core.features_fit(self.table, self.context, rows, self._texts, near)
+            warm_start = None if self._whole is None or self._texts is None else self._whole.features
+            features = _core.features_fit(self.table, self.context, rows, self._texts, warm_start)
         prepared = self.prepared_as(self, rows, quality, features)
         if whole:
             self._whole = prepared
@@ -153,9 +160,9 @@ class TableSource:
         return np.column_stack([np.ones(len(numbers), np.float32), numbers])
 
     def read(self, prepared: PreparedTable, policy: Policy, rows: Ints) -> tuple[Floats, Optional[Floats]]:
-        """What the policy does on these rows."""
-        every = len(rows) == len(prepared.outcomes.quality)
-        walk = policy.walk(prepared.outcomes if every else prepared.outcomes.take(rows))
+        """A policy on these rows: 3 x rows (quality, dollars, calls), and seconds by row (None without latencies)."""
+        are_all = len(rows) == len(prepared.outcomes.quality)
+        walk = policy.walk(prepared.outcomes if are_all else prepared.outcomes.take(rows))
         return walk.numbers, walk.seconds
 
 

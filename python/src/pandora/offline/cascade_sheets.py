@@ -27,7 +27,7 @@ _WORTH: dict[str, Callable[[Worth], str]] = {
 }
 
 
-def cascade_tables(file: Mapping[str, Any], counts: Mapping[str, float], name: str) -> list[Sheet]:
+def cascade_sheets(file: Mapping[str, Any], counts: Mapping[str, float], name: str) -> list[Sheet]:
     """Models, and what a fit compared, chose and promised. `file`: a cascade's members; `counts`: how often what has
     happened; `name`: of the file. Anybody may have written its record: what is not there is unknown.
     """
@@ -111,8 +111,8 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sh
     rows = {SINGLE: single, **{kind: kinds[kind] for kind in KINDS if kind in kinds}}
     if "running" in record:
         rows["rules of the log"] = record["running"]
-    for name, found in {**rows, "promise": record.get("promise")}.items():
-        worth = Worth.of_json(dict(_object(found)))
+    for name, member in {**rows, "promise": record.get("promise")}.items():
+        worth = Worth.of_json(dict(_object(member)))
         out.add(name, *(text(worth) for text in _WORTH.values()), rule=name == "promise")
     out.notes += [f"best single: {_text(single.get('model'))}", _choice_note(record)]
     if "bound" in record:
@@ -128,8 +128,8 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sh
     )
     if tail.get("heavy") is True:
         skewness, share = _number(tail.get("skewness")), _number(tail.get("share"))
-        told = tail_text(DollarTail(skewness, _count(record.get("prompts")), _count(tail.get("dearest")), share, 0.0))
-        out.notes.append(f"intervals of dollars and savings may be too narrow: {told}")
+        why = tail_text(DollarTail(skewness, _count(record.get("prompts")), _count(tail.get("dearest")), share, 0.0))
+        out.notes.append(f"intervals of dollars and savings may be too narrow: {why}")
     out.notes += [*_texts(record.get("notes")), f"verdict: {_text(record.get('verdict'))}"]
     return out
 
@@ -148,8 +148,8 @@ def record_of(file: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def judge_usd_of(record: Mapping[str, Any]) -> Optional[float]:
     """Dollars of judging an answer, as the fit counted them; None where nobody said."""
-    found = _number(record.get("judge_usd"))
-    return found if math.isfinite(found) else None
+    usd = _number(record.get("judge_usd"))
+    return usd if math.isfinite(usd) else None
 
 
 def _choice_note(record: Mapping[str, Any]) -> str:
@@ -185,24 +185,24 @@ def _learns_reward(file: Mapping[str, Any]) -> bool:
     return file["kind"] == "indices" and rules.get("reward") == 1
 
 
-def _object(found: Any) -> Mapping[str, Any]:
-    return found if isinstance(found, dict) else {}
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _text(found: Any) -> str:
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        return f"{found:g}"
-    return found if isinstance(found, str) else ""
+def _text(value: Any) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:g}"
+    return value if isinstance(value, str) else ""
 
 
-def _texts(found: Any) -> list[str]:
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
-def _number(found: Any) -> float:
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else math.nan
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
 
 
-def _count(found: Any) -> int:
-    x = _number(found)
+def _count(value: Any) -> int:
+    x = _number(value)
     return int(x) if 0.0 <= x < 1e15 else 0

@@ -1,0 +1,132 @@
+"""Exports of other programs as tables of outcomes: `pandora import KIND SOURCE` and `pandora.Trace.from_export`.
+
+A module for each kind says in its first lines which shape it expects, and where that is documented. It has `read`,
+which finds answers, `looks_like`, by which a table that cannot be read is recognised, `TAKES`, the options that it
+uses, and `LACKS`, what its form does not hold. reader.py reads files within bounded memory, rows.py makes the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib
+import itertools
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..arguments import number, path, refused, text, texts
+from ..errors import DataError, OutputError, UsageError
+from ..offline.errors import Refusal
+from ..prices import Prices
+from ..trace import frame_of_parquet
+from .reader import Reader, data_files, is_parquet
+from .rows import Rows, Settings
+
+__all__ = ["KINDS", "Rows", "Settings", "export", "from_python", "recognised", "write_whole"]
+
+KINDS = ("lm-eval", "promptfoo", "llmrouter", "openai-batch", "litellm", "langfuse", "helicone", "routerbench")
+
+_HEAD = 64 << 10  # bytes of a file by which it is recognised
+_FILES = 8  # of a folder
+_OPTIONS = {"filter": "", "metric": (), "prices_file": None, "characters_per_token": None, "quality": ""}
+
+
+def _module(kind: str) -> Any:
+    return importlib.import_module(f".{kind.replace('-', '_')}", __name__)
+
+
+@contextlib.contextmanager
+def export(kind: str, source: str, settings: Settings) -> Iterator[tuple[Rows, list[str]]]:
+    """The answers in an export, one of KINDS, with notes of what was left out.
+
+    Raises Refusal for an option that the kind has no use for, DataError for what must be said or joined and,
+    with file and record, for what is not of its shape.
+    """
+    module = _module(kind)
+    for option, unused in _OPTIONS.items():
+        name = option.replace("_file", "")
+        if getattr(settings, name) != unused and option not in module.TAKES:
+            used = [other for other in KINDS if option in _module(other).TAKES]
+            raise Refusal(name, None, f"is not of {kind}", f"leave it out; it is of {', '.join(used)}")
+    if not os.path.exists(source):
+        raise DataError(f"{source}: there is no such file or folder")
+    reader = Reader()
+    with contextlib.closing(Rows(source, settings)) as rows:
+        with reader.errors():
+            module.read(reader, source, settings, rows)
+        if reader.twice:
+            rows.leave_out("records that stand twice", reader.twice)
+        yield rows, rows.finish()
+
+
+def from_python(kind: str, source: str, given: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[str]]:
+    """The columns of a long table, and notes. `given`: the arguments of pandora.Trace.from_export."""
+    what, prices, per_token = "Trace.from_export", given["prices"], given["characters_per_token"]
+    if kind not in KINDS:
+        raise refused(f"{what}: kind", kind, f"one of {', '.join(KINDS)}")
+    metric = given["metric"]
+    settings = Settings(
+        text(f"{what}: filter", given["filter"]),
+        tuple(texts(f"{what}: metric", [metric] if isinstance(metric, str) and metric else metric)),
+        prices if prices is None else Prices(dict(prices)) if isinstance(prices, Mapping) else Prices.read(prices),
+        None if per_token is None else number(f"{what}: characters_per_token", per_token),
+        path(f"{what}: quality", given["quality"]),
+    )
+    if settings.characters_per_token is not None and not settings.characters_per_token > 0.0:
+        raise refused(f"{what}: characters_per_token", per_token, "a number above 0, such as 4")
+    with export(kind, source, settings) as (rows, notes):
+        return rows.columns(), notes
+
+
+@contextlib.contextmanager
+def write_whole(path: str) -> Iterator[Any]:
+    """A file to write, which is there when all is written, and is else as it was before."""
+    partial = f"{path}.{os.getpid()}.partial"
+    try:
+        with open(partial, "x", encoding="utf-8", errors="replace", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        if isinstance(error, OSError):
+            raise OutputError(f"{path}: could not be written ({error.strerror}); make room, or name another") from None
+        raise
+
+
+def recognised(path: str) -> str:
+    """Of a file or folder that is no table: what it looks like, and how it is imported; empty where nobody knows."""
+    for file in itertools.islice(data_files(path), _FILES):
+        try:
+            names, head = _names(file)
+        except (OSError, EOFError, DataError, UsageError):
+            continue
+        if {"quality", "cost"} <= names:  # a table, of which one row or another is at fault
+            return ""
+        for kind in KINDS:
+            module = _module(kind)
+            if module.looks_like(names, head):
+                command = f"pandora import {kind} {shlex.quote(path)} --out table.jsonl"
+                return f"{path}: looks like {kind}: {command}; {module.LACKS}"
+    return ""
+
+
+def _names(file: str) -> tuple[set[str], str]:
+    """Of members or columns, as far as the first 64 KiB tell, which are returned too."""
+    if is_parquet(file):
+        return set(map(str, frame_of_parquet(file).columns)), ""
+    if not os.path.isfile(file):  # a pipe is waited for
+        raise OSError
+    with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as opened:
+        read = opened.read(_HEAD)
+    head = read.decode("latin-1" if read[:1] == b"\x80" else "utf-8", "replace")
+    start = head.lstrip("\ufeff \t\r\n")
+    found = (
+        re.findall(r'"(\w+)"\s*:', start) if start[:1] in ("{", "[") else re.findall(r"\w+", start.partition("\n")[0])
+    )
+    return set(found), head

@@ -1,0 +1,48 @@
+"""routerbench: RouterBench's wide table, as CSV or Parquet.
+
+The shape, as the data set https://huggingface.co/datasets/withmartian/routerbench has it and convertors/ of
+https://github.com/withmartian/routerbench make it::
+
+    sample_id, prompt, eval_name, M, M|model_response, M|total_cost for each model M, oracle_model_to_route_to
+
+M is the quality from 0 to 1, M|total_cost dollars. The last column names the best model and is left out, as are
+responses. CSV and Parquet of this form are read without an import, too. The pickle that is published is not read: a
+pickle runs what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from ..errors import DataError
+from .reader import Reader, number, text_of, word
+from .rows import Rows, Settings
+
+LACKS = "it is a pickle, which runs what is in it, so it has to be made CSV before"
+TAKES: tuple[str, ...] = ()
+
+_COST = "|total_cost"
+
+
+def looks_like(words: Collection[str], head: str) -> bool:
+    """As in lm_eval; CSV and Parquet are read without an import."""
+    return head.startswith("\x80") and "pandas" in head
+
+
+def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
+    """Raises DataError for a pickle, and for what has no such columns."""
+    if source.lower().endswith((".pkl", ".pickle", ".p")):
+        raise DataError(
+            f"{source}: is a pickle, and reading one runs what is in it; where you trust it, write a table that is "
+            f"only read: python3 -c 'import pandas; pandas.read_pickle({json.dumps(source)}).to_csv"
+            f"({json.dumps(source.rpartition('.')[0] + '.csv')}, index=False)'"
+        )
+    for record in reader.records(source):
+        models = [name[: -len(_COST)] for name in record if name and name.endswith(_COST)]
+        if not models:
+            raise ValueError("has no column M|total_cost, of which RouterBench has one for each model M")
+        columns = {"prompt": text_of(record.get("prompt")), "eval_name": word(record, "eval_name")}
+        prompt = word(record, "sample_id") or f"row {rows.prompts_so_far + 1}"
+        for model in models:
+            rows.add(prompt, model, number(record, model), number(record, model + _COST), None, columns)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whether the rooms (folders) of the program stand in order: a file includes only from its own room and from rooms below,
 and files of a room do not include each other in a circle. Also that no file is too large to be one idea and no function too
-long to be one step, in tests and examples too, that no class has two definitions, and that the policies of experiments/rivals
+long to be one step, in tests and examples too, that no class has two definitions, that texts below host/cli mark options of
+commands and leave their spelling to who tells them (host/ground/base/option.hpp), and that the policies of experiments/rivals
 are made of what a program of one's own has: the public headers, the standard library, Eigen and fmt.
 usage: scripts/check-rooms.py [--graph]       exit code 1 if not
 """
@@ -46,6 +47,18 @@ LONG_FILES = {
     "kernels/products/tiled_products.hpp": 458,
     "kernels/solve/tiled_newton.hpp": 452,
     "tests/kernels/lane/warp_walk_test.cpp": 389,
+}
+
+# Files with options as a terminal has them, and why. What is between backquotes is a command, and needs no place here.
+SPELT_OPTIONS = {
+    "host/outcomes/tables/checked_table.cpp": "to be marked",
+    "host/outcomes/tables/decision_rows.cpp": "to be marked",
+    "host/outcomes/tables/table_builder.cpp": "to be marked",
+    "host/outcomes/tables/trace_table.cpp": "to be marked",
+    "host/outcomes/tables/trace_table.hpp": "to be marked",
+    "host/report/renderer.cpp": "words of the script that it starts",
+    "host/studies/results/result_rows.cpp": "a command, which a column of tables holds",
+    "host/studies/run/tune_tables.cpp": "words for `pandora run`, which a table holds",
 }
 
 # Names of files in comments that users have, and not this repository.
@@ -190,6 +203,16 @@ for file in files:
         for named in re.findall(r"(?<![\w*-])[\w][\w/-]*\.(?:hpp|cpp|cuh|cu|py|md|sh|toml)\b", comment):
             if pathlib.PurePath(named).name not in everything and named not in MADE_UP:
                 complaints.append(f"{name}: a comment names {named}, which is not there")
+
+# Options of commands, spelt in a text and not marked. Texts that stand side by side are one.
+for file in files:
+    name, text = str(file.relative_to(root)), re.sub(r'("(?:[^"\\\n]|\\.)*")|//.*', r"\1", file.read_text())
+    texts = re.findall(r'"(?:[^"\\\n]|\\.)*"', re.sub(r'(?<!\\)"\s+"', "", text))
+    spelt = [found for found in texts if re.search(r"--[a-z]", re.sub("`[^`]*`", "", found))]
+    if spelt and name not in SPELT_OPTIONS and not name.startswith("host/cli/"):
+        complaints.append(f"{name}: spells an option as a terminal does, {spelt[0]}; mark it (host/ground/base/option.hpp)")
+    if not spelt and name in SPELT_OPTIONS:
+        complaints.append(f"{name}: spells no option any more; take it off the list of {pathlib.Path(__file__).name}")
 
 # Circles of files.
 state = {}

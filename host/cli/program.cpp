@@ -190,7 +190,7 @@ int run_program(int argc, char** argv) {
   cli::open_standard_streams();
   std::setlocale(LC_NUMERIC, "C");  // CLI11 reads 0.5 by the locale, which a program around this one may have set
   std::signal(SIGXFSZ, SIG_IGN);    // a write beyond the limit on files is then an error like any other
-  prepare_for_want_of_memory();
+  prepare_for_want_of_memory("pandora: out of memory; use fewer --threads or a smaller --periods or --samples\n");
   try {
     return cli::flushed(cli::run_command_line(argc, argv));
   } catch (...) {  // while an error was put into words

@@ -121,7 +121,7 @@ std::vector<std::size_t> common_replications(const CellSeries& cell, const std::
   return out;
 }
 
-PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* option) {
+PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* name_of_option) {
   const std::size_t slash = text.find('/');
   PolicyName name{text.substr(0, slash), slash == std::string::npos ? "" : text.substr(slash + 1)};
   std::vector<std::string> known;
@@ -129,14 +129,15 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan, const ch
     for (const std::string& own : {lane.policy->name, lane.policy->name + "/" + lane.variant.reward})
       add_new(known, own);
   if (!has(known, text))
-    fail(ExitCode::usage, "{} {}: the results have no such policy{}; they have {}", option, text,
+    fail(ExitCode::usage, "{}: the results have no such policy{}; they have {}", option(name_of_option, text),
          nearest_text(nearest(text, known)), fmt::join(known, ", "));
   return name;
 }
 
 void require_T0(const std::vector<int>& asked, const Study& study) {
   for (const int T0 : asked)
-    if (!has(study.T0, T0)) fail(ExitCode::usage, "--t0 {}: the results have T0 = {}", T0, fmt::join(study.T0, ", "));
+    if (!has(study.T0, T0))
+      fail(ExitCode::usage, "{}: the results have T0 = {}", option("t0", T0), fmt::join(study.T0, ", "));
 }
 
 void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings) {
@@ -145,10 +146,10 @@ void require_names(const CompareOptions& options, const std::vector<PlannedSetti
     for (const Environment& e : planned.setting.study.environments) add_new(environments, e.name);
   for (const std::string& name : options.environments)
     if (!has(environments, name))
-      fail(ExitCode::usage, "--environment {}: the results have none of that name{}", name,
+      fail(ExitCode::usage, "{}: the results have none of that name{}", option("environment", name),
            nearest_text(nearest(name, environments)));
   for (const std::string& name : options.regimes)
-    if (name != "A" && name != "B") fail(ExitCode::usage, "--regime {}: use A, B", name);
+    if (name != "A" && name != "B") fail(ExitCode::usage, "{}: use A, B", option("regime", name));
   require_T0(options.T0, settings[0].setting.study);
 }
 
@@ -165,8 +166,9 @@ void require_common_tapes(const StoredResults& first, const StoredResults& secon
 void refuse_policies(const StoredResults& results, const CompareOptions& options) {
   const Offer offer(results, options);
   if (offer.cells.empty())
-    fail(ExitCode::usage, "compare: {} has no cell of --environment {} and --regime {}; it has {}", results.path(),
-         fmt::join(options.environments, ","), fmt::join(options.regimes, ","), list_text(Offer(results, {}).cells));
+    fail(ExitCode::usage, "compare: {} has no cell of {} and {}; it has {}", results.path(),
+         option("environment", fmt::format("{}", fmt::join(options.environments, ","))),
+         option("regime", fmt::format("{}", fmt::join(options.regimes, ","))), list_text(Offer(results, {}).cells));
   const PlannedSetting& planned = results.settings()[0];
   Names where;
   for (const std::string& text : options.policies) {

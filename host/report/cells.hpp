@@ -53,7 +53,7 @@ struct PolicyName {
 };
 
 /// Throws Error (usage), with the nearest, if the plan has no such policy.
-PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* option = "--policy");
+PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* name_of_option = "policy");
 
 /// Throw Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
 void require_T0(const std::vector<int>& asked, const Study& study);

@@ -115,24 +115,30 @@ std::vector<std::string> notes_of(double margin, std::size_t rows, bool starred,
 }
 
 void require(const KeepOptions& o, const CompareOptions& cells) {
+  const std::string rule = option("keep", "RULE"), base = option("against", "BASE");
   if (!cells.policies.empty())
-    throw Error(ExitCode::usage, "--policy: is not for --keep, whose policies are --keep RULE and --against BASE");
-  const char* missing = o.rule.empty() ? "--keep RULE" : o.base.empty() ? "--against BASE" : "--margin X";
+    fail(ExitCode::usage, "{}: is not for {}, whose policies are {} and {}", option("policy"), option("keep"), rule,
+         base);
   if (o.rule.empty() || o.base.empty() || !o.margin)
-    fail(ExitCode::usage, "{}: is missing; --keep, --against and --margin go together", missing);
+    fail(ExitCode::usage, "{}: is missing; {}, {} and {} go together",
+         o.rule.empty()   ? rule
+         : o.base.empty() ? base
+                          : option("margin", "X"),
+         option("keep"), option("against"), option("margin"));
   if (!std::isfinite(*o.margin) || *o.margin < 0.0)
-    fail(ExitCode::usage, "--margin {:g}: give a number from 0 on, of regret per period x 1000", *o.margin);
+    fail(ExitCode::usage, "{}: give a number from 0 on, of regret per period x 1000",
+         option("margin", fmt::format("{:g}", *o.margin)));
 }
 
 // A cell without a decision is none that may go unnoticed.
-void require_everywhere(const StoredResults& results, const CompareOptions& cells, const char* option,
+void require_everywhere(const StoredResults& results, const CompareOptions& cells, const char* name_of_option,
                         const std::string& text) {
-  const PolicyName name = parse_policy_name(text, results.settings()[0].plan, option);
+  const PolicyName name = parse_policy_name(text, results.settings()[0].plan, name_of_option);
   for (const PlannedSetting& planned : results.settings())
     for (const int T0 : planned.setting.study.T0)
       if (wanted(cells.T0, T0) && contenders(planned.plan, T0, name.policy, name.reward).empty())
-        fail(ExitCode::usage, "{} {}: does not run at T0 = {}; ask for the T0 at which both run (--t0)", option, text,
-             T0);
+        fail(ExitCode::usage, "{}: does not run at T0 = {}; ask for the T0 at which both run ({})",
+             option(name_of_option, text), T0, option("t0"));
 }
 
 }  // namespace
@@ -140,14 +146,15 @@ void require_everywhere(const StoredResults& results, const CompareOptions& cell
 std::vector<ComparedPair> keep_pairs(StoredResults& results, const KeepOptions& options, CompareOptions cells) {
   require(options, cells);
   require_names(cells, results.settings());
-  require_everywhere(results, cells, "--keep", options.rule);
-  require_everywhere(results, cells, "--against", options.base);
+  require_everywhere(results, cells, "keep", options.rule);
+  require_everywhere(results, cells, "against", options.base);
   cells.policies = {options.rule, options.base};
   std::vector<ComparedPair> pairs = compare_policies(results, cells);
   std::size_t most = 0;
   bool told = false;
   for (const ComparedPair& pair : pairs) {
-    if (pair.a == pair.b) fail(ExitCode::usage, "--against {}: is the rule itself; name another", options.base);
+    if (pair.a == pair.b)
+      fail(ExitCode::usage, "{}: is the rule itself; name another", option("against", options.base));
     for (const ComparedRow& row : pair.rows) {
       most = std::max(most, row.paired.n);
       told = told || !std::isnan(judged_difference(row).half_width_95);

@@ -213,15 +213,16 @@ Ended run_script(const Words& words, const std::string& input) {
 FolderLock claim_report(const fs::path& out) {
   std::error_code error;
   if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_report(out) || holds_unfinished(out))))
-    fail(ExitCode::usage, "--out {}: is not empty and holds no report; name another folder", out.string());
+    fail(ExitCode::usage, "{}: is not empty and holds no report; name another folder", option("out", out.string()));
   fs::create_directories(out, error);
-  require_resources(error.value(), fmt::format("--out {}", out.string()));
+  require_resources(error.value(), option("out", out.string()));
   if (error)
-    fail(ExitCode::usage, "--out {}: cannot be created ({}); name a writable folder", out.string(), error.message());
+    fail(ExitCode::usage, "{}: cannot be created ({}); name a writable folder", option("out", out.string()),
+         error.message());
   std::optional<FolderLock> lock = FolderLock::take(out);
   if (!lock)
-    fail(ExitCode::usage, "--out {}: another process is making a report there; wait for it, or name another folder",
-         out.string());
+    fail(ExitCode::usage, "{}: another process is making a report there; wait for it, or name another folder",
+         option("out", out.string()));
   for (const fs::path& folder : {out, out / "figures", out / "tables"})
     remove_leftovers(folder, Others::may_write, [](const std::string& target) {
       return is_own(target, {".html", ".tex", ".json"}) || is_figure(target);
@@ -232,7 +233,7 @@ FolderLock claim_report(const fs::path& out) {
 Words parse_figure_formats(const Words& names) {
   for (const std::string& name : names)
     if (name != "svg" && name != "pdf" && name != "png")
-      fail(ExitCode::usage, "--figures {}: unknown; use svg, pdf or png, or several as svg,pdf", name);
+      fail(ExitCode::usage, "{}: unknown; use svg, pdf or png, or several as svg,pdf", option("figures", name));
   return names;
 }
 
@@ -258,7 +259,7 @@ RenderResult render(const fs::path& folder, const json& numbers, const RenderOpt
 std::string latex_of(const json& tables) {
   const Ended ended = run_script({"--latex"}, tables.dump(-1, ' ', false, json::error_handler_t::replace));
   if (!ended.problem.empty())
-    fail(ExitCode::usage, "--format latex: {}; text, markdown and csv need no Python", ended.problem);
+    fail(ExitCode::usage, "{}: {}; text, markdown and csv need no Python", option("format", "latex"), ended.problem);
   return ended.out;
 }
 

@@ -116,6 +116,8 @@ def test_begin_warns_once_where_scores_must_be_the_truth() -> None:
         cascade.begin([1.0])
         cascade.begin([1.0])
     assert len(told) == 1 and told[0].filename == __file__
+    with pytest.raises(pandora.UsageError, match="fit again with price$"):
+        cascade.set_price(2.0)
     learner().begin([1.0, 0.5])  # by a judge: a warning would be an error here
 
 
@@ -380,7 +382,9 @@ def test_what_features_need_is_asked_for() -> None:
     cascade = pandora.Cascade.fit(
         pandora.Trace(made_up(200)), price=20.0, evaluator="score", kind="indices", context=["size"]
     )
-    with pytest.raises(pandora.UsageError, match="made of the column size; give it"):
+    with pytest.raises(
+        pandora.UsageError, match=r"made of the column size; give it \(a value that is not known: None\)$"
+    ):
         cascade.begin()
     assert cascade.begin("", {"size": None}).next() is not None
     messages: Any = [{"role": "user", "content": "What is 2 + 2?"}]

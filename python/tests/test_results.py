@@ -177,7 +177,7 @@ def test_lanes_are_explained(example: str) -> None:
     assert r.lane(policy="dow", reward="known", environment="gaussian", regime="B", T0=0).name == best.name
     assert best.explain(1)["reward_known"] is True
     assert "regret" in best.replay()
-    with pytest.raises(pandora.UsageError, match="--period 201"):
+    with pytest.raises(pandora.UsageError, match="period=201"):
         best.explain(201)
 
 

@@ -9,6 +9,7 @@
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
+#include "host/ground/base/option.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/estimator/checks.hpp"
 
@@ -85,7 +86,9 @@ std::vector<float> Cascade::context_of(const Prompt& prompt) const {
   if (!missing.empty())
     throw refusal("the features are made of {}; give {}{}", fmt::join(missing, ", "),
                   missing.size() == 1 ? "it" : "them",
-                  prompt.columns.size() < state_->needed.size() ? " (a value that is not known: null)" : "");
+                  prompt.columns.size() < state_->needed.size()
+                      ? fmt::format(" (a value that is not known: {})", option("", "null"))
+                      : "");
   std::vector<float> psi = {1.0f};
   for (const double x : state_->features.apply(prompt)) psi.push_back(static_cast<float>(x));
   psi.resize(state_->index_features(), 0.0f);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "host/cascades/live/cascade_state.hpp"
+#include "host/ground/base/option.hpp"
 
 namespace pandora {
 
@@ -123,9 +124,9 @@ bool Cascade::State::go_on_without(CascadeRequest& request, int box) const {
 
 void Cascade::State::set_price(double price) {
   if (!learns())
-    throw refusal("{} for the price that {} fitted for; fit again with --price",
+    throw refusal("{} for the price that {} fitted for; fit again with {}",
                   options.plans.empty() ? "thresholds hold" : "a router holds",
-                  options.plans.empty() ? "they were" : "it was");
+                  options.plans.empty() ? "they were" : "it was", option("price"));
   if (rules->learns_payoff()) throw refusal("what was learned of payoffs holds for one price; learn anew");
   if (!(price > 0.0 && price <= kMostPrice) || !(options.price > 0.0))
     throw refusal("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price);

@@ -273,7 +273,7 @@ Cascade Cascade::parse(const std::string& text, const std::string& name) {
   } catch (const Damaged& damage) {
     throw Error(ExitCode::bad_data, fmt::format("{}: {}", name, damage.what()));
   } catch (const Error& error) {
-    throw Error(ExitCode::bad_data, fmt::format("{}: {}", name, error.what()));
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}", name, error.marked()));
   }
 }
 

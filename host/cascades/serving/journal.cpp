@@ -178,7 +178,7 @@ void Journal::start(Cascade& cascade) {
     try {
       (void)Cascade::parse(text, snapshot.string());
     } catch (const Error& error) {
-      throw Error(ExitCode::output_lost, error.what());
+      throw Error(ExitCode::output_lost, error.marked());
     }
     write_snapshot(snapshot, text);
   }

@@ -20,10 +20,14 @@ enum class ExitCode : int {
 
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// what() spells the options that option() (host/ground/base/option.hpp) marked in the message as the command line does.
+  Error(ExitCode code, const std::string& message);
   ExitCode code() const { return code_; }
+  /// The message with its marks, for another Error or to be spelt otherwise.
+  const char* marked() const { return marked_.what(); }
 
  private:
+  std::runtime_error marked_;  // copied without an exception
   ExitCode code_;
 };
 

@@ -1,9 +1,10 @@
-// An Error in formatted words.
+// An Error in formatted words, in which option() names options.
 #pragma once
 
 #include <fmt/format.h>
 
 #include "host/ground/base/error.hpp"
+#include "host/ground/base/option.hpp"
 
 namespace pandora {
 

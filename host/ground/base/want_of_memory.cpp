@@ -15,6 +15,7 @@ constexpr std::size_t kReserve = std::size_t{4} << 20;  // more than what a mess
 std::atomic<void*> reserve{nullptr};
 
 std::atomic<bool> wanted{false};
+std::atomic<const char*> line_of_want{""};
 
 // The allocation fails all the same: who asked for memory cannot know that little is left.
 void give_up_reserve() {
@@ -51,7 +52,8 @@ void say(const char* text) {
 
 }  // namespace
 
-void prepare_for_want_of_memory() {
+void prepare_for_want_of_memory(const char* line) {
+  line_of_want = line;
   std::set_terminate(last_words);
   reserve = std::malloc(kReserve);
   if (void* const memory = reserve) std::memset(memory, 1, kReserve);  // taken, not only promised
@@ -63,7 +65,7 @@ bool memory_was_wanted() {
 }
 
 void say_out_of_memory() {
-  say("pandora: out of memory; use fewer --threads or a smaller --periods or --samples\n");
+  say(line_of_want);
 }
 
 }  // namespace pandora

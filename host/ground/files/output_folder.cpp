@@ -28,8 +28,8 @@ fs::path next_numbered_folder() {
     if (fs::create_directory(folder, error)) return folder;
   }
   throw Error(ExitCode::usage, fmt::format("results: cannot create a folder for the results here ({}); name a writable "
-                                           "one with --out",
-                                           error ? error.message() : "all numbers are taken"));
+                                           "one with {}",
+                                           error ? error.message() : "all numbers are taken", option("out")));
 }
 
 // What helps against the system's reason.
@@ -86,22 +86,22 @@ fs::path claim_output_folder(const std::string& path, bool force) {
   fs::path folder(path);
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
-    throw Error(ExitCode::usage, fmt::format("--out {}: is a file; name a folder", path));
+    throw Error(ExitCode::usage, option("out", path) + ": is a file; name a folder");
   fs::create_directories(folder, error);
   if (error)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be created ({}); name a writable folder", path, error.message()));
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder", option("out", path),
+                                             error.message()));
   bool empty = false;
   try {
     empty = entries_of(folder).empty();
   } catch (const Unreadable& problem) {
-    throw Error(ExitCode::usage, fmt::format("--out {}: {}; name a folder of your own", path, problem.what()));
+    throw Error(ExitCode::usage, fmt::format("{}: {}; name a folder of your own", option("out", path), problem.what()));
   }
   if (!force && !empty)
-    throw Error(ExitCode::usage, fmt::format("--out {}: is not empty; name a fresh folder, add --resume to go on with "
-                                             "its results, or --force to replace them",
-                                             path));
-  require_writable(folder, fmt::format("--out {}", path), "name a writable folder");
+    throw Error(ExitCode::usage, fmt::format("{}: is not empty; name a fresh folder, add {} to go on with its results, "
+                                             "or {} to replace them",
+                                             option("out", path), option("resume"), option("force")));
+  require_writable(folder, option("out", path), "name a writable folder");
   return folder;
 }
 
@@ -137,17 +137,17 @@ int open_own_file(const fs::path& path, const std::string& otherwise) {
 }
 
 void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
-  if (path.empty()) throw Error(ExitCode::usage, "--out: names no file; give one");
+  if (path.empty()) throw Error(ExitCode::usage, option("out") + ": names no file; give one");
   require_replaceable(path);
   std::error_code none;
   for (const fs::path& input : inputs)
     if (fs::equivalent(input, path, none))
       throw Error(ExitCode::usage,
-                  fmt::format("--out {}: is the input {} itself; name another file", path, input.string()));
+                  fmt::format("{}: is the input {} itself; name another file", option("out", path), input.string()));
   if (!force && fs::exists(path, none))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is there already; name another file, or replace it with --force", path));
-  require_writable(fs::path(path).parent_path(), fmt::format("--out {}", path), "name a file in a writable folder");
+    throw Error(ExitCode::usage, fmt::format("{}: is there already; name another file, or replace it with {}",
+                                             option("out", path), option("force")));
+  require_writable(fs::path(path).parent_path(), option("out", path), "name a file in a writable folder");
 }
 
 void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise, Readers readers) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/ground/base/option.hpp"
 #include "host/ground/files/temporary_file.hpp"
 
 namespace pandora {
@@ -16,7 +17,7 @@ namespace pandora {
 std::filesystem::path claim_output_folder(const std::string& path, bool force);
 
 /// What helps beside making room, as messages say it: of a program with --out.
-inline constexpr const char* kOtherOut = "choose another --out";
+inline const std::string kOtherOut = "choose another " + option("out");
 
 /// Error (usage) if something is there that is no regular file: a folder, a link, a pipe, a device.
 void require_replaceable(const std::filesystem::path& path, const std::string& otherwise = kOtherOut);

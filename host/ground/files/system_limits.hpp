@@ -22,7 +22,7 @@ std::string remedy_of_limit(int reason);
 /// LimitReached: "<what>: <the system's reason>; <remedy>".
 void require_resources(int reason, const std::string& what);
 
-/// The system starts no further thread; `option` is such as "--threads 4", empty where no option says how many.
+/// The system starts no further thread; `option` is such as option("threads", 4), empty where no option says how many.
 LimitReached no_further_thread(const std::string& option);
 
 /// Bytes of physical memory, or of the container's quota if that is less; 0 where the system does not tell.

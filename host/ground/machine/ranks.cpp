@@ -9,7 +9,7 @@
 #include <numeric>
 #include <thread>
 
-#include "host/ground/base/error.hpp"
+#include "host/ground/base/fail.hpp"
 
 #if defined(PANDORA_HAVE_MPI)
 #define OMPI_SKIP_MPICXX  // the C++ bindings need another library
@@ -86,9 +86,10 @@ Ranks::Ranks() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr) size = std::getenv("PMI_SIZE");
   if (launched_by_mpi() && size != nullptr && std::atoi(size) > 1)
-    throw Error(ExitCode::device,
-                "started by an MPI launcher, but this build has no MPI; build it where Open MPI is installed, or give "
-                "each process a --shard of its own and `pandora merge` them");
+    fail(ExitCode::device,
+         "started by an MPI launcher, but this build has no MPI; build it where Open MPI is installed, or give each "
+         "process a {} of its own and `pandora merge` them",
+         option("shard"));
 }
 
 std::string mpi_text() {

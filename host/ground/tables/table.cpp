@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "host/ground/base/error.hpp"
+#include "host/ground/base/option.hpp"
 #include "host/ground/base/printable.hpp"
 
 namespace pandora {
@@ -222,7 +223,7 @@ TableFormat parse_table_format(const std::string& name) {
   if (name == "markdown") return TableFormat::markdown;
   if (name == "latex") return TableFormat::latex;
   if (name == "csv") return TableFormat::csv;
-  throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text, markdown, latex or csv", name));
+  throw Error(ExitCode::usage, option("format", name) + ": unknown; use text, markdown, latex or csv");
 }
 
 std::string render(const Table& table, TableFormat format, std::size_t width, bool bold) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "host/ground/base/lists.hpp"
+#include "host/ground/base/option.hpp"
 #include "host/ground/base/printable.hpp"
 #include "pandora/error.hpp"
 
@@ -17,21 +18,20 @@ namespace {
 
 std::vector<int> parse_devices(const std::string& text, const DeviceReport& report) {
   if (text == "all") return report.usable();
+  const std::string asked = option("devices", text);
   std::vector<int> ids;
   for (const std::string& word : split(text + ",", ',')) {
     int id = -1;
     const char* const end = word.data() + word.size();
     if (const auto [stop, error] = std::from_chars(word.data(), end, id); error != std::errc() || stop != end || id < 0)
-      throw Error(ExitCode::usage, fmt::format("--devices {}: give all, or numbers such as 0,1", text));
-    if (has(ids, id))
-      throw Error(ExitCode::usage, fmt::format("--devices {}: {} is named twice; name each once", text, id));
+      throw Error(ExitCode::usage, asked + ": give all, or numbers such as 0,1");
+    if (has(ids, id)) throw Error(ExitCode::usage, fmt::format("{}: {} is named twice; name each once", asked, id));
     const auto device = std::find_if(report.devices.begin(), report.devices.end(),
                                      [id](const DeviceInfo& info) { return info.id == id; });
     if (device == report.devices.end())
-      throw Error(ExitCode::device,
-                  fmt::format("--devices {}: there is no device {}; `pandora devices` lists them", text, id));
+      throw Error(ExitCode::device, fmt::format("{}: there is no device {}; `pandora devices` lists them", asked, id));
     if (!device->unusable.empty())
-      throw Error(ExitCode::device, fmt::format("--devices {}: device {}: {}", text, id, device->unusable));
+      throw Error(ExitCode::device, fmt::format("{}: device {}: {}", asked, id, device->unusable));
     ids.push_back(id);
   }
   return ids;
@@ -61,6 +61,7 @@ std::vector<FoundDevices> find_all_devices() {
 BackendChoice choose_backend(const std::string& backend, const std::string& devices, const EngineSettings& engine,
                              const std::vector<FoundDevices>& found, const std::string& needs_cpu) {
   const bool automatic = backend == "auto";
+  const std::string cpu = option("backend", "cpu");
   const FoundDevices* chosen = nullptr;  // the first that can be meant, or one of those with a device
   for (const FoundDevices& one : found)
     if ((automatic || backend == one.backend->name) &&
@@ -68,27 +69,29 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
       chosen = &one;
   const auto on_cpu = [](const std::string& why) { return BackendChoice{"cpu", why, {}, ""}; };
   const auto refuse = [&](ExitCode code, const std::string& why) {
-    throw Error(code, fmt::format("--backend {}: {}", backend, why));
+    throw Error(code, fmt::format("{}: {}", option("backend", backend), why));
   };
   if (backend == "cpu") {
     if (devices != "all")
-      throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend {} or auto, not cpu", devices,
-                                               device_backends(found)));
+      throw Error(ExitCode::usage, fmt::format("{}: belongs to {} or auto, not cpu", option("devices", devices),
+                                               option("backend", device_backends(found))));
     return on_cpu("asked for");
   }
   if (chosen == nullptr) refuse(ExitCode::usage, fmt::format("unknown; use auto, cpu or {}", device_backends(found)));
   if (engine.kind != EngineSettings::Kind::blocked || engine.precision != EngineSettings::Precision::fp32) {
     const std::string why = "only the blocked engine in single precision runs on a GPU";
-    if (!automatic) refuse(ExitCode::usage, why + "; leave --engine and --precision out or use --backend cpu");
+    if (!automatic)
+      refuse(ExitCode::usage,
+             fmt::format("{}; leave {} and {} out or use {}", why, option("engine"), option("precision"), cpu));
     return on_cpu(why);
   }
   if (!needs_cpu.empty()) {
-    if (!automatic) refuse(ExitCode::usage, needs_cpu + "; leave it out or use --backend cpu");
+    if (!automatic) refuse(ExitCode::usage, fmt::format("{}; leave it out or use {}", needs_cpu, cpu));
     return on_cpu(needs_cpu);
   }
   const DeviceReport& report = chosen->report;
   if (!report.none.empty()) {
-    if (!automatic || devices != "all") refuse(ExitCode::device, report.none + "; use --backend cpu or auto");
+    if (!automatic || devices != "all") refuse(ExitCode::device, fmt::format("{}; use {} or auto", report.none, cpu));
     return on_cpu(report.none);
   }
   const std::vector<int> ids = parse_devices(devices, report);

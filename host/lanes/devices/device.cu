@@ -86,8 +86,8 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
     try {
       return engine::run_in_memory<float>(backend, units, options, counters, records);
     } catch (const OutOfMemory& error) {
-      throw DeviceFull(device_text(device) + ": one replication needs " + wanted(error) +
-                       "; use a smaller --periods, fewer policies, or --backend cpu");
+      throw DeviceFull(device_text(device) + ": one replication needs " + wanted(error) + "; use a smaller " +
+                       option("periods") + ", fewer policies, or " + option("backend", "cpu"));
     }
   });
 }
@@ -105,7 +105,8 @@ ReplicationPreparer prepare_on_device(int device) {
         return state->preparer.prepare(from, order);
       } catch (const OutOfMemory& error) {
         throw Error(ExitCode::device, device_text(device) + ": preparing a replication needs " + wanted(error) +
-                                          "; use fewer --threads or --samples, or --backend cpu");
+                                          "; use fewer " + option("threads") + " or " + option("samples") + ", or " +
+                                          option("backend", "cpu"));
       }
     });
   };

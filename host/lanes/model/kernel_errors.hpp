@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "host/ground/base/option.hpp"
 #include "kernels/base/error.hpp"
 #include "pandora/error.hpp"
 
@@ -19,11 +20,11 @@ auto for_the_user(Body&& body) {
   } catch (const InvalidInput& error) {
     throw Error(ExitCode::usage, error.what());
   } catch (const DeviceError& error) {
-    const char* const remedy =
-        error.of == Of::cuda     ? "; `pandora devices` shows the devices, --backend cpu runs without one"
-        : error.of == Of::cublas ? "; --backend cpu runs without it"
-                                 : "; install it or name its folder in LD_LIBRARY_PATH; --backend cpu runs without it";
-    throw Error(ExitCode::device, error.what() + std::string(remedy));
+    const char* const remedy = error.of == Of::cuda     ? "`pandora devices` shows the devices, "
+                               : error.of == Of::cublas ? ""
+                                                        : "install it or name its folder in LD_LIBRARY_PATH; ";
+    throw Error(ExitCode::device, std::string(error.what()) + "; " + remedy + option("backend", "cpu") +
+                                      " runs without " + (error.of == Of::cuda ? "one" : "it"));
   }
 }
 

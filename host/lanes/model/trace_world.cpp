@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 
+#include "host/ground/base/option.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/model/drawn_rows.hpp"
@@ -243,8 +244,8 @@ void TraceWorld::read(const TraceKeys& keys, const std::string& environment) {
   if (!keys.digest.empty() && keys.digest != digest_)
     throw Error(ExitCode::mismatch,
                 fmt::format("{}: its content is not that of environment.{}.digest; restore the table, or remove the "
-                            "key and name another --out",
-                            keys.table, environment));
+                            "key and name another {}",
+                            keys.table, environment, option("out")));
   if (const std::optional<Drift> drift = drift_of(keys.drift)) online_.table = with_drift(online_.table, *drift);
   for (const Side* side : {&calibration_, &online_})
     notes_.insert(notes_.end(), side->table.notes.begin(), side->table.notes.end());

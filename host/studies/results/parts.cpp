@@ -67,7 +67,8 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
 
 [[noreturn]] void refuse_smaller(const std::string& what) {
   fail(ExitCode::mismatch,
-       "holds {}, which the study has not: results grow, they do not shrink; name it too, or another --out", what);
+       "holds {}, which the study has not: results grow, they do not shrink; name it too, or another {}", what,
+       option("out"));
 }
 
 }  // namespace
@@ -168,8 +169,8 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
     if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
   // An environment of another program may be known by its name alone: its part is shown, and nothing else.
   if (!passes_over_others && field(written, "options") != here["options"])
-    fail(ExitCode::mismatch, "was made with other values of [environment.{}]; give it another name or another --out",
-         planned.plan.units[part.first].environment.name);
+    fail(ExitCode::mismatch, "was made with other values of [environment.{}]; give it another name or another {}",
+         planned.plan.units[part.first].environment.name, option("out"));
   PartContents out;
   out.wanted = part.last - part.first;
   const NamedLanes lanes = named_lanes(study, planned.plan);

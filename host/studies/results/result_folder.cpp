@@ -96,14 +96,15 @@ bool holds_results(const fs::path& folder) {
 void require_empty(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error) && !found_in(path).empty())
-    fail(ExitCode::usage, "--out {}: is not empty and holds no results of this program; name another folder", path);
+    fail(ExitCode::usage, "{}: is not empty and holds no results of this program; name another folder",
+         option("out", path));
 }
 
 [[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
   fail(ExitCode::mismatch,
-       "{}: holds results that do not belong to this run: {}; run with the same, name another --out, or replace them "
-       "with --force",
-       where, fmt::join(found, "; "));
+       "{}: holds results that do not belong to this run: {}; run with the same, name another {}, or replace them "
+       "with {}",
+       where, fmt::join(found, "; "), option("out"), option("force"));
 }
 
 }  // namespace
@@ -121,12 +122,12 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   const bool adds = mode == Mode::resume || mode == Mode::extend;
   if (adds && !found) require_empty(path);
   if (fs::is_symlink(fs::path(path) / "parts", error))
-    fail(ExitCode::usage, "--out {}: its folder parts is a link; name another folder", path);
+    fail(ExitCode::usage, "{}: its folder parts is a link; name another folder", option("out", path));
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   std::optional<FolderLock> lock = FolderLock::take(folder.path_);
   if (!lock)
-    fail(ExitCode::usage, "--out {}: another process is writing there; wait for it, or name another folder",
-         folder.path_.string());
+    fail(ExitCode::usage, "{}: another process is writing there; wait for it, or name another folder",
+         option("out", folder.path_.string()));
   folder.lock_ = std::move(*lock);
   // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
   remove_leftovers(folder.path_, Others::none,
@@ -137,8 +138,8 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
   if (error)
-    fail(ExitCode::usage, "{}: cannot be created ({}); name a writable folder with --out",
-         (folder.path_ / "parts").string(), error.message());
+    fail(ExitCode::usage, "{}: cannot be created ({}); name a writable folder with {}",
+         (folder.path_ / "parts").string(), error.message(), option("out"));
   return folder;
 }
 
@@ -170,7 +171,7 @@ ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
     folder.manifest_ = std::move(manifest);
     return folder;
   } catch (const Damaged& damage) {
-    fail(ExitCode::bad_data, "{}: {}; run it again with --resume", file, damage.what());
+    fail(ExitCode::bad_data, "{}: {}; run it again with {}", file, damage.what(), option("resume"));
   }
 }
 
@@ -189,8 +190,8 @@ void ResultFolder::remove_results() {
     if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
     fs::remove(file, error);
     if (error)
-      fail(ExitCode::output_lost, "{}: could not be removed ({}); remove it, or name another --out", file.string(),
-           error.message());
+      fail(ExitCode::output_lost, "{}: could not be removed ({}); remove it, or name another {}", file.string(),
+           error.message(), option("out"));
   };
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (entry.extension() == ".part") remove(entry);
@@ -219,9 +220,8 @@ void ResultFolder::check_manifest(Mode mode) {
     if (const std::string& has = identity_.at("study.replications");
         std::strtoll(had->second.c_str(), nullptr, 10) > std::strtoll(has.c_str(), nullptr, 10))
       fail(ExitCode::mismatch,
-           "{}: {} replications there, {} here: results grow, they do not shrink; give --replications {} or more, or "
-           "another --out",
-           path_.string(), had->second, has, had->second);
+           "{}: {} replications there, {} here: results grow, they do not shrink; give {} or more, or another {}",
+           path_.string(), had->second, has, option("replications", had->second), option("out"));
   grows_ = there != identity_;
   whole_ = !grows_ && manifest.value("state", json()) == "complete";
   sessions_ = manifest.value("sessions", json::array());
@@ -248,7 +248,7 @@ std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, co
     refuse_unreadable(file, problem.what());
   } catch (const Error& error) {
     if (std::string(error.what()).starts_with(file.string())) throw;
-    fail(error.code(), "{}: {}", file.string(), error.what());
+    fail(error.code(), "{}: {}", file.string(), error.marked());
   } catch (const Damaged& damage) {
     if (reported_.insert(part.name).second) note_(fmt::format("{}: {}", file.string(), damage.what()));
     return {};
@@ -291,8 +291,8 @@ void ResultFolder::require_among(const std::vector<Part>& parts) const {
     if (const std::string name = entry.filename().string(); entry.extension() == ".part" && !names.count(name))
       fail(ExitCode::mismatch,
            "{}: is of an environment, regime or replication that the study has not: results grow, they do not shrink; "
-           "name it too, or another --out",
-           entry.string());
+           "name it too, or another {}",
+           entry.string(), option("out"));
 }
 
 void ResultFolder::write(const std::string& name, const std::string& contents) {

@@ -84,7 +84,7 @@ StudyConfig config_of(const std::string& file, bool foreign, const std::optional
     if (!foreign) config.forget_defaults();
     return config;
   } catch (const Error& error) {
-    fail(ExitCode::bad_data, "{}; run it again with --resume", error.what());
+    fail(ExitCode::bad_data, "{}; run it again with {}", error.marked(), option("resume"));
   }
 }
 
@@ -133,8 +133,8 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
     for (auto part = first; part != last; ++part) {
       std::optional<PartContents> found = folder.load(planned, *part);
       if (!folder.is_shown && (!found || !found->whole()))
-        fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with --resume",
-             (folder.path() / "parts" / part->name).string());
+        fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with {}",
+             (folder.path() / "parts" / part->name).string(), option("resume"));
       std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
     }
     body(first->setting, plan, results);
@@ -154,8 +154,8 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
     const std::vector<std::string> found = strays(folder.identity(), config, foreign);
     if (found.empty()) return config;
     if (!extending)
-      fail(ExitCode::bad_data, "{}: is not the study of the results: {} (here is the file); run it again with --resume",
-           file, fmt::join(found, "; "));
+      fail(ExitCode::bad_data, "{}: is not the study of the results: {} (here is the file); run it again with {}", file,
+           fmt::join(found, "; "), option("resume"));
   }
   return config_of(file, foreign, own.get<std::string>());
 }

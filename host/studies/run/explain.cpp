@@ -268,8 +268,8 @@ std::string walk_text(const std::string& who, const json& walk, bool estimates) 
 Explanation explain(const FoundLane& found, int first, int last) {
   const int T = found.study().periods;
   if (first < 1 || last < first || last > T)
-    fail(ExitCode::usage, "--period {}: give t or t:u with 1 <= t <= u <= T = {}",
-         first == last ? fmt::format("{}", first) : fmt::format("{}:{}", first, last), T);
+    fail(ExitCode::usage, "{}: give t or t:u with 1 <= t <= u <= T = {}",
+         option("period", first == last ? fmt::format("{}", first) : fmt::format("{}:{}", first, last)), T);
   const Replication replication = found.prepare();
   const Recorded own = run_recorded(found, replication);
   if (own.tally.failure != Failure::none && last > own.tally.periods)

@@ -85,9 +85,8 @@ StudyConfig read_study_or_results(const std::string& path) {
 std::string best_lane(const std::string& path, const std::string& setting, const LaneChoice& wanted) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error))
-    fail(ExitCode::usage,
-         "--policy {}: takes the best hyperparameters, which only a folder of results has; name one, or a --lane",
-         wanted.policy);
+    fail(ExitCode::usage, "{}: takes the best hyperparameters, which only a folder of results has; name one, or a {}",
+         option("policy", wanted.policy), option("lane"));
   StoredResults results(path, [](const std::string&) {});
   const PlannedSetting& planned = find_setting(results.settings(), setting, wanted.environment);
   const std::string policy = wanted.policy.substr(0, wanted.policy.find('/')),
@@ -96,7 +95,7 @@ std::string best_lane(const std::string& path, const std::string& setting, const
   const Summary& summary = summaries[static_cast<std::size_t>(&planned - results.settings().data())].summary;
   const auto fits = [](const std::string& asked, const std::string& found) { return asked.empty() || asked == found; };
   if (wanted.replication < 0 || wanted.replication >= planned.setting.study.replications)
-    fail(ExitCode::usage, "--replication {}: the results have 0 to {}", wanted.replication,
+    fail(ExitCode::usage, "{}: the results have 0 to {}", option("replication", wanted.replication),
          planned.setting.study.replications - 1);
   for (const SummaryRow& row : summary.rows)
     if (row.best && row.policy == policy && fits(reward, row.reward) && fits(wanted.environment, row.environment) &&
@@ -105,7 +104,7 @@ std::string best_lane(const std::string& path, const std::string& setting, const
   std::set<std::string> names;
   for (const SummaryRow& row : summary.rows)
     if (row.best) names.insert(fmt::format("{}/{} at T0 = {}", row.policy, row.reward, row.T0));
-  fail(ExitCode::usage, "--policy {}: the results have no such lane; they have {}", wanted.policy,
+  fail(ExitCode::usage, "{}: the results have no such lane; they have {}", option("policy", wanted.policy),
        fmt::join(names, ", "));
 }
 
@@ -127,11 +126,12 @@ const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, 
     if (labels.back() == label && (found == nullptr || has)) found = &planned;
   }
   if (label.empty() && labels.size() > 1)
-    fail(ExitCode::usage, "--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label());
+    fail(ExitCode::usage, "{}: keys of the study vary; give one such as '{}'", option("setting"),
+         settings[0].setting.label());
   if (found != nullptr) return *found;
   throw Error(ExitCode::usage, labels.size() == 1 && labels[0].empty()
-                                   ? fmt::format("--setting {}: nothing varies in this study; leave it out", label)
-                                   : fmt::format("--setting {}: the study has no such setting{}", label,
+                                   ? option("setting", label) + ": nothing varies in this study; leave it out"
+                                   : fmt::format("{}: the study has no such setting{}", option("setting", label),
                                                  nearest_text(nearest(label, labels))));
 }
 
@@ -143,7 +143,7 @@ FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : p
       if (lead + lane_name(lane()) == name) return;
   }
   // A name without a place among the replications is near to all of them: the first stands for them.
-  fail(ExitCode::usage, "--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
+  fail(ExitCode::usage, "{}: the study has no such lane{}; `pandora lanes` lists them", option("lane", name),
        nearest_text(nearest(name, lane_names(planned))));
 }
 

@@ -145,7 +145,8 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
   if (study.engine.kind == EngineSettings::Kind::reference || study.engine.precision == EngineSettings::Precision::fp64)
     why = "the engine is " + study.engine.text();
   if (!why.empty())
-    fail(ExitCode::usage, "--device-memory: {}; plan it with --backend cpu and without this option", why);
+    fail(ExitCode::usage, "{}: {}; plan it with {} and without this option", option("device-memory"), why,
+         option("backend", "cpu"));
   std::vector<LaneSpec> lanes;
   for (const LaneGroup& group : lane_groups(study, sweep.plan))
     for (std::size_t k = group.first; k < group.first + group.count; ++k) {
@@ -162,9 +163,9 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
     if (gibibytes <= memory - kLeftToCuda) return {units, demand};
     if (units > 1) continue;
     fail(ExitCode::device,
-         "--device-memory {:g}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use "
-         "smaller --periods, fewer policies, or --backend cpu",
-         memory, gibibytes, kLeftToCuda);
+         "{}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use smaller {}, fewer policies, or {}",
+         option("device-memory", fmt::format("{:g}", memory)), gibibytes, kLeftToCuda, option("periods"),
+         option("backend", "cpu"));
   }
 }
 
@@ -199,7 +200,7 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
                static_cast<double>(group.units) * sweep.study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
   }
   if (chunks == 0)
-    throw Error(ExitCode::usage, "--device-memory: the study simulates no lanes (output.regret = false)");
+    fail(ExitCode::usage, "{}: the study simulates no lanes (output.regret = false)", option("device-memory"));
   return fmt::format(
       "device            {:g} GiB assumed, {} multiprocessors\n"
       "chunks            {} of up to {} replications, {:.0f} at a time\n"

@@ -47,9 +47,8 @@ std::vector<ResultFolder*> find_parts(Folders& sources, const std::vector<Planne
       found.push_back(&*source);
   }
   if (!missing.empty())
-    fail(ExitCode::bad_data,
-         "{} of {} parts are in none of the folders, the first is {}; finish the shards with --resume", missing.size(),
-         parts.size(), missing[0]);
+    fail(ExitCode::bad_data, "{} of {} parts are in none of the folders, the first is {}; finish the shards with {}",
+         missing.size(), parts.size(), missing[0], option("resume"));
   return found;
 }
 
@@ -73,7 +72,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   for (const std::string& folder : folders) sources.push_back(ResultFolder::read(folder, damage.note()));
   for (const ResultFolder& source : sources)
     if (std::error_code error; !options.out.empty() && std::filesystem::equivalent(options.out, source.path(), error))
-      fail(ExitCode::usage, "--out {}: is one of the folders to merge; name another", options.out);
+      fail(ExitCode::usage, "{}: is one of the folders to merge; name another", option("out", options.out));
   const StudyConfig config = study_of_results(sources[0], false);
   require_one_study_of_this_build(sources);
   const std::vector<PlannedSetting> settings = make_plans(config);

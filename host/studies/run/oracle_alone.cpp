@@ -125,8 +125,8 @@ OracleIndex::Found OracleIndex::operator()(double shift, double scale, double co
 
 void require_cost_level(const Environment& environment) {
   if (environment.indices == Indices::linear)
-    fail(ExitCode::usage, "environment {}: has linear indices, whose costs no u decides; leave it out by --environment",
-         environment.name);
+    fail(ExitCode::usage, "environment {}: has linear indices, whose costs no u decides; leave it out by {}",
+         environment.name, option("environment"));
 }
 
 CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search) {
@@ -135,11 +135,10 @@ CostSearchResult calibrate_cost(const Environment& environment, const CostSearch
   double low = Search::kLow, high = Search::kHigh;  // boxes per period fall in u
   const double most = of.boxes(low).mean, least = of.boxes(high).mean;
   if (search.wanted_boxes > most || search.wanted_boxes < least)
-    fail(
-        ExitCode::usage,
-        "--boxes {:g}: not reached in environment {}; between {:.2f} and {:.2f} boxes per period are possible for u in "
-        "[0.001, 1]",
-        search.wanted_boxes, environment.name, least, most);
+    fail(ExitCode::usage,
+         "{}: not reached in environment {}; between {:.2f} and {:.2f} boxes per period are possible for u in "
+         "[0.001, 1]",
+         option("boxes", fmt::format("{:g}", search.wanted_boxes)), environment.name, least, most);
   while (high - low > Search::kTolerance) {
     const double middle = 0.5 * (low + high);
     (of.boxes(middle).mean > search.wanted_boxes ? low : high) = middle;

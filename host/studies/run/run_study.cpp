@@ -27,13 +27,13 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
   std::error_code error;
   if (!options.out.empty() && ResultFolder::writes(file.filename().string()) &&
       fs::equivalent(file, fs::path(options.out) / file.filename(), error) && file.filename() != target.filename())
-    fail(ExitCode::usage, "--out {}: the results would replace the study, {}; name another folder", options.out,
-         options.study_file);
+    fail(ExitCode::usage, "{}: the results would replace the study, {}; name another folder",
+         option("out", options.out), options.study_file);
   if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
   const StudyConfig there = read_study_file(options.study_file);
   const bool grows = options.mode == ResultFolder::Mode::extend;
   if ((!grows && there.identity() != config.identity()) || read_study_text(target.string()) != there.toml())
-    fail(ExitCode::usage, "--out {}: the resolved study would replace {}; name another folder", options.out,
+    fail(ExitCode::usage, "{}: the resolved study would replace {}; name another folder", option("out", options.out),
          options.study_file);
 }
 
@@ -153,8 +153,8 @@ class StudyRun {
     const std::exception_ptr untold = caught([&] { record_->end(state, processes, outcome_.parts_there); });
     rethrow({unwritten, untold});
     if (all_well && !outcome_.complete && !lacking_parts(*folder_, settings_, of_shard_).empty())
-      fail(ExitCode::output_lost, "{}: parts that were written are not there; run again with --resume",
-           folder_->path().string());
+      fail(ExitCode::output_lost, "{}: parts that were written are not there; run again with {}",
+           folder_->path().string(), option("resume"));
   }
 
   // An interruption, with how to go on; other failures as they are.
@@ -166,8 +166,8 @@ class StudyRun {
       } catch (const Error& error) {
         if (error.code() != ExitCode::interrupted) throw;
         const std::string path = folder_->path().string();
-        fail(ExitCode::interrupted, "interrupted; {} of {} parts are in {}; go on with --resume --out {}",
-             outcome_.parts_there, outcome_.parts, path, shell_word(path));
+        fail(ExitCode::interrupted, "interrupted; {} of {} parts are in {}; go on with {} {}", outcome_.parts_there,
+             outcome_.parts, path, option("resume"), option("out", shell_word(path)));
       }
     });
   }
@@ -195,7 +195,7 @@ Shard Shard::parse(const std::string& text) {
   const std::size_t slash = text.find('/');
   const auto count = slash == std::string::npos ? std::nullopt : whole_within(text.substr(slash + 1), 1, INT_MAX);
   const auto index = count ? whole_within(text.substr(0, slash), 0, *count - 1) : std::nullopt;
-  if (!index) fail(ExitCode::usage, "--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text);
+  if (!index) fail(ExitCode::usage, "{}: give i/n with i from 0 to n - 1, such as 0/4", option("shard", text));
   return {*index, *count};
 }
 

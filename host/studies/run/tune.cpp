@@ -26,7 +26,7 @@ void require_comparable(const std::vector<PlannedSetting>& settings) {
              "tune: {}: regrets under its values are of different problems; vary keys of estimation, theory, "
              "hyperparameters or engine, or tune each value by itself{}",
              key == "scenario" ? "scenario" : "[vary] " + key,
-             key == "scenario" ? ", such as --set scenario=" + value : "");
+             key == "scenario" ? ", such as " + option("set", "scenario=" + value) : "");
   }
 }
 
@@ -247,15 +247,15 @@ std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates
   if (wanted.empty()) return rounds;
   if (const std::uint64_t least = wanted.size() * wanted[0]; budget < least)
     fail(ExitCode::usage,
-         "--budget {}: {} round{} of halving need{} {} lanes at the least, one replication each; give that or more, or "
+         "{}: {} round{} of halving need{} {} lanes at the least, one replication each; give that or more, or "
          "fewer policies, hyperparameters or cells",
-         budget, wanted.size(), wanted.size() == 1 ? "" : "s", wanted.size() == 1 ? "s" : "", least);
+         option("budget", budget), wanted.size(), wanted.size() == 1 ? "" : "s", wanted.size() == 1 ? "s" : "", least);
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     const std::uint64_t replications = budget / (wanted.size() - k) / wanted[k];
     constexpr std::uint64_t kMost = 100000000;  // as for a study
     if (replications > kMost)
-      fail(ExitCode::usage, "--budget {}: {} replications in a round; give at most {} lanes", budget, replications,
-           kMost * wanted[0] * wanted.size());
+      fail(ExitCode::usage, "{}: {} replications in a round; give at most {} lanes", option("budget", budget),
+           replications, kMost * wanted[0] * wanted.size());
     rounds.push_back({static_cast<int>(replications), static_cast<std::size_t>(replications) * wanted[k]});
     budget -= rounds.back().lanes;
   }

@@ -74,7 +74,7 @@ auto parsed(const StudyValue& value, Parse&& parse) {
   try {
     return parse(value.texts[0]);
   } catch (const Error& error) {
-    refuse(value.where, error.what());
+    refuse(value.where, error.marked());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <list>
 
+#include "host/ground/base/option.hpp"
 #include "host/ground/base/quotas.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/model/draw_instance.hpp"
@@ -40,7 +41,7 @@ class SweepRunner : Crew {
 
   void run() {
     run_all(std::vector<std::function<void()>>(static_cast<std::size_t>(threads_), [this] { serve(); }),
-            threads_ > 1 ? fmt::format("--threads {}", threads_) : "");
+            threads_ > 1 ? option("threads", threads_) : "");
   }
 
  private:

@@ -93,7 +93,7 @@ void register_python_environment(nb::object environment, const std::string& name
           out.sigma_is_meant = nb::cast<bool>(nb::handle(kept).attr("sigma_is_meant"));
           return out;
         } catch (const Error& error) {
-          throw Error(error.code(), drawn_name(request) + error.what());
+          throw Error(error.code(), drawn_name(request) + error.marked());
         } catch (nb::python_error& error) {
           if (error.matches(PyExc_KeyboardInterrupt)) end_lane_if_interrupted();
           if (error.matches(nb::module_::import_("pandora.errors").attr("UsageError")))

@@ -39,12 +39,12 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     for_the_user([&] { std::rethrow_exception(thrown); });
   } catch (const LaneFailure& failure) {
-    raise("LaneFailure", failure.what());
+    raise("LaneFailure", failure.marked());
     nb::python_error error;
     error.value().attr("failure") = static_cast<int>(failure.failure());
     error.restore();
   } catch (const Error& error) {
-    raise(class_of(error.code()), error.what());
+    raise(class_of(error.code()), error.marked());
   } catch (const nb::python_error&) {
     throw;
   } catch (const nb::builtin_exception&) {

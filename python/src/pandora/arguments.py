@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import operator
 import os
-import re
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import Error, UsageError
+from .errors import UsageError
 
-__all__ = ["cell", "columns", "integer", "named", "number", "numbers", "path", "psi", "refused", "text", "texts"]
+__all__ = ["cell", "columns", "integer", "number", "numbers", "path", "psi", "refused", "text", "texts"]
 
 _MOST_INTEGER = 2**31 - 1
 
@@ -24,32 +21,6 @@ _MOST_INTEGER = 2**31 - 1
 def refused(what: str, value: Any, wanted: str) -> UsageError:
     """The error for an argument `what` that is `value`."""
     return UsageError(f"{what} {reprlib.repr(value)}: give {wanted}")
-
-
-_OPTION = re.compile(r"--([a-z][a-z\d-]*)(?: (?!(?:or|and|to|is|does|with|goes|that)\b)(-?[\w./]+(?:[:,+-][\w./]+)*))?")
-
-
-def _argument(option: re.Match[str]) -> str:
-    name, value = option[1].replace("-", "_"), option[2] or ""
-    if name in ("force", "resume", "extend"):
-        return f'mode="{"replace" if name == "force" else name}"' + (f" {value}" if value else "")
-    name = {"policy": "policies", "t0": "T0"}.get(name, name)
-    if name == "models":
-        value = str(value.split(","))
-    elif value and not re.fullmatch(r"-?(nan|inf|\d[\d.e+-]*)", value):
-        value = json.dumps(value)
-    return f"{name}={value}"
-
-
-@contextlib.contextmanager
-def named() -> Iterator[None]:
-    """The library's errors speak of options, such as --max-usd 0.1; here of arguments: max_usd=0.1."""
-    try:
-        yield
-    except Error as error:
-        said = _OPTION.sub(_argument, str(error)).replace("(a value that is not known: null)", "(unknown values: None)")
-        error.args = (said,)
-        raise
 
 
 def text(what: str, value: Any) -> str:

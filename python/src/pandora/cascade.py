@@ -311,15 +311,14 @@ class Cascade(Shown):
         """
         what = "Cascade.fit:"
         bounds = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
-        with arguments.named():
-            live, tables, _ = offline().fit(
-                table_of(trace), **{k: _number_or_none(f"{what} {k}", value) for k, value in bounds.items()},
-                evaluator=_evaluator(f"{what} evaluator", evaluator), context=_specs(f"{what} context", context),
-                kind=text(f"{what} kind", kind), judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
-                openings=text(f"{what} openings", openings), c=number(f"{what} c", c),
-                forget=number(f"{what} forget", 0.0 if forget is None else forget),
-                explore=number(f"{what} explore", explore), router=router,
-            )  # fmt: skip
+        live, tables, _ = offline().fit(
+            table_of(trace), **{k: _number_or_none(f"{what} {k}", value) for k, value in bounds.items()},
+            evaluator=_evaluator(f"{what} evaluator", evaluator), context=_specs(f"{what} context", context),
+            kind=text(f"{what} kind", kind), judge_usd=_number_or_none(f"{what} judge_usd", judge_usd),
+            openings=text(f"{what} openings", openings), c=number(f"{what} c", c),
+            forget=number(f"{what} forget", 0.0 if forget is None else forget),
+            explore=number(f"{what} explore", explore), router=router,
+        )  # fmt: skip
         cascade = cls(live)
         cascade.tables = tables
         cascade.set_explore(explore)
@@ -355,15 +354,14 @@ class Cascade(Shown):
         learned.
         """
         what = "Cascade.new:"
-        with arguments.named():
-            live = _core.new_cascade(
-                texts(f"{what} models", models), number(f"{what} price", price),
-                _evaluator(f"{what} evaluator", evaluator), text(f"{what} policy", policy), number(f"{what} c", c),
-                number(f"{what} c_theta", c_theta), _json(f"{what} features", features), integer(f"{what} psi", psi),
-                text(f"{what} refit", refit), number(f"{what} forget", forget),
-                integer(f"{what} most_samples", most_samples),
-            )  # fmt: skip
-            return cls(live)
+        live = _core.new_cascade(
+            texts(f"{what} models", models), number(f"{what} price", price),
+            _evaluator(f"{what} evaluator", evaluator), text(f"{what} policy", policy), number(f"{what} c", c),
+            number(f"{what} c_theta", c_theta), _json(f"{what} features", features), integer(f"{what} psi", psi),
+            text(f"{what} refit", refit), number(f"{what} forget", forget),
+            integer(f"{what} most_samples", most_samples),
+        )  # fmt: skip
+        return cls(live)
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Whole or not at all; loaded, it goes on to the same bytes."""
@@ -389,13 +387,12 @@ class Cascade(Shown):
         call against the cascade's, or "independent", where each model was called by a toss of its own.
         """
         what = "Cascade.test:"
-        with arguments.named():
-            found = offline().test(
-                self._live, table_of(trace), text(f"{what} against", against),
-                _evaluator(f"{what} evaluator", evaluator), _number_or_none(f"{what} judge_usd", judge_usd),
-                text(f"{what} estimator", estimator), text(f"{what} openings", openings),
-            )  # fmt: skip
-            return CascadeTest(*found)
+        found = offline().test(
+            self._live, table_of(trace), text(f"{what} against", against),
+            _evaluator(f"{what} evaluator", evaluator), _number_or_none(f"{what} judge_usd", judge_usd),
+            text(f"{what} estimator", estimator), text(f"{what} openings", openings),
+        )  # fmt: skip
+        return CascadeTest(*found)
 
     @staticmethod
     def frontier(
@@ -413,13 +410,12 @@ class Cascade(Shown):
         `evaluator`, `context`, `kind` and `judge_usd` are those of `fit`.
         """
         what = "Cascade.frontier:"
-        with arguments.named():
-            found = offline().frontier(
-                table_of(trace), table_of(test), evaluator=_evaluator(f"{what} evaluator", evaluator),
-                context=_specs(f"{what} context", context), kind=text(f"{what} kind", kind),
-                judge_usd=_number_or_none(f"{what} judge_usd", judge_usd), prices=numbers(f"{what} prices", prices),
-            )  # fmt: skip
-            return Frontier(*found)
+        found = offline().frontier(
+            table_of(trace), table_of(test), evaluator=_evaluator(f"{what} evaluator", evaluator),
+            context=_specs(f"{what} context", context), kind=text(f"{what} kind", kind),
+            judge_usd=_number_or_none(f"{what} judge_usd", judge_usd), prices=numbers(f"{what} prices", prices),
+        )  # fmt: skip
+        return Frontier(*found)
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).
@@ -432,11 +428,10 @@ class Cascade(Shown):
             self._cautioned = True
             if caution := self._live.caution():
                 warnings.warn(caution, PandoraWarning, stacklevel=2)
-        with arguments.named():
-            given = beginning("Cascade.begin:", prompt, columns)
-            if isinstance(given, tuple):
-                return Request(self._live, self._live.begin_prompt(*given))
-            return Request(self._live, self._live.begin(given))
+        given = beginning("Cascade.begin:", prompt, columns)
+        if isinstance(given, tuple):
+            return Request(self._live, self._live.begin_prompt(*given))
+        return Request(self._live, self._live.begin(given))
 
     def request(self, number: int) -> Request:
         """A request that began before, also before the cascade was saved; `number` is its `Request.number`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .spelling import Spelling, as_argument, told
+
 __all__ = [
     "DataError", "Error", "Interrupted", "LaneFailure", "MismatchError", "OutputError", "PandoraWarning",
     "ResourceError", "UsageError",
@@ -9,9 +11,20 @@ __all__ = [
 
 
 class Error(Exception):
-    """An error that the program tells; `exit_code` is that of the command line. The text names the remedy."""
+    """An error that the program tells; `exit_code` is that of the command line. The text names the remedy.
+
+    Options that are marked in the message (spelling.py) are spelt as arguments, such as max_usd=4, in the text.
+    """
 
     exit_code: int = 1
+
+    def __init__(self, message: str = "") -> None:
+        self._marked = message
+        super().__init__(told(message, as_argument))
+
+    def told(self, spell: Spelling) -> str:
+        """The text with its options spelt otherwise."""
+        return told(self._marked, spell)
 
 
 class UsageError(Error):

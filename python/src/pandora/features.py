@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from . import _core, arguments
+from . import _core
 from .arguments import path, refused, text, texts
 from .errors import UsageError
 from .trace import Trace, table_of
@@ -60,8 +60,7 @@ class Features:
             name="Features.fit",
             free_calls=True,
         )
-        with arguments.named():
-            fitted = _core.features_fit(table_of(trace), named, np.arange(len(prompts)))
+        fitted = _core.features_fit(table_of(trace), named, np.arange(len(prompts)))
         return cls(fitted.json, fitted.names, fitted.notes)
 
     def save(self, file: Union[str, os.PathLike[str]]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .arguments import named, number
+from .arguments import number
 from .errors import DataError, UsageError
 from .figures import Figure, figures_of
 from .folder import Folder, Lane, Numbers, taking
@@ -184,8 +184,7 @@ class Results(Folder):
             if a is not None or others:
                 raise UsageError("compare: keep= and against= name the two policies; leave out all others, and results")
             bound = None if margin is None else number("margin", margin)
-            with named():
-                return _joined(*self._stored.keep(keep or "", against or "", bound, *asked))
+            return _joined(*self._stored.keep(keep or "", against or "", bound, *asked))
         if isinstance(a, Results):
             return _joined(*self._stored.compare_with(a._stored, list(others), *asked))
         return _joined(*self._stored.compare([*_list(a), *others], *asked))

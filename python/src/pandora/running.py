@@ -13,7 +13,6 @@ import numpy as np
 from . import _core
 from . import environment as _environment
 from . import policy as _policy
-from .arguments import named
 from .environment import Environment
 from .errors import PandoraWarning, UsageError
 from .policy import Policy
@@ -90,7 +89,7 @@ def run(
     def tell(message: str) -> None:
         warnings.warn(message, PandoraWarning, stacklevel=3)
 
-    with shown(progress) as bar, named():
+    with shown(progress) as bar:
         found = _core.run(
             study=config, out=folder, mode=mode, study_file="" if isinstance(study, Results) else file_of(study),
             shard=shard, oracle_cache=os.fspath(oracle_cache), backend=backend, devices=devices, threads=threads,
@@ -115,8 +114,7 @@ def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None,
     """Periods `period` to `last` of a lane, as `Lane.explain` tells them."""
     if isinstance(study, Results):
         return study.lane(lane, setting=setting).explain(period, last)
-    with named():
-        text = _core.explain(_config(study), setting, lane, period, period if last is None else last)
+    text = _core.explain(_config(study), setting, lane, period, period if last is None else last)
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -155,7 +153,7 @@ def tune(
 
     `budget`: lanes that the choice may take; a lane is a policy in one replication. No folder is kept.
     """
-    with shown(progress) as bar, named():
+    with shown(progress) as bar:
         return Tuning(_core.tune(_config(study, policies), budget, threads, backend, devices, bar))
 
 
@@ -176,6 +174,6 @@ def calibrate(
     config = _config(study)
     if environments:
         config.set("environments", ",".join(environments), "environments of pandora.calibrate")
-    with shown(progress, "steps") as bar, named():
+    with shown(progress, "steps") as bar:
         found = _core.calibrate(config, boxes, replications, contexts, threads, bar)
     return Table(found, "u for a wanted number of boxes")

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .arguments import cell, named, number, numbers, path, refused, text, texts
+from .arguments import cell, number, numbers, path, refused, text, texts
 from .errors import DataError, ResourceError, UsageError
 from .prices import Prices
 from .table import Shown, Table
@@ -247,8 +247,7 @@ class Trace:
         prices = numbers("Trace.check: price", price)
         if not prices:
             raise UsageError("Trace.check: no price: give one or more")
-        with named():
-            return TraceCheck(*offline().check(self._table, text("Trace.check: evaluator", evaluator), prices))
+        return TraceCheck(*offline().check(self._table, text("Trace.check: evaluator", evaluator), prices))
 
     def __repr__(self) -> str:
         return f"Trace({self._table.source}: {self.rows} prompts, models {', '.join(self.models)})"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import pandora
+from pandora import _core
 from pandora.offline import api, commands, table_fit
 
 Output = pytest.CaptureFixture[str]
@@ -231,6 +232,9 @@ def test_what_is_there_is_replaced_with_force_alone(folder: pathlib.Path, capsys
     assert run("cascade", "fit", str(folder / "fit.csv"), *words) == 2
     assert "is there already; name another file, or replace it with --force" in capsys.readouterr().err
     assert (folder / "there.json").read_text() == "x"
+    in_python = r'^out=".*there.json": is there already; name another file, or replace it with mode="replace"$'
+    with pytest.raises(pandora.UsageError, match=in_python):
+        _core.claim_file(words[-1], False, [])
     assert run("cascade", "fit", str(folder / "fit.csv"), *words, "--force") == 0
     (folder / "link.json").symlink_to(folder / "there.json")
     assert fit(folder, out="link.json") == 2

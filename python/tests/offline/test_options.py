@@ -13,7 +13,7 @@ import pytest
 
 import pandora
 from pandora.offline import command_line
-from pandora.offline.errors import Lacking, Refusal, as_argument, as_option
+from pandora.offline.errors import Refusal
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.options import (
     COMMANDS,
@@ -25,6 +25,8 @@ from pandora.offline.options import (
     require_log_for,
 )
 from pandora.offline.text import nearest
+from pandora.spelling import as_option, typed
+from pandora.spelling import option as marked
 
 
 def settings(**given: Any) -> FitSettings:
@@ -154,7 +156,7 @@ def test_of_many_models_the_most_useful_are_named() -> None:
         pandora.DataError, match=r"has 17 models; at most 16 are fitted .* \(models\): 5,3,0,1,2,4,6,"
     ) as told:
         require_few_models("t", [str(k) for k in range(17)], quality, np.zeros((20, 17)), 1.0, "fitted")
-    assert told.value.told(command_line.spelt).count("--models") == 1  # type: ignore[attr-defined]
+    assert told.value.told(as_option).count("--models") == 1
 
 
 def test_models_that_are_dear_are_less_useful() -> None:
@@ -165,15 +167,35 @@ def test_models_that_are_dear_are_less_useful() -> None:
         require_few_models("t", [str(k) for k in range(17)], quality, usd, 5.0, "fitted")
 
 
-def test_files_with_braces_are_no_options() -> None:
-    found = Refusal("evaluator", None, "what {odd file}.csv and {1} say", "give {kind:auto}, {max_usd} or {price:0}")
-    assert str(found) == 'evaluator: what {odd file}.csv and {1} say; give kind="auto", max_usd or price=0'
-    assert as_argument("context") == "context"
+@pytest.mark.parametrize(
+    ("given", "python", "terminal"),
+    [
+        (("max-usd", "0.1"), "max_usd=0.1", "--max-usd 0.1"),
+        (("max_usd", "-1e-05"), "max_usd=-1e-05", "--max-usd -1e-05"),
+        (("judge_usd",), "judge_usd", "--judge-usd"),
+        (("out", "a folder: of Zoë's"), 'out="a folder: of Zoë\'s"', "--out a folder: of Zoë's"),
+        (("out", ""), 'out=""', "--out "),
+        (("devices", "0,1"), 'devices="0,1"', "--devices 0,1"),
+        (("models", "a,b"), "models=['a', 'b']", "--models a,b"),
+        (("policy", "dow"), 'policies="dow"', "--policy dow"),
+        (("t0", "10"), "T0=10", "--t0 10"),
+        (("force",), 'mode="replace"', "--force"),
+        (("resume",), 'mode="resume"', "--resume"),
+        (("extend",), 'mode="extend"', "--extend"),
+        (("", "null"), "None", "null"),
+    ],
+)
+def test_options_are_spelt_for_who_reads_them(given: tuple[str, ...], python: str, terminal: str) -> None:
+    error = pandora.DataError(f"t--x.csv: lacks {marked(*given)}; `pandora run --plan` or {marked('context')} helps")
+    assert str(error) == f"t--x.csv: lacks {python}; `pandora run --plan` or context helps"
+    assert error.told(as_option) == f"t--x.csv: lacks {terminal}; `pandora run --plan` or --context helps"
+    assert typed([marked(*given)]) == [terminal]
 
 
-def test_refusals_pass_between_processes() -> None:
-    for refused in (Refusal("price", 2.0, "is too much", "give {price:1}"), Lacking("t.csv: lacks x; give {context}")):
-        assert str(pickle.loads(pickle.dumps(refused))) == str(refused)
+def test_errors_pass_between_processes() -> None:
+    for error in (Refusal("price", 2.0, "is much", f"give {marked('price', '1')}"), pandora.DataError(marked("kind"))):
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), again.told(as_option)) == (str(error), error.told(as_option))
 
 
 def test_the_command_line_reads_every_option() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..arguments import number, path, refused, text, texts
 from ..errors import DataError, OutputError, UsageError
-from ..offline.errors import Lacking, Refusal, as_argument
+from ..offline.errors import Refusal
 from ..prices import Prices
 from ..trace import frame_of_parquet
 from .reader import Reader, data_files, is_parquet
@@ -42,14 +42,15 @@ def _module(kind: str) -> Any:
 def export(kind: str, source: str, settings: Settings) -> Iterator[tuple[Rows, list[str]]]:
     """The answers in an export, one of KINDS, with notes of what was left out.
 
-    Raises Refusal for an option that the kind has no use for, Lacking for what must be said or joined, DataError with
-    file and record for what is not of its shape.
+    Raises Refusal for an option that the kind has no use for, DataError for what must be said or joined and,
+    with file and record, for what is not of its shape.
     """
     module = _module(kind)
     for option, unused in _OPTIONS.items():
-        if getattr(settings, option.replace("_file", "")) != unused and option not in module.TAKES:
-            used = [name for name in KINDS if option in _module(name).TAKES]
-            raise Refusal(option, None, f"is not of {kind}", f"leave it out; it is of {', '.join(used)}")
+        name = option.replace("_file", "")
+        if getattr(settings, name) != unused and option not in module.TAKES:
+            used = [other for other in KINDS if option in _module(other).TAKES]
+            raise Refusal(name, None, f"is not of {kind}", f"leave it out; it is of {', '.join(used)}")
     if not os.path.exists(source):
         raise DataError(f"{source}: there is no such file or folder")
     reader = Reader()
@@ -76,12 +77,8 @@ def from_python(kind: str, source: str, given: Mapping[str, Any]) -> tuple[dict[
     )
     if settings.characters_per_token is not None and not settings.characters_per_token > 0.0:
         raise refused(f"{what}: characters_per_token", per_token, "a number above 0, such as 4")
-    try:
-        with export(kind, source, settings) as (rows, notes):
-            return rows.columns(), notes
-    except (Refusal, Lacking) as error:  # the option --prices is the argument prices
-        error.args = (error.told(lambda name, value=None: as_argument(name.replace("_file", ""), value)),)
-        raise
+    with export(kind, source, settings) as (rows, notes):
+        return rows.columns(), notes
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..offline.errors import Lacking
+from ..errors import DataError
+from ..spelling import option
 from .quality import qualities
 from .reader import Reader, decoded, key_of, member, number, seconds_between, text_of, word
 from .rows import Rows, Settings
@@ -31,7 +32,7 @@ def looks_like(words: Collection[str], head: str) -> bool:
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
-    """Raises Lacking without qualities, ValueError for a record of another shape."""
+    """Raises DataError without qualities, ValueError for a record of another shape."""
     metrics: dict[str, None] = dict.fromkeys(settings.metric)
     for record in reader.distinct(source, "data"):
         request = word(record, "request_id", "response_id")
@@ -61,12 +62,12 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
 
 
 def require_quality(rows: Rows, source: str, metrics: list[str], key: str, of: str) -> None:
-    """Raises Lacking where no score was found, or where several were and none is named."""
+    """Raises DataError where no score was found, or where several were and none is named."""
     if len(metrics) > 1:
-        raise Lacking(f"{source}: {of} have several scores; name one by {{metric}}: {', '.join(metrics)}")
+        raise DataError(f"{source}: {of} have several scores; name one by {option('metric')}: {', '.join(metrics)}")
     if len(rows) and not rows.known:
         named = f" called {metrics[0]}" if metrics else ""
-        raise Lacking(
-            f"{source}: {of} have no scores{named}, and nothing else that is a quality; give {{quality}}, a file with "
-            f"id (the {key}) and quality"
+        raise DataError(
+            f"{source}: {of} have no scores{named}, and nothing else that is a quality; give {option('quality')}, a "
+            f"file with id (the {key}) and quality"
         )

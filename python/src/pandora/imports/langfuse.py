@@ -35,7 +35,7 @@ def looks_like(words: Collection[str], head: str) -> bool:
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
-    """Raises Lacking without qualities, ValueError for a record of another shape."""
+    """Raises DataError without qualities, ValueError for a record of another shape."""
     of_trace: dict[str, str] = {}
     scores: dict[str, dict[str, float]] = {}
     for path in data_files(source):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..offline.errors import Lacking
+from ..errors import DataError
+from ..spelling import option
 from .quality import qualities
 from .reader import Reader, decoded, key_of, number, seconds_between, text_of, word
 from .rows import Rows, Settings
@@ -33,11 +34,12 @@ def looks_like(words: Collection[str], head: str) -> bool:
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
-    """Raises Lacking without qualities, ValueError for a record of another shape."""
+    """Raises DataError without qualities, ValueError for a record of another shape."""
     if not settings.quality:
-        raise Lacking(
-            f"{source}: spend logs have no quality, and one model a request, which compares nothing; give {{quality}}, "
-            "a file with id (the request_id) and quality; a spend of 0 is a cache hit's, or of a model without a price"
+        raise DataError(
+            f"{source}: spend logs have no quality, and one model a request, which compares nothing; give "
+            f"{option('quality')}, a file with id (the request_id) and quality; a spend of 0 is a cache hit's, or "
+            "of a model without a price"
         )
     for record in reader.distinct(source, "data"):
         request, model = word(record, "request_id"), word(record, "model")

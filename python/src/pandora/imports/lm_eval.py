@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import DataError
-from ..offline.errors import Lacking
+from ..spelling import option
 from .reader import Reader, data_files, number, text_of, word
 from .rows import Rows, Settings
 
@@ -37,7 +37,7 @@ def looks_like(words: Collection[str], head: str) -> bool:
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
-    """Raises Lacking, DataError."""
+    """Raises DataError."""
     files: list[tuple[str, str, str, str]] = []
     for path in data_files(source):
         name = _FILE.search(os.path.basename(path))
@@ -48,9 +48,9 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
         raise DataError(f"{source}: has no files called samples_TASK_TIME.jsonl; run lm_eval with --log_samples")
     models = ", ".join(sorted({model for _, model, _, _ in files}))
     if settings.prices is None:
-        raise Lacking(
-            f"{source}: has no dollars and no tokens, as lm-evaluation-harness logs none; give {{prices_file}}, a TOML "
-            f"file with dollars for a million tokens in and out of {models}, and {{characters_per_token}}"
+        raise DataError(
+            f"{source}: has no dollars and no tokens, as lm-evaluation-harness logs none; give {option('prices')}, a "
+            f"TOML file with dollars for a million tokens in and out of {models}, and {option('characters_per_token')}"
         )
     files.sort()
     chosen = {}
@@ -94,9 +94,9 @@ def _choice(reader: Reader, task: str, path: str, settings: Settings) -> tuple[s
         found.append(one[0] if len(one) == 1 else "")
         if len(one) != 1:
             several.append(f"{what}s ({', '.join(there)})")
-            remedies.append(f"one by {{{what}}}")
+            remedies.append(f"one by {option(what)}")
     if several:
-        raise Lacking(f"{path}: task {task} has several {' and '.join(several)}; name {' and '.join(remedies)}")
+        raise DataError(f"{path}: task {task} has several {' and '.join(several)}; name {' and '.join(remedies)}")
     return found[0], found[1]
 
 

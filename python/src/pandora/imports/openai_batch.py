@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..offline.errors import Lacking
+from ..errors import DataError
+from ..spelling import option
 from .quality import qualities
 from .reader import Reader, data_files, member, text_of, word
 from .rows import Rows, Settings
@@ -28,12 +29,12 @@ def looks_like(words: Collection[str], head: str) -> bool:
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
-    """Raises Lacking without qualities, ValueError for a record of another shape."""
+    """Raises DataError without qualities, ValueError for a record of another shape."""
     if not settings.quality:
-        raise Lacking(
-            f"{source}: output of a batch has answers and no quality, and is of one model; give {{quality}}, a file "
-            "with id (the custom_id), quality and, where it differs by model, model; put outputs of several models "
-            "into one folder to compare them"
+        raise DataError(
+            f"{source}: output of a batch has answers and no quality, and is of one model; give {option('quality')}, a "
+            "file with id (the custom_id), quality and, where it differs by model, model; put outputs of several "
+            "models into one folder to compare them"
         )
     outputs: list[str] = []
     asked: dict[str, int] = {}  # of each custom_id what its text hashes to

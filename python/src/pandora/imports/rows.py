@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, TextIO
 
 from ..errors import DataError
-from ..offline.errors import Lacking
 from ..prices import Prices
+from ..spelling import option
 
 _MOST_MODELS = 1024  # of a table
 _NAMED = 5  # prompts that a note names
@@ -184,15 +184,15 @@ class Rows:
         return sum(not math.isnan(quality) for quality in self._quality)
 
     def finish(self) -> list[str]:
-        """Once all is found: what people are to know. Raises Lacking, DataError where it makes no table."""
+        """Once all is found: what people are to know. Raises DataError where it makes no table."""
         self._charge_late()
         if not len(self):
             raise DataError(f"{self.source}: has no answers" + "".join(f"; {note}" for note in self._counted()))
         if self._unpriced:
             models = ", ".join(f"{model} ({count})" for model, count in self._unpriced.items())
-            raise Lacking(
+            raise DataError(
                 f"{self.source}: says of some answers neither dollars nor all tokens that are priced: {models}; give "
-                "{prices_file}, where tokens are there, or leave such models out of the export"
+                f"{option('prices')}, where tokens are there, or leave such models out of the export"
             )
         return [*self._said, *self._counted(), *self._holes()]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError
+from ..spelling import option
 from .call_log import Bools
 from .estimate import Estimate
 from .groups import FOLDS, Floats, Ints
 from .learners.isotonic import IsotonicMap
 from .outcomes import Outcomes, utility
-from .paths import LogSupport, PolicyEstimate, lacking
+from .paths import LogSupport, PolicyEstimate
 from .policies.order import LARGE, Order, best_order
 from .sources.log import LogSource, PreparedLog, Searched, faults_of_first_calls, require_first_calls, surest
 
@@ -165,10 +166,9 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
     in_fold = [laws_of(source, (), fold_of == fold) for fold in range(FOLDS)]
     left_out = [m for m in range(len(log.models)) if not all(laws[m].enough for laws in in_fold)]
     if len(left_out) == len(log.models):
-        raise lacking(
-            log.name,
-            "has too few decisions: no model was called often enough in every fold; log more, or explore more "
-            "(--explore)",
+        raise DataError(
+            f"{log.name}: has too few decisions: no model was called often enough in every fold; log more, or explore "
+            f"more ({option('explore')})"
         )
 
     def laws(calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
@@ -188,8 +188,8 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
     notes = [NOTE]
     if log.has_second_calls:
         notes.append(
-            "decisions made several calls, which tell how models' answers hang together: --openings in_order or "
-            "independent looks at that"
+            "decisions made several calls, which tell how models' answers hang together: "
+            f"{option('openings', 'in_order')} or independent looks at that"
         )
     notes.append(
         "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
@@ -206,7 +206,7 @@ def estimate_apart(source: LogSource, order: Order, calibration: Sequence[Isoton
     laws, faults = laws_of(source, calibration, np.ones(LAW_GROUPS, bool)), faults_of_first_calls(log)
     for model in order.order:
         if faults[model]:
-            raise lacking(log.name, faults[model])
+            raise DataError(f"{log.name}: {faults[model]}")
     for model in order.order:
         if len(laws[model].seen) < LEAST_CALLS or not laws[model].enough:
             raise DataError(

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _core
 from ..errors import DataError
 from ..indices import reservation_index
+from ..spelling import typed
 from .choose import difference
 from .errors import Refusal
 from .estimate import UNKNOWN, Estimate, Interval, cross_fitted
@@ -363,7 +364,7 @@ def check_json(check: Check) -> dict[str, Any]:
             "evaluator": check.evaluator,
             "facts": check.facts,
             "estimators": check.can.estimators,
-            "reasons": check.can.reasons,
+            "reasons": typed(check.can.reasons),
             "prices": [_price_json(h, sentence, table.models) for h, sentence in zip(check.headrooms, check.verdicts)],
             "verdict": "; ".join(check.verdicts),
         }
@@ -442,7 +443,7 @@ def _models_sheet(check: Check) -> Sheet:
         )
     log = is_log(table)
     if log or estimated:
-        out.notes += [f"estimators for it: {', '.join(check.can.estimators)}", *check.can.reasons]
+        out.notes += [f"estimators for it: {', '.join(check.can.estimators)}", *typed(check.can.reasons)]
     if log:
         out.notes.append(
             "quality and dollars are plain means over the calls that were made and what is known of them, which "

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, Optional
 
 from ..errors import UsageError
-from .errors import Refusal, as_option
+from ..spelling import as_option
+from .errors import Refusal
 from .options import COMMANDS, LISTS, SPELT, Command, Option
 from .text import nearest_text
 

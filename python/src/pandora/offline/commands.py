@@ -15,10 +15,11 @@ from .. import _core
 from ..errors import Error
 from ..prices import Prices
 from ..progress import bar_of
+from ..spelling import as_option, option
 from ..trace import read_table
 from .cascade_sheets import cascade_sheets
-from .command_line import read, spelt
-from .errors import Lacking, Refusal
+from .command_line import read
+from .errors import Refusal
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
@@ -50,10 +51,8 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     except _Lost as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter tells of it once more
         code, message = _OUTPUT_LOST, f"standard output could not be written{error}; is its disk full?"
-    except (Refusal, Lacking) as error:
-        code, message = error.exit_code, error.told(spelt)
     except Error as error:
-        code, message = error.exit_code, str(error)
+        code, message = error.exit_code, error.told(as_option)
     except KeyboardInterrupt:
         code, message = _INTERRUPTED, "interrupted; nothing was written"
     except MemoryError:
@@ -198,7 +197,7 @@ def _frontier(given: dict[str, Any]) -> Said:
     if not folder:
         raise Refusal("out", None, "names no folder", "give one")
     if not given["force"] and os.path.isdir(folder) and os.listdir(folder):
-        raise Refusal("out", folder, "is not empty", "name a fresh folder, or use it with {force}")
+        raise Refusal("out", folder, "is not empty", f"name a fresh folder, or use it with {option('force')}")
     _core.claim_folder(folder, True)
     for name in ("frontier.csv", "rows.csv", "numbers.json", "report.json", "report.html", "report.tex"):
         _core.claim_file(os.path.join(folder, name), True, inputs)

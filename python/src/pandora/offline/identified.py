@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
+from ..spelling import option
 from .estimate import UNKNOWN, Estimate, Interval
 from .groups import Groups
 from .sources.labels import LEAST_LABELS, QualityEstimates, judge_of, label_note, label_probabilities
@@ -15,7 +16,7 @@ from .sources.labels import LEAST_LABELS, QualityEstimates, judge_of, label_note
 
 @dataclass(frozen=True)
 class Identified:
-    """The estimators that a table identifies, and in words why not the rest."""
+    """The estimators that a table identifies, and in words, whose options are marked, why not the rest."""
 
     estimators: list[str]
     reasons: list[str]
@@ -62,7 +63,7 @@ def identified(table: _core.TraceTable) -> Identified:
     if not log.has_second_calls:
         reasons.append(
             "every decision made one call: policies that make one can be estimated, but what a second call would bring "
-            "only where models' answers are taken to be independent (--openings apart)"
+            f"only where models' answers are taken to be independent ({option('openings', 'apart')})"
         )
     if unlabelled(table) > 0 and not log.has_label_propensity:
         reasons.append(

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError, UsageError
+from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
 from .cascade_sheets import aim_of_record, judge_usd_of, record_of
-from .errors import Lacking, Refusal
+from .errors import Refusal
 from .estimate import Estimate
 from .estimator_router import RoutedByEstimator
 from .feedback import dependence_notes
@@ -30,7 +31,7 @@ from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, along, columns_called, nearest_rank
-from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking, require_possible
+from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
 from .policies.order import Order, best_single
 from .record import json_object
 from .sheet import Sheet
@@ -218,9 +219,10 @@ def judge_cascade(
     fitted = single.get("model") if isinstance(single, dict) else None
     named = against or (fitted if isinstance(fitted, str) else "")
     if named and named not in models:
-        raise Lacking(
+        raise DataError(
             f"{table.source}: has no model {named}{nearest_text(named, models)}; "
-            f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with {{against}}"
+            f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with "
+            f"{option('against')}"
         )
     chosen = chosen_estimator(table, Estimator(estimator) if estimator else None)
     if named:
@@ -228,8 +230,9 @@ def judge_cascade(
     elif chosen is Estimator.PLUGIN:
         (model,) = best_single(np.array(meeting.arrays.quality), np.array(meeting.arrays.usd), meeting.price).order
     else:
-        raise Lacking(
-            f"{table.source}: cannot say which single model is the best, as not all is known; name one with {{against}}"
+        raise DataError(
+            f"{table.source}: cannot say which single model is the best, as not all is known; name one with "
+            f"{option('against')}"
         )
     if chosen is Estimator.PLUGIN:
         found = _plain(meeting, model)
@@ -363,10 +366,10 @@ def _beside(
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
     fault = cascade_estimate.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
     if fault:
-        raise lacking(name, fault)
+        raise DataError(f"{name}: {fault}")
     fault = alone.support.fault(against, meeting.arrays.is_log, meeting.openings)
     if fault and log_rules is None:
-        raise lacking(name, f"{fault}; name another model with --against")
+        raise DataError(f"{name}: {fault}; name another model with {option('against')}")
     require_possible(cascade_estimate.quality, name, "the cascade")
     if _is_alone(meeting.file, meeting.table.models[model]):
         cascade_estimate = alone
@@ -378,7 +381,7 @@ def _beside(
     effective = cascade_estimate.support.effective_prompts
     notes.append(f"estimated by {how} from {effective:.0f} effective prompts of {meeting.groups.count}")
     looks = not calls_one_model(meeting.file) and bool(np.any(meeting.calls[2]))
-    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, notes, log_rules=log_rules)
+    return Found(worth, of_model, effective, worth.calls.value if looks else 0.0, typed(notes), log_rules=log_rules)
 
 
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:

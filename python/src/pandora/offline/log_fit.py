@@ -14,6 +14,8 @@ from typing import Optional
 import numpy as np
 
 from .. import _core
+from ..errors import DataError
+from ..spelling import option, typed
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
@@ -25,7 +27,7 @@ from .groups import FOLDS, Floats
 from .kinds import Aim, Candidate
 from .learners.isotonic import IsotonicMap
 from .options import FitSettings
-from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, lacking, require_possible
+from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
 from .policies.order import Order
 from .progress import Progress
 from .record import FitReport
@@ -58,7 +60,7 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
             "",
             None,
             "a log is fitted at a price, by thresholds or a router",
-            "give {price}, and {kind} thresholds, router (with {context}) or auto",
+            f"give {option('price')}, and {option('kind')} thresholds, router (with {option('context')}) or auto",
         )
     if settings.tries("thresholds"):
         source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
@@ -91,7 +93,7 @@ def _can_estimate(policy: PolicyEstimate, source: LogSource, name: str, notes: l
     """
     fault = policy.support.fault(name, True, source.log.openings)
     if fault and source.reader.log_rules is None:
-        raise lacking(source.name, fault)
+        raise DataError(f"{source.name}: {fault}")
     if fault:
         notes.append(fault)
     return not fault
@@ -164,8 +166,8 @@ def _notes_of_search(source: LogSource, search: LogSearch, single: str) -> list[
         notes += [fault for fault, count in faults if fault and count >= LEAST_EFFECTIVE]
     if not log.has_second_calls:
         notes.append(
-            "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router "
-            "with a context"
+            "every decision made one call, which tells nothing of a second one: see "
+            f"{option('openings', 'apart')}, or {option('kind', 'router')} with a context"
         )
     return notes
 
@@ -210,7 +212,8 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         require_possible(found.single_estimate.quality, source.name, name, CROSS_FITTED)
     notes = source.notes + found.notes
     if context:
-        notes.append("context: not used; thresholds of a log are the same for every prompt (--kind router uses it)")
+        router = option("kind", "router")
+        notes.append(f"context: not used; thresholds of a log are the same for every prompt ({router} uses it)")
     kind = "thresholds" if pays else SINGLE
     return LogFit(
         source.models,
@@ -228,7 +231,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         out_of_fold=True,
         log_rules=log_rules,
         calibration=found.calibration,
-        notes=notes,
+        notes=typed(notes),
     )
 
 

@@ -10,8 +10,10 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ..errors import DataError
+from ..spelling import option
 from .choose import SINGLE
-from .errors import Lacking, Refusal
+from .errors import Refusal
 from .groups import Floats
 from .kinds import Aim, AimKind
 from .policies import KINDS
@@ -165,13 +167,14 @@ class Option:
 
     def check(self, value: Any) -> None:
         """Raises Refusal for a number that is out of range and a word that is unknown."""
+        name = SPELT.get(self.name, self.name)
         for one in value if self.type in LISTS else () if value is None else (value,):
             if self.words and one not in self.words:
                 *words, last = (word for word in self.words if word)
                 near = nearest_text(str(one), self.words)
-                raise Refusal(self.name, one, f"unknown{near}", f"use {', '.join(words)} or {last}")
+                raise Refusal(name, one, f"unknown{near}", f"use {', '.join(words)} or {last}")
             if self.type in ("number", "numbers") and not self.least <= one <= self.most:
-                raise Refusal(self.name, float(one), "out of range", f"give {self.wanted}")
+                raise Refusal(name, float(one), "out of range", f"give {self.wanted}")
 
 
 _FORM = re.compile(r"^(\w+) (\w+) ?(.*)\n((?: +[^> ].*\n)+)(?: +> (.*)\n)?", re.MULTILINE)
@@ -307,22 +310,24 @@ class FitSettings:
             OPTIONS[name].check(getattr(self, name))
         for name in ("forget", "c"):
             if getattr(self, name) > 0.0 and kind != "indices":
-                raise Refusal(name, None, "only indices learn while they run", "use it with {kind:indices}")
+                remedy = f"use it with {option('kind', 'indices')}"
+                raise Refusal(name, None, "only indices learn while they run", remedy)
         if blind and self.judge_usd is not None:
-            raise Refusal("judge_usd", None, "with {evaluator:none} no answer is judged", "leave it out")
+            raise Refusal("judge_usd", None, f"with {option('evaluator', NONE)} no answer is judged", "leave it out")
         if self.context and kind == "thresholds":
             problem = "thresholds do not use it, they are the same for every prompt"
-            raise Refusal("context", None, problem, "use it with {kind} indices, router or routed")
+            raise Refusal("context", None, problem, f"use it with {option('kind')} indices, router or routed")
         if self.router is not None and kind not in ("auto", "router", "routed"):
-            raise Refusal("router", None, f"{kind} have no router", "use it with {kind} router or routed")
+            raise Refusal("router", None, f"{kind} have no router", f"use it with {option('kind')} router or routed")
         if self.kinds:
             return
         if blind and kind not in ("auto", "router"):
-            raise Refusal("evaluator", NONE, "only a router sees no answer", "use it with {kind:router}")
+            raise Refusal("evaluator", NONE, "only a router sees no answer", f"use it with {option('kind', 'router')}")
         if self.estimated and kind == "indices":
-            remedy = "leave such prompts out ({missing:drop}), or use another kind"
+            remedy = f"leave such prompts out ({option('missing', 'drop')}), or use another kind"
             raise Refusal("kind", kind, "some qualities are not known", remedy)
-        raise Refusal("", None, "a router goes by the prompt's features", "give {context}, such as text:16,length")
+        remedy = f"give {option('context')}, such as text:16,length"
+        raise Refusal("", None, "a router goes by the prompt's features", remedy)
 
     def of_estimates(self) -> FitSettings:
         """Of a table whose qualities are estimates, from which indices learn nothing. Raises Refusal."""
@@ -341,7 +346,8 @@ class FitSettings:
                 "max_usd",
                 self.aim.value,
                 f"is in dollars per prompt, and calling every model takes no more than {usd_of_all_models:.3g} of them",
-                f"for a bound per 1,000 prompts give {{max_usd:{self.aim.value / 1000.0:g}}}, for none {{price:0}}",
+                f"for a bound per 1,000 prompts give {option('max_usd', f'{self.aim.value / 1000.0:g}')}, for none "
+                f"{option('price', '0')}",
             )
 
 
@@ -355,7 +361,8 @@ def aim_of(
             "",
             None,
             f"{'several things say' if given else 'nothing says'} what the cascade is for",
-            "give one of {price}, {max_usd} and {min_quality}: utility per dollar, dollars per prompt, a mean quality",
+            f"give one of {option('price')}, {option('max_usd')} and {option('min_quality')}: utility per dollar, "
+            "dollars per prompt, a mean quality",
         )
     return Aim(given[0][0], float(given[0][1]), max_latency)
 
@@ -367,9 +374,9 @@ def require_latency(aim: Aim, source: str, models: Sequence[str], latency: Optio
     if is_log:
         raise Refusal("max_latency", None, "not of a log", "give a table with every model's answers and latencies")
     if latency is None or np.isnan(latency).all():
-        raise Lacking(
+        raise DataError(
             f"{source}: has no latencies; give a column `latency` (wide: `{models[0]}|latency`) in seconds, or leave "
-            "out {max_latency}"
+            f"out {option('max_latency')}"
         )
 
 
@@ -379,7 +386,8 @@ def require_log_for(openings: str, is_log: bool, estimator: str = "") -> None:
     if openings != "in_order" and not is_log:
         raise Refusal("openings", None, "is of logs of decisions, and this table is none", "leave it out")
     if openings == "apart" and estimator:
-        raise Refusal("openings", "apart", "has an estimate of its own, the models' laws", "leave out {estimator}")
+        remedy = f"leave out {option('estimator')}"
+        raise Refusal("openings", "apart", "has an estimate of its own, the models' laws", remedy)
 
 
 def require_few_models(
@@ -395,7 +403,7 @@ def require_few_models(
         sums[chosen] = -np.inf
         chosen.append(int(np.argmax(sums)))
         best = np.maximum(best, utility[:, chosen[-1]])
-    raise Lacking(
-        f"{source}: has {len(models)} models; at most {MOST_MODELS} are {done} together; name those ({{models}}): "
-        + listed([models[model] for model in chosen])
+    raise DataError(
+        f"{source}: has {len(models)} models; at most {MOST_MODELS} are {done} together; name those "
+        f"({option('models')}): " + listed([models[model] for model in chosen])
     )

@@ -15,7 +15,6 @@ of the deployed answer became known is the last step of its path.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, Optional
@@ -24,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..spelling import option
 from .call_log import DROPPED, Bools, CallLog, Openings
-from .errors import Lacking
 from .estimate import Estimate, Interval, stretched
 from .groups import Floats, Groups, Ints
 from .outcomes import CALLS, USD
@@ -219,14 +218,15 @@ class LogSupport:
 
     def fault(self, policy: str, is_log: bool = True, openings: Openings = Openings.IN_ORDER) -> str:
         """Why the weights cannot carry an estimate: no row does what the policy does, or makes one of its calls, fewer
-        than LEAST_EFFECTIVE effective prompts, or a mean that is not 1. "" where they can.
+        than LEAST_EFFECTIVE effective prompts, or a mean that is not 1. "" where they can. Its options are marked.
         """
         if self.effective_prompts == 0.0:
             return f"no decision calls what {policy} calls: the log cannot tell"
         if self.never > 0:
             return (
                 f"{policy} makes up to {self.calls} calls for a prompt, and no decision of the log makes its call "
-                f"number {self.never}: the log cannot tell; --openings apart takes models' answers to be independent"
+                f"number {self.never}: the log cannot tell; {option('openings', 'apart')} takes models' answers to be "
+                "independent"
             )
         if self.effective_prompts < LEAST_EFFECTIVE:
             return (
@@ -248,7 +248,7 @@ class LogSupport:
         else:
             reason = (
                 "propensities are wrong, it makes calls that the log never makes, or each model was called by a toss "
-                "of its own (--openings independent)"
+                f"of its own ({option('openings', 'independent')})"
             )
         return f"the weights of {policy} have the mean {self.mean:.3f} and not 1: {reason}"
 
@@ -292,17 +292,6 @@ class PolicyEstimate:
             Interval(0.0, 0.0, 0.0) if alone is self else interval(utility - alone.utility(price)),
             stretched(interval(replace(-1.0 * share, value=saving)), 1.0 - float(deployed[USD]) / alone.usd.value),
         )
-
-
-_OPTION = re.compile(r"--([a-z]+)(?: (independent|apart|router))?")
-
-
-def lacking(name: str, fault: str) -> DataError:
-    """A fault as an error, whose options are spelt as its reader writes them; notes have those of the command."""
-    sentence = f"{name}: {fault}"
-    if "; " not in sentence:
-        return DataError(sentence)
-    return Lacking(_OPTION.sub(lambda option: "{" + ":".join(filter(None, option.groups())) + "}", sentence))
 
 
 def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:

@@ -222,8 +222,7 @@ class Store:
             self._cautioned = True
             if caution := self._calls.opened().caution():
                 warnings.warn(caution, PandoraWarning, stacklevel=2)
-        with arguments.named():
-            given = beginning("Store.begin:", prompt, columns)
+        given = beginning("Store.begin:", prompt, columns)
         if isinstance(given, tuple):
             begun = self._calls.call("begin", text=given[0], columns=given[1])
         else:

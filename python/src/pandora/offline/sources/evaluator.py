@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ... import _core
+from ...spelling import option
 from ..errors import Refusal
 from ..groups import Floats
 
@@ -39,7 +40,7 @@ def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
             None,
             f"no evaluator is given, which says what is seen of an answer at run time: {table.source} has "
             f"{shown}, and quality is a yardstick, a free and perfect judge that needs the truth at run time",
-            f"give {{evaluator:{judges[0] if judges else 'quality'}}}"
+            f"give {option('evaluator', judges[0] if judges else 'quality')}"
             + ("" if judges else " if the truth is known then"),
         )
     name = judge_named(evaluator)
@@ -60,5 +61,5 @@ def truth_refused(unknown: int, answers: int) -> Refusal:
         "evaluator",
         TRUTH,
         f"{unknown} of {answers} qualities are not known, and nobody can look at them",
-        "use a judge's score, or leave such prompts out ({missing:drop})",
+        f"use a judge's score, or leave such prompts out ({option('missing', 'drop')})",
     )

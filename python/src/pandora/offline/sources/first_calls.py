@@ -15,12 +15,13 @@ from functools import cached_property
 import numpy as np
 
 from ... import _core
+from ...errors import DataError
+from ...spelling import option
 from ..call_log import CallLog, Openings
 from ..estimate import Estimate
 from ..feedback import dependence_notes
 from ..groups import Floats, Groups
 from ..outcomes import Outcomes
-from ..paths import lacking
 from .evaluator import NONE
 from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
 from .log import CAUTION, require_first_calls, surest
@@ -33,10 +34,9 @@ def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, s
     calls = first.sum(axis=0)
     for model, name in enumerate(log.models):
         if calls[model] < LEAST_LABELS:
-            raise lacking(
-                log.name,
-                f"calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} of each "
-                "model, better hundreds (leave the model out with --models)",
+            raise DataError(
+                f"{log.name}: calls {name} first in {calls[model]} decisions; a router needs at least {LEAST_LABELS} "
+                f"of each model, better hundreds (leave the model out with {option('models')})"
             )
     require_first_calls(log)
     sampling = log.sampling[:, None]

@@ -17,12 +17,13 @@ import numpy as np
 
 from ... import _core
 from ...errors import DataError
+from ...spelling import option
 from ..call_log import CallLog, Openings
 from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import TIE, Outcomes
-from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate, lacking
+from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate
 from ..policies.order import Order
 from .evaluator import TRUTH, shown_of, truth_refused
 from .labels import LEAST_LABELS, judge_of
@@ -158,10 +159,10 @@ class LogSearch:
             )
         in_each_fold = FOLDS / (FOLDS - 1.0)
         needed = float(f"{in_each_fold * LEAST_EFFECTIVE / most * self.log.rows:.1e}")
-        raise lacking(
-            self.log.name,
-            f"has too few decisions: {LEAST_EFFECTIVE:.0f} effective ones are needed of a model alone, and here the "
-            f"most are {most:.1f}; log about {needed:.0f} like these, or explore more (--explore)",
+        raise DataError(
+            f"{self.log.name}: has too few decisions: {LEAST_EFFECTIVE:.0f} effective ones are needed of a model "
+            f"alone, and here the most are {most:.1f}; log about {needed:.0f} like these, or explore more "
+            f"({option('explore')})"
         )
 
     def _ratio(self, model: int, calls_before: int) -> Floats:
@@ -257,12 +258,12 @@ def _grid(seen: Floats) -> Floats:
 def require_first_calls(log: CallLog) -> None:
     """DataError where those of some model cannot speak for it."""
     for fault in filter(None, faults_of_first_calls(log)):
-        raise lacking(log.name, fault)
+        raise DataError(f"{log.name}: {fault}")
 
 
 def faults_of_first_calls(log: CallLog) -> list[str]:
     """By model, empty or why its first calls cannot speak for it: their weights 1 / propensity do not have the mean 1
-    over decisions, or too few are effective, of at least LEAST_LABELS first calls.
+    over decisions, or too few are effective, of at least LEAST_LABELS first calls. Its options are marked.
     """
     out = []
     for model, name in enumerate(log.models):
@@ -273,7 +274,7 @@ def faults_of_first_calls(log: CallLog) -> list[str]:
         elif support.is_off:
             fault = (
                 f"have the mean {support.mean:.3f} and not 1: propensities are wrong, some decisions could not call it "
-                "first, or each model was called by a toss of its own (--openings independent)"
+                f"first, or each model was called by a toss of its own ({option('openings', 'independent')})"
             )
         elif support.effective_prompts < LEAST_EFFECTIVE:
             fault = (
@@ -281,5 +282,5 @@ def faults_of_first_calls(log: CallLog) -> list[str]:
                 "needed: log more decisions, or explore more"
             )
         weights = f"weights of the first calls of {name} (1 / propensity)"
-        out.append(fault and f"{weights} {fault}; cascade fit --models leaves it out")
+        out.append(fault and f"{weights} {fault}; cascade fit {option('models')} leaves it out")
     return out

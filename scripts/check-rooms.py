@@ -51,11 +51,12 @@ LONG_FILES = {
 
 # Files with options as a terminal has them, and why. What is between backquotes is a command, and needs no place here.
 SPELT_OPTIONS = {
-    "host/outcomes/tables/checked_table.cpp": "to be marked",
-    "host/outcomes/tables/decision_rows.cpp": "to be marked",
-    "host/outcomes/tables/table_builder.cpp": "to be marked",
-    "host/outcomes/tables/trace_table.cpp": "to be marked",
-    "host/outcomes/tables/trace_table.hpp": "to be marked",
+    "host/outcomes/tables/checked_table.cpp": "names the key of a study and the option beside it",
+    "host/outcomes/tables/decision_rows.cpp": "names the key of a study and the option beside it",
+    "host/outcomes/tables/table_builder.cpp": "names the key of a study and the option beside it",
+    "host/outcomes/tables/table_builder.hpp": "names the key of a study and the option beside it",
+    "host/outcomes/tables/table_finish.cpp": "names the key of a study and the option beside it",
+    "host/outcomes/tables/named_columns.cpp": "names the key of a study and the option beside it",
     "host/report/renderer.cpp": "words of the script that it starts",
     "host/studies/results/result_rows.cpp": "a command, which a column of tables holds",
     "host/studies/run/tune_tables.cpp": "words for `pandora run`, which a table holds",

@@ -28,7 +28,9 @@ double student_t_quantile(double probability, double degrees_of_freedom) {
   return boost::math::quantile(boost::math::students_t(degrees_of_freedom), probability);
 }
 
-double beta_quantile(double probability, double a, double b) { return boost::math::ibeta_inv(a, b, probability); }
+double beta_quantile(double probability, double a, double b) {
+  return boost::math::ibeta_inv(a, b, probability);
+}
 
 double student_factor_95(double degrees_of_freedom) {
   return degrees_of_freedom > 0.0 ? student_t_quantile(0.975, degrees_of_freedom) : kUnknown;

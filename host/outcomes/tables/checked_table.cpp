@@ -58,15 +58,16 @@ void mark_free(const TraceTable& table, const FilePlace& place, const TraceOptio
     if (free == 0 || (paid == 0 && costs_nothing)) continue;
     if (paid == 0)
       place.refuse(
-          "model {} costs 0 in all of {} prompts: is that so? If it is, allow free calls (free_calls, --free-calls "
-          "allowed); if another column has its dollars, call that cost",
-          in_quotes(table.models[m]), free);
+          "model {} costs 0 in all of {} prompts: is that so? If it is, allow free calls (free_calls, {}); if "
+          "another column has its dollars, call that cost",
+          in_quotes(table.models[m]), free, option("free-calls", "allowed"));
     if (options.missing == MissingCells::refuse)
       place.refuse(
           "model {} costs 0 in {} of {} prompts, the first of them {}, and more in {}: such zeros are "
           "prices that are missing. Fill them in, or {}; answers of a cache are free calls (free_calls, "
-          "--free-calls allowed)",
-          in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid, kDropThem);
+          "{})",
+          in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid, kDropThem,
+          option("free-calls", "allowed"));
     for (std::size_t row = 0; row < table.rows(); ++row)
       if (table.cost[row * models + m] == 0) drop[row] = true;
   }
@@ -93,7 +94,7 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
       "{}. Keep one of them{}{}",
       doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
       by_name ? "" : ", or name prompts in a column prompt_id if they are different",
-      table.by_name ? ", or allow several rows of a prompt (repeats, --repeats allowed)" : "");
+      table.by_name ? ", or allow several rows of a prompt (repeats, " + option("repeats", "allowed") + ")" : "");
 }
 
 // Of a call all but its quality is known; of a model that was not called nothing is, which becomes NaN.

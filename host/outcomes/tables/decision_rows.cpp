@@ -101,7 +101,8 @@ void DecisionRows::leave_out_partial() {
     ++left_out;
   }
   if (left_out == decisions_.size())
-    place_.refuse("has no decision in which every model could be called and none failed; name fewer models (--models)");
+    place_.refuse("has no decision in which every model could be called and none failed; name fewer models ({})",
+                  option("models"));
   if (left_out > 0)
     builder_.note(fmt::format(
         "not used: {} of {} decisions in which a model failed, rested or was not there, or one was asked for alone; "

@@ -282,8 +282,8 @@ Error no_evaluator(const std::string& shown, const std::string& remedy) {
   return Error(
       ExitCode::usage,
       fmt::format("no evaluator is given, which says what is seen of an answer at run time: {}, and quality is "
-                  "a yardstick, a free and perfect judge that needs the truth at run time; give --evaluator {}",
-                  shown, remedy));
+                  "a yardstick, a free and perfect judge that needs the truth at run time; give {}",
+                  shown, option("evaluator", remedy)));
 }
 
 }  // namespace pandora

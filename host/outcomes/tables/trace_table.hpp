@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "host/ground/base/error.hpp"
+#include "host/ground/base/option.hpp"
 
 namespace pandora {
 
@@ -97,7 +98,7 @@ struct CallLog {
 };
 
 /// A remedy in messages.
-inline constexpr const char* kDropThem = "leave such prompts out (missing = \"drop\", --missing drop)";
+inline const std::string kDropThem = "leave such prompts out (missing = \"drop\", " + option("missing", "drop") + ")";
 
 /// Prompts x models. Made by read_trace (read_trace.hpp). Every cell is there but where TraceOptions::holes lets
 /// qualities be unknown: they are NaN. In a log so are cost and scores of models that were not called.

@@ -225,6 +225,20 @@ def test_bounds_of_one_side_are_those_of_students_t_and_follow_a_tail() -> None:
         assert tailed.bound(upper) > tailed.value + t * tailed.error + 0.1 * tailed.error
 
 
+def test_a_tail_is_told_where_the_sample_has_none_of_its_dearest_prompts() -> None:
+    """By one that stands out: such samples have too low a mean, and it was them alone that promised bounds."""
+    draw = np.random.default_rng(3)
+    laws = {"lognormal": draw.lognormal(0.0, 1.0, (200, 400)), "normal": draw.normal(10.0, 1.0, (200, 100))}
+    laws["ordinary"] = np.where(draw.random((200, 400)) < 0.2, 0.01, 0.002) * draw.uniform(0.5, 1.5, (200, 400))
+    heavy = {name: [DollarTail.of(usd, each_its_own(len(usd))) for usd in law] for name, law in laws.items()}
+    told = {name: sum(not tail.heavy for tail in tails) for name, tails in heavy.items()}
+    assert told["lognormal"] <= 4 and told["normal"] == 200 and told["ordinary"] >= 180
+    by_skewness = [tail.prompts >= 25.0 * tail.skewness**2 for tail in heavy["lognormal"]]
+    assert sum(by_skewness) > 20
+    alone = next(tail for tail, enough in zip(heavy["lognormal"], by_skewness) if enough and tail.heavy)
+    assert "of their variance asks for " in tail_text(alone)
+
+
 def test_a_tail_of_dollars_is_told_by_its_dearest_prompts() -> None:
     usd: Floats = np.where(np.arange(300) % 2 == 0, 1.0, 2.0)
     assert not DollarTail.of(usd, each_its_own(300)).heavy

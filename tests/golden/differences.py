@@ -16,7 +16,7 @@ SWITCHED_OFF = {
     "judge in logs": "the judge's dollars in the log of a cascade are taken off, as a model alone does not pay them",
     "dollars": "what is promised of dollars, calls and savings reaches to what the deployed policy brings on its rows",
     "dearer": "and so do bounds on dollars",
-    "one stands out": "no bound on dollars is told where one prompt of a skewed table stands out",
+    "one stands out": "where one prompt stands out, a bound on dollars counts one more of its kind",
     "few failures": "one note for all tells of few failures, and how many prompts could show a bound",
 }
 #: Members that are not compared, by a regular expression of their paths.

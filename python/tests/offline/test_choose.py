@@ -225,18 +225,23 @@ def test_bounds_of_one_side_are_those_of_students_t_and_follow_a_tail() -> None:
         assert tailed.bound(upper) > tailed.value + t * tailed.error + 0.1 * tailed.error
 
 
-def test_a_tail_is_told_where_the_sample_has_none_of_its_dearest_prompts() -> None:
-    """By one that stands out: such samples have too low a mean, and it was them alone that promised bounds."""
+def test_bounds_count_one_more_of_a_prompt_that_stands_out() -> None:
     draw = np.random.default_rng(3)
-    laws = {"lognormal": draw.lognormal(0.0, 1.0, (200, 400)), "normal": draw.normal(10.0, 1.0, (200, 100))}
-    laws["ordinary"] = np.where(draw.random((200, 400)) < 0.2, 0.01, 0.002) * draw.uniform(0.5, 1.5, (200, 400))
-    heavy = {name: [DollarTail.of(usd, each_its_own(len(usd))) for usd in law] for name, law in laws.items()}
-    told = {name: sum(not tail.heavy for tail in tails) for name, tails in heavy.items()}
-    assert told["lognormal"] <= 4 and told["normal"] == 200 and told["ordinary"] >= 180
-    by_skewness = [tail.prompts >= 25.0 * tail.skewness**2 for tail in heavy["lognormal"]]
-    assert sum(by_skewness) > 20
-    alone = next(tail for tail, enough in zip(heavy["lognormal"], by_skewness) if enough and tail.heavy)
-    assert "of their variance asks for " in tail_text(alone)
+
+    def means(law: Floats) -> list[Estimate]:
+        return [Estimate.mean(usd, each_its_own(len(usd))) for usd in law]
+
+    normal = means(draw.normal(10.0, 1.0, (200, 100)))
+    ordinary = means(np.where(draw.random((200, 400)) < 0.2, 0.01, 0.002) * draw.uniform(0.5, 1.5, (200, 400)))
+    assert not any(mean.one_more() for mean in normal) and sum(mean.one_more() > 0.0 for mean in ordinary) <= 20
+    # Samples of a lognormal law whose skewness seems small enough for a bound.
+    seeming = [mean for mean in means(draw.lognormal(0.0, 1.0, (800, 400))) if 25.0 * mean.skewness**2 <= 400.0]
+    truth, least = math.exp(0.5), 0.95 * len(seeming) - 3.0 * math.sqrt(0.95 * 0.05 * len(seeming))
+    assert len(seeming) > 300 and all(mean.one_more() >= 0.0 for mean in seeming)
+    assert sum(mean.bound(True) >= truth for mean in seeming) < least
+    assert sum(mean.bound(True) + mean.one_more() >= truth for mean in seeming) >= least
+    usd: Floats = np.append(np.ones(399), 41.0)
+    assert Estimate.mean(usd, each_its_own(400)).one_more() == pytest.approx((41.0 - 1.1) / 400.0)
 
 
 def test_a_tail_of_dollars_is_told_by_its_dearest_prompts() -> None:

@@ -128,9 +128,7 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float]) -> Sh
     )
     if tail.get("heavy") is True:
         skewness, share = _number(tail.get("skewness")), _number(tail.get("share"))
-        of_prompts, dearest = _count(record.get("prompts")), _count(tail.get("dearest"))
-        of_variance = _number(tail.get("of_variance", 0.0))  # which former records lack
-        why = tail_text(DollarTail(skewness, of_prompts, dearest, share, 0.0, of_variance))
+        why = tail_text(DollarTail(skewness, _count(record.get("prompts")), _count(tail.get("dearest")), share, 0.0))
         out.notes.append(f"intervals of dollars and savings may be too narrow: {why}")
     out.notes += [*_texts(record.get("notes")), f"verdict: {_text(record.get('verdict'))}"]
     return out

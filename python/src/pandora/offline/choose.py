@@ -166,7 +166,9 @@ class Chooser:
             estimate = Estimate.mean(self.numbers[number, QUALITY], self.groups, (0.0, 1.0))
         if self.candidates[number].kind != SINGLE:  # nothing is fitted where a model is named
             estimate = estimate.widened(self.widening)
-        bound = estimate.bound(upper=self.aim.on_usd) + (float(self.dearer[number]) if self.aim.on_usd else 0.0)
+        bound = estimate.bound(upper=self.aim.on_usd)
+        if self.aim.on_usd:
+            bound += float(self.dearer[number]) + estimate.one_more()
         met = bound <= self.aim.value if self.aim.on_usd else bound >= self.aim.value
         return Picked(number, met, in_time, bound)
 

@@ -85,7 +85,7 @@ class FitReport:
             "verdict": self.verdict(file),
             "runner_up": runner_up(fit),
             "dollar_tail": {
-                **{name: getattr(tail, name) for name in ("heavy", "skewness", "dearest", "share", "of_variance")},
+                **{name: getattr(tail, name) for name in ("heavy", "skewness", "dearest", "share")},
                 "least_prompts": math.ceil(tail.least_prompts),
             },
         }

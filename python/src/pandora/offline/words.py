@@ -39,15 +39,9 @@ def eyes_text(evaluator: str, judge_usd: Optional[float], gone_at: float, claim:
 
 def tail_text(tail: DollarTail) -> str:
     """How unevenly dollars are spread over prompts."""
-    stands_out = tail.least_prompts > 25.0 * tail.skewness**2
-    why = (
-        f"one with {100.0 * tail.of_variance:.2g}% of their variance"
-        if stands_out
-        else f"a skewness of {tail.skewness:.2g}"
-    )
     return (
         f"the dearest {tail.dearest} of {tail.prompts} prompts carr{'ies' if tail.dearest == 1 else 'y'} "
-        f"{100.0 * tail.share:.0f}% of the dollars; {why} asks for "
+        f"{100.0 * tail.share:.0f}% of the dollars; a skewness of {tail.skewness:.2g} asks for "
         f"{np.ceil(tail.least_prompts):.0f} prompts and more"
     )
 

@@ -79,28 +79,15 @@ def interval_of_json(member: Any) -> Interval:
     return Interval(*(float(x) if isinstance(x, (int, float)) else math.nan for x in ends))
 
 
-#: Of squared deviations, what a single prompt may have where a mean is bounded.
-MOST_OF_VARIANCE = 0.06
-#: The skewness from which on a prompt that stands out is the begin of a tail. The greatest of 100 normal numbers stands
-#: out, too.
-SKEWED = 1.0
-
-
 @dataclass(frozen=True)
 class DollarTail:
-    """How unevenly dollars are spread over prompts. `dearest`: one in a hundred, at least one, which carry `share`.
-
-    `of_variance`: what share of the sum of squared deviations a single prompt has at most. In a sample that happens to
-    have none of its law's dearest prompts the skewness is small and the mean too low. Such a sample still has prompts
-    that stand out: 400 of a lognormal law have shares of 0.06 and more, of a cascade's ordinary dollars 0.02 to 0.05.
-    """
+    """How unevenly dollars are spread over prompts. `dearest`: one in a hundred, at least one, which carry `share`."""
 
     skewness: float
     prompts: int
     dearest: int
     share: float
     mean: float  #: dollars of a row
-    of_variance: float = 0.0
 
     @staticmethod
     def unknown(prompts: int) -> DollarTail:
@@ -113,15 +100,12 @@ class DollarTail:
         sums = np.sort(groups.sums(usd))[::-1]
         dearest, total = max(1, len(sums) // 100), float(sums.sum())
         share = float(sums[:dearest].sum()) / total if total > 0.0 else 0.0
-        squares = (sums - sums.mean()) ** 2
-        of_variance = float(squares.max() / squares.sum()) if squares.any() else 0.0
-        return DollarTail(Estimate.mean(usd, groups).skewness, len(sums), dearest, share, total / len(usd), of_variance)
+        return DollarTail(Estimate.mean(usd, groups).skewness, len(sums), dearest, share, total / len(usd))
 
     @property
     def least_prompts(self) -> float:
-        """Of which the mean could be bounded: 25 skewness^2 (Cochran 1977), and so many that no prompt stands out."""
-        stands_out = self.of_variance if self.skewness > SKEWED else 0.0
-        return max(25.0 * self.skewness**2, self.prompts * stands_out / MOST_OF_VARIANCE)
+        """Of which a mean so skewed could be bounded (Cochran 1977: 25 skewness^2)."""
+        return 25.0 * self.skewness**2
 
     @property
     def heavy(self) -> bool:

@@ -39,7 +39,7 @@ class Worth:
 
         `deployed`: 3 x rows of what is deployed, where `numbers` are of others that were fitted alike. They are worth
         about as much, but may spend more or less: of plans that are worth the same, chance chooses the cheap or the
-        dear one.
+        dear one. What is spent more brings as much quality as the price says.
         """
 
         def interval(estimate: Estimate) -> Interval:
@@ -51,8 +51,10 @@ class Worth:
         deployed = numbers if deployed is None else deployed
         calls = Estimate.mean(numbers[CALLS], groups)
         saving, its_saving = (Estimate.saving(policy[USD], single[USD], groups) for policy in (numbers, deployed))
+        spent_more = float(np.mean(deployed[USD])) - usd.value
+        ends = stretched(interval(quality), quality.value + price * spent_more)
         return Worth(
-            interval(quality),
+            ends._replace(low=max(ends.low, quality.range[0]), high=min(ends.high, quality.range[1])),
             stretched(interval(1000.0 * usd), 1000.0 * float(np.mean(deployed[USD]))),
             stretched(interval(calls), float(np.mean(deployed[CALLS]))),
             interval(quality - price * usd),

@@ -78,7 +78,7 @@ std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, dou
   double batch = TokenPrice::kNone;
   bool of_litellm = false, unknown = false;
   for (const auto& [name, usd] : named) {
-    const auto is_it = [&name](const Name& known) { return name == known.ours || name == known.of_litellm; };
+    const auto is_it = [&name = name](const Name& known) { return name == known.ours || name == known.of_litellm; };
     const Name* const known = std::find_if(std::begin(kNames), std::end(kNames), is_it);
     if (known == std::end(kNames)) {
       name == "batch" ? void(batch = usd) : void(unknown = true);

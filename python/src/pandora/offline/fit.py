@@ -9,6 +9,7 @@ from typing import Optional
 
 import numpy as np
 
+from ..spelling import option
 from .bounds import candidates_of
 from .choose import SINGLE, Choice, choose_nested, decide, difference
 from .crossfit import CrossFit, crossfit
@@ -189,7 +190,7 @@ def _latency_of_choice(
             aim.max_latency,
             "no cascade keeps it; the least 95th per cent of the latency of calls in series that was found is "
             f"{math.ceil(least * 1e4) / 1e4:.4g} seconds",
-            f"give at least that{', another {kind}' if as_asked else ','} or faster models"
+            f"give at least that,{' another ' + option('kind') if as_asked else ''} or faster models"
             + "".join(f" ({note})" for note in notes_on(fits.source.table, "latency")),
         )
     slow = {kind: float(fits.latency[picked.number]) for kind, picked in choice.picked.items() if not picked.in_time}

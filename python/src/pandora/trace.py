@@ -469,7 +469,7 @@ def table_of(source: Union[Trace, Source]) -> _core.TraceTable:
 
 
 def offline() -> Any:
-    """pandora.offline.api, which takes 0.3 seconds to load, most of them scipy's."""
+    """pandora.offline.api, imported when it is asked for: simulating needs nothing of it."""
     from .offline import api
 
     return api

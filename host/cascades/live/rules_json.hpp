@@ -4,21 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "host/lanes/estimator/rules_json.hpp"
 #include "pandora/cascade.hpp"
 
 namespace pandora {
-
-/// What a learning lane's rules are (no fixed order, no thresholds).
-nlohmann::json rules_json(const LaneSpec& rules);
-/// Throws Damaged (host/ground/files/sealed_file.hpp) where a member is missing or out of range.
-LaneSpec rules_of(const nlohmann::json& json);
-
-/// Schedule, ridges and what is forgotten.
-nlohmann::json estimation_json(const EstimationOptions& options);
-EstimationOptions estimation_of(const nlohmann::json& json);
-
-nlohmann::json stream_json(const Stream& stream);
-Stream stream_of(const nlohmann::json& json, Purpose purpose);
 
 /// "thresholds", "router", "routed" or "indices".
 const char* kind_of(const CascadeOptions& cascade);

@@ -33,6 +33,7 @@ void bind_traces(nb::module_& module);
 void bind_cascades(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_searches(nb::module_& module);
+void bind_indices(nb::module_& module);
 void bind_rows(nb::module_& module);
 void bind_printing(nb::module_& module);
 

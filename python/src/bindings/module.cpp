@@ -103,6 +103,7 @@ NB_MODULE(_core, module) {
   bind_cascades(module);
   bind_features(module);
   bind_searches(module);
+  bind_indices(module);
   bind_rows(module);
   bind_printing(module);
 }

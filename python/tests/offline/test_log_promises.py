@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandora
 import pytest
 from made_up_logs import MODELS, Row, World, by_tosses, full, in_order, labelled, source_of, standard_error
-from trace_law import TraceLaw, by_hardness, holds, least_held
-
-import pandora
 from pandora import _core
+from pandora.live import Members, RunningCascade
 from pandora.offline import api, check
 from pandora.offline.apart import fit_log_apart
 from pandora.offline.call_log import CallLog, Openings
@@ -24,6 +22,7 @@ from pandora.offline.paths import LoggedWalks, LogReader, LogSupport, PolicyEsti
 from pandora.offline.sources.first_calls import first_call_estimates
 from pandora.offline.sources.labels import QualityEstimates
 from pandora.offline.sources.log import faults_of_first_calls
+from trace_law import TraceLaw, by_hardness, holds, least_held
 
 PRICE = 20.0
 
@@ -49,7 +48,7 @@ def independent(seed: int, rows: int) -> World:
 
 def thresholds() -> Any:
     file = {"kind": "thresholds", "models": MODELS, "price": PRICE, "evaluator": "score"}
-    return _core.cascade_of(json.dumps({**file, "order": MODELS, "thresholds": [0.6, 0.6]}))
+    return RunningCascade(Members.of_json({**file, "order": MODELS, "thresholds": [0.6, 0.6]}))
 
 
 def worth_in(world: _core.TraceTable, of: Any) -> tuple[float, float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..errors import Error
+from ..live import load, text_of
 from ..prices import Prices
 from ..progress import bar_of
 from ..spelling import as_option, option
@@ -156,27 +156,27 @@ def _fit(given: dict[str, Any]) -> Said:
     with _bar("fits") as bar:
         cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
-    sheets, at_the_end = cascade_sheets(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
+    sheets, at_the_end = cascade_sheets(cascade.members.to_json(), cascade.counts(), out), f"cascade in {out}\n"
     # Where nothing is surely better than the rules that made the log, an existing cascade file is left as it is.
     if record.get("running", {}).get("keep") and os.path.exists(out):
         at_the_end = f"{out} stays as it is; for what comes nearest name another file\n"
     else:
-        _core.write_file(out, cascade.text())
+        _core.write_file(out, text_of(cascade))
     return record, sheets, at_the_end
 
 
 def _show(given: dict[str, Any]) -> Said:
-    cascade = _core.Cascade.load(given["cascade"])
-    file = json.loads(cascade.text())
+    cascade = load(given["cascade"])
+    file = cascade.members.to_json()
     sheets = cascade_sheets(file, cascade.counts(), given["cascade"])
-    return {name: value for name, value in file.items() if name not in ("state", "digest")}, sheets, ""
+    return file, sheets, ""
 
 
 def _test(given: dict[str, Any]) -> Said:
     from .judge import judge_cascade, judged_json, judged_sheet
 
     read_table_of, path = _table_reader(given), given["cascade"]
-    cascade = _core.Cascade.load(path)
+    cascade = load(path)
     how = [given[name] for name in ("against", "evaluator", "judge_usd", "estimator", "openings")]
     judged = judge_cascade(cascade, path, read_table_of(given["table"]), *how)
     return judged_json(judged), [judged_sheet(judged)], ""

@@ -61,6 +61,10 @@ class EstimatorPredictor(Predictor):
                 out[:, place] += column.scale * said[id(column.estimator)][:, column.output]
         return out[:, : len(self.quality)], out[:, len(self.quality) :]
 
+    def described(self) -> dict[str, Any]:
+        """Its class."""
+        return {"learner": self.learner}
+
     def to_json(self) -> dict[str, Any]:
         """Raises UsageError: running cascades do not know such estimators."""
         article = "an" if self.learner[:1] in "AEIOU" else "a"

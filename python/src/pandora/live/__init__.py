@@ -1,0 +1,9 @@
+"""Running cascades: requests on their way through models (running, request), what is learned of them (learning), files."""
+
+from __future__ import annotations
+
+from .file import load, parse, text_of
+from .members import Members, new_members
+from .running import RunningCascade
+
+__all__ = ["Members", "RunningCascade", "load", "new_members", "parse", "text_of"]

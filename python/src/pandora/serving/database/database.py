@@ -1,0 +1,422 @@
+"""A database of events and versions: what workers append to and adopt from, and what checks that all of it is there."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from types import TracebackType
+from typing import Any, Optional
+
+from ...errors import MismatchError
+from .chain import FEEDBACK, MOST_NUMBER, START, Event, Heads, Point, Row, Version, chained, heads_of
+from .connection import Connection, connect
+from .errors import (
+    ChainError,
+    DamageError,
+    FeedbackConflict,
+    FeedbackKnown,
+    FeedbackRefused,
+    FeedbackRemoved,
+    Raced,
+)
+from .schema import MIGRATIONS
+
+__all__ = ["Database"]
+
+_COLUMNS = ", ".join(Row._fields)
+_PAGE = 2000  # rows that are read at once
+_KEYS = 500  # values in one IN (...)
+_BLOCK = 1 << 20  # requests that are numbered in ascending order, as pandora.Cascade numbers them
+
+
+class Database:
+    """A database by its URL; it is made where it is empty, and brought to this program's schema.
+
+    Safe for threads, whose calls wait for each other; in a forked child it opens a connection of its own. With `check`
+    what the newest version does not contain is checked when it is opened; `verify` checks all. DatabaseAway where it
+    cannot be reached, DamageError where it is damaged, MismatchError where a later program made it.
+    """
+
+    def __init__(self, url: str, check: bool = True) -> None:
+        self.url = url
+        self._connection = connect(url)
+        self._waiting: Optional[Connection] = None
+        try:
+            _migrate(self._connection)
+            if check and (damages := self._damages(self._connection, every=False)):
+                raise DamageError(self.name, damages)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The file, or the URL without its password."""
+        return self._connection.name
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        self._connection.close()
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, kind: Optional[type], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    # ---- events -------------------------------------------------------------------------------------------------
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Rows of one worker, as `chained` makes them: all of them, or none.
+
+        Rows that are there already are passed over, so that a call whose answer was lost can be made again. ChainError
+        for other content under the same numbers, and for rows that do not follow the worker's last one.
+        FeedbackRefused, or a kind of it, where feedback is among them that is there already or whose request is
+        removed: `refusals` has all of those.
+        """
+        for attempt in range(3):
+            try:
+                with self._connection.transaction():
+                    self._append(rows)
+                return
+            except Raced:  # another worker's feedback for the same request came first: now it is seen
+                if attempt == 2:
+                    raise
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        worker, first, final = rows[0].worker, rows[0].sequence, rows[-1].sequence
+        run = self._connection.execute
+        heads = run(
+            f"SELECT last, checksum FROM pandora_workers WHERE worker = ?{self._connection.for_update}", [worker]
+        )
+        last, checksum = heads[0] if heads else (0, START)
+        if first > last + 1:
+            raise ChainError(f"{self.name}: worker {worker} has {last} rows, and row {first} cannot follow them")
+        if last >= first:  # made again: the checksum of the last row that is there says that of all before
+            there, known = min(last, final), checksum
+            if there < last:
+                found = run("SELECT checksum FROM pandora_events WHERE worker = ? AND sequence = ?", [worker, there])
+                known = found[0][0] if found else b""
+            if rows[there - first].checksum != known:
+                raise ChainError(f"{self.name}: worker {worker} has another row {there} than the one given")
+            rows = rows[there - first + 1 :]
+        if not rows:
+            return
+        follows = chained(worker, last, checksum, [Event(r.kind, r.payload, r.request, r.time) for r in rows])
+        if follows != list(rows):
+            raise ChainError(f"{self.name}: worker {worker}: the rows given do not follow its row {last}")
+        if refusals := self._refusals(rows):
+            said = next(iter(refusals.values()))
+            said.refusals = refusals
+            raise said
+        self._connection.execute_all(
+            f"INSERT INTO pandora_events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", follows
+        )
+        run(
+            "INSERT INTO pandora_workers VALUES (?, ?, ?) "
+            "ON CONFLICT (worker) DO UPDATE SET last = excluded.last, checksum = excluded.checksum",
+            [worker, final, rows[-1].checksum],
+        )
+
+    def _refusals(self, rows: Sequence[Row]) -> dict[int, FeedbackRefused]:
+        """Of feedback that cannot be appended why, by its row's sequence number."""
+        given = [row for row in rows if row.kind == FEEDBACK and row.request is not None]
+        requests = [row.request for row in given]
+        there = dict(self._of(f"SELECT request, payload FROM pandora_events WHERE kind = '{FEEDBACK}' AND", requests))
+        unknown = [request for request in requests if request not in there]
+        removed = self._removed(unknown) if unknown else set()
+        removed -= {row.request for row in rows if row.kind != FEEDBACK}
+        found: dict[int, FeedbackRefused] = {}
+        for row in given:
+            request, before = row.request or 0, there.setdefault(row.request, None)
+            if before == row.payload:
+                found[row.sequence] = FeedbackKnown(request, "it is there already")
+            elif before is not None:
+                found[row.sequence] = FeedbackConflict(
+                    request, f"it has {before} already, and {row.payload} is refused"
+                )
+            elif request in removed:
+                found[row.sequence] = FeedbackRemoved(request, "the request is older than what is kept (keep_days)")
+            there[row.request] = before or row.payload
+        return found
+
+    def _removed(self, requests: Sequence[Any]) -> set[Any]:
+        """Those of which keep_days has left no row: a later request of their block was removed."""
+        blocks = dict(
+            self._of("SELECT block, through FROM pandora_removed WHERE", [r // _BLOCK for r in requests], "block")
+        )
+        old = [request for request in requests if request <= blocks.get(request // _BLOCK, -1)]
+        (removed,) = self._connection.execute("SELECT number FROM pandora_about WHERE name = 'removed'")[0]
+        rows = self._of("SELECT request, place FROM pandora_events WHERE", old)
+        return set(old) - {request for request, place in rows if place is None or place > removed}
+
+    def _of(self, sql: str, keys: Sequence[Any], column: str = "request") -> Iterator[Any]:
+        """The rows whose column is one of the keys."""
+        keys = sorted(set(keys))
+        for k in range(0, len(keys), _KEYS):
+            part = keys[k : k + _KEYS]
+            yield from self._connection.execute(f"{sql} {column} IN ({', '.join('?' * len(part))})", part)
+
+    def rows_of(self, request: int) -> list[Row]:
+        """What is kept of a request, in the order of time."""
+        sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE request = ? ORDER BY time, worker, sequence"
+        return [Row(*row) for row in self._connection.execute(sql, [request])]
+
+    # ---- versions -----------------------------------------------------------------------------------------------
+
+    def newest(self) -> int:
+        """The number of the newest version; 0 where there is none."""
+        return int(self._connection.execute("SELECT number FROM pandora_about WHERE name = 'versions'")[0][0])
+
+    def version(self, number: int) -> Optional[Version]:
+        """The version of that number; None where there is none, or none any more. DamageError where it is damaged."""
+        return _version(self._connection, number)
+
+    def newer_than(self, number: int) -> Optional[Version]:
+        """The newest version, where its number is greater."""
+        return _newer_than(self._connection, number)
+
+    def wait_newer(self, number: int, seconds: float) -> Optional[Version]:
+        """Likewise, as soon as there is one; None after so many seconds. On a connection of its own, so that other
+        threads' calls do not wait. NOTIFY says when to look, and each second it is looked without having been told.
+        """
+        if self._waiting is None:
+            self._waiting = connect(self.url)
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            if (found := _newer_than(self._waiting, number)) is not None or left <= 0.0:
+                return found
+            self._waiting.wait_change(min(1.0, left))
+
+    # ---- checks -------------------------------------------------------------------------------------------------
+
+    def replay(self) -> Iterator[Row]:
+        """All rows that are kept and have a place, in the learner's order, behind version `begins`, each checked.
+        DamageError at the first that is not what was written.
+        """
+        connection = connect(self.url)
+        try:
+            with connection.transaction(connection.read):
+                point = _begins(connection)[1]
+                for row in _placed(connection, point.place):
+                    if damages := point.see(row):
+                        raise DamageError(self.name, damages)
+                    yield row
+                if damages := _order_differs(connection, point):
+                    raise DamageError(self.name, damages)
+        finally:
+            connection.close()
+
+    @property
+    def begins(self) -> int:
+        """The number of the version behind which the rows begin that are kept; 0: nothing was removed."""
+        return _begins(self._connection)[0]
+
+    def verify(self) -> list[str]:
+        """Checks everything; sentences that name the worker and the row of each damage, none where all is whole."""
+        connection = connect(self.url)
+        found: list[str] = []
+        try:
+            if not (found := connection.structure()):
+                return self._damages(connection, every=True)
+        except DamageError as error:
+            found = error.damages
+        finally:
+            connection.close()  # and opened again, where rows are looked for
+        try:
+            return found + _missing(connection)
+        except DamageError as error:
+            return found + error.damages
+        finally:
+            connection.close()
+
+    def _damages(self, connection: Connection, every: bool) -> list[str]:
+        """Of all rows and versions, or of those that the newest version does not contain."""
+        found: list[str] = []
+        with connection.transaction(connection.read):
+            begins, point = _begins(connection)
+            heads = _heads(connection)
+            newest = _about(connection, "versions")
+            versions: dict[int, list[Version]] = {}  # by their places
+            for number in range(max(begins, 1) if every else max(newest[0], 1), newest[0] + 1):
+                try:
+                    version = _version(connection, number)
+                except DamageError as error:
+                    found.extend(error.damages)
+                    continue
+                if version is None:
+                    found.append(f"version {number}: is missing")
+                    continue
+                if number == newest[0] and version.checksum() != newest[1]:
+                    found.append(f"version {number}: is not the one that was published")
+                versions.setdefault(version.point.place, []).append(version._replace(state=b""))
+                point = point if every else version.point.copy()
+            if every and connection.execute("SELECT 1 FROM pandora_versions WHERE number > ?", [newest[0]]):
+                found.append(f"version {newest[0] + 1}: is there, and was not published")
+
+            def see_versions() -> None:
+                for version in versions.pop(point.place, []):
+                    if version.point.order != point.order:
+                        found.append(f"version {version.number}: contains other rows than those up to its place")
+
+            # By workers first: in the learner's order one row that was moved makes many look wrong.
+            if every:
+                chains = point.copy()
+                for row in _by_worker(connection, f"(place IS NULL OR place > {point.place})"):
+                    found.extend(chains.see(row._replace(place=None)))
+                if found := [*found, *chains.differs(heads)]:
+                    return found
+            see_versions()
+            for row in _placed(connection, point.place):
+                found.extend(point.see(row))
+                see_versions()
+            found.extend(_order_differs(connection, point))
+            found.extend(
+                f"version {one.number}: has no place in the order" for left in versions.values() for one in left
+            )
+            for row in _by_worker(connection, "place IS NULL"):
+                found.extend(point.see(row))
+            found.extend(point.differs(heads))
+            workers = connection.execute("SELECT DISTINCT worker FROM pandora_events WHERE place IS NULL")
+            found.extend(f"worker {w}: is not in the table of workers" for (w,) in workers if w not in heads)
+            if every and _removed_checksum(connection) != (_about(connection, "removed")[1] or sha256().digest()):
+                found.append("the table of removed requests is not what was written")
+        return found
+
+
+def new_worker() -> int:
+    """A number for a worker, drawn at random from 1 to 2^53 - 1."""
+    return secrets.randbelow(MOST_NUMBER) + 1
+
+
+def _migrate(connection: Connection) -> None:
+    """The schema of this program, whole or not at all."""
+
+    def there() -> int:
+        if not connection.has_tables():
+            return 0
+        found = connection.execute("SELECT number FROM pandora_about WHERE name = 'schema'")
+        if len(found) != 1 or type(found[0][0]) is not int or found[0][0] < 1:
+            raise DamageError(connection.name, ["the schema's number is missing"])
+        return int(found[0][0])
+
+    if there() != len(MIGRATIONS):
+        with connection.transaction():
+            connection.lock_schema()
+            number = there()
+            if number > len(MIGRATIONS):
+                raise MismatchError(
+                    f"{connection.name}: has schema {number}, of a later program; this one knows schemas up to "
+                    f"{len(MIGRATIONS)}: update it, or name another database"
+                )
+            for migration in MIGRATIONS[number:]:
+                for statement in migration:
+                    connection.execute(statement)
+            connection.execute("UPDATE pandora_about SET number = ? WHERE name = 'schema'", [len(MIGRATIONS)])
+
+
+def _about(connection: Connection, name: str) -> tuple[int, Any]:
+    found = connection.execute("SELECT number, checksum FROM pandora_about WHERE name = ?", [name])
+    if len(found) != 1 or type(found[0][0]) is not int:
+        raise DamageError(connection.name, [f"pandora_about: {name!r} is missing"])
+    return found[0][0], found[0][1]
+
+
+def _begins(connection: Connection) -> tuple[int, Point]:
+    """The version behind which the rows begin that are kept, and its point."""
+    number, checksum = _about(connection, "begins")
+    if number == 0:
+        return 0, Point()
+    version = _version(connection, number)
+    if version is None or version.checksum() != checksum:
+        raise DamageError(connection.name, [f"version {number}: is not the one behind which the rows begin"])
+    return number, version.point.copy()
+
+
+def _version(connection: Connection, number: int) -> Optional[Version]:
+    sql = "SELECT time, origin, level, place, order_checksum, heads, digest, state, checksum FROM pandora_versions"
+    for when, origin, level, place, order, heads, digest, state, checksum in connection.execute(
+        f"{sql} WHERE number = ?", [number]
+    ):
+        try:
+            version = Version(number, when, origin, level, Point(place, order, heads_of(heads)), digest, state)
+            if version.checksum() == checksum and sha256(state).digest() == digest:
+                return version
+        except (ValueError, TypeError, AttributeError):
+            pass
+        raise DamageError(connection.name, [f"version {number}: its content is not what was published"])
+    return None
+
+
+def _newer_than(connection: Connection, number: int) -> Optional[Version]:
+    newest = _about(connection, "versions")[0]
+    return _version(connection, newest) if newest > number else None
+
+
+def _heads(connection: Connection) -> Heads:
+    rows = connection.execute("SELECT worker, last, checksum FROM pandora_workers")
+    if any([type(x) for x in row] != [int, int, bytes] for row in rows):
+        raise DamageError(connection.name, ["the table of workers has a row that is none"])
+    return {worker: (last, checksum) for worker, last, checksum in rows}
+
+
+def _placed(connection: Connection, place: int) -> Iterator[Row]:
+    """Rows behind that place, in the learner's order."""
+    sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE place > ? ORDER BY place LIMIT {_PAGE}"
+    while rows := [Row(*row) for row in connection.execute(sql, [place])]:
+        yield from rows
+        end = rows[-1].place
+        if type(end) is not int or end <= place:
+            raise DamageError(connection.name, [f"the index of the learner's order, behind place {place}"])
+        place = end
+
+
+def _by_worker(connection: Connection, where: str) -> Iterator[Row]:
+    """Rows of which that holds, those of each worker in its order."""
+    key = (0, 0)
+    sql = (
+        f"SELECT {_COLUMNS} FROM pandora_events WHERE {where} AND (worker, sequence) > (?, ?) "
+        f"ORDER BY worker, sequence LIMIT {_PAGE}"
+    )
+    while rows := [Row(*row) for row in connection.execute(sql, key)]:
+        yield from rows
+        end = rows[-1][:2]
+        if [type(x) for x in end] != [int, int] or end <= key:
+            raise DamageError(connection.name, [f"the index of workers, behind worker {key[0]}, row {key[1]}"])
+        key = end
+
+
+def _order_differs(connection: Connection, point: Point) -> list[str]:
+    """Whether the order, of which all was seen, ends where the learner said that it ends."""
+    place, order = _about(connection, "order")
+    if (place, order or START) == (point.place, point.order):
+        return []
+    if point.place < place:
+        return [f"the learner's order: places {point.place + 1} to {place} are missing"]
+    return [f"the learner's order: does not end with place {place} as it did, or rows have changed their places"]
+
+
+def _removed_checksum(connection: Connection) -> bytes:
+    rows = connection.execute("SELECT block, through FROM pandora_removed ORDER BY block")
+    return sha256("".join(f"{block} {through}\n" for block, through in rows).encode()).digest()
+
+
+def _missing(connection: Connection) -> list[str]:
+    """What cannot be read of a database of which not all can be, row by row."""
+    found, point = [], _begins(connection)[1]
+    heads = _heads(connection)
+    for worker, (last, _) in heads.items():
+        for sequence in range(point.heads.get(worker, (0, START))[0] + 1, last + 1):
+            try:
+                sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE worker = ? AND sequence = ?"
+                rows = [Row(*row) for row in connection.execute(sql, [worker, sequence])]
+            except DamageError:
+                continue
+            for row in rows:
+                found.extend(point.see(row._replace(place=None)))
+    return found + point.differs(heads)

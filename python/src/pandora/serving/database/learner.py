@@ -1,0 +1,193 @@
+"""The learner: of all processes one at a time, which puts the events in an order, reads them and publishes versions."""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import sha256
+from types import TracebackType
+from typing import Optional
+
+from ...arguments import number as a_number
+from ...arguments import refused, text
+from .chain import START, Point, Row, Version
+from .connection import connect
+from .database import Database, _about, _newer_than, _removed_checksum, _version
+from .errors import DamageError, LearnerLost
+
+__all__ = ["Learner"]
+
+_PART = 5000  # rows that get their place, or are removed, in one transaction
+
+
+class Learner:
+    """Holds the learner's lock until it is closed or its process ends. LearnerLost where another one holds it.
+
+    It begins behind the newest version, `version`: what `read` gives is to be learned on top of that one's state; None:
+    there is no version yet, and it begins with the first row. LearnerLost where another process may be the learner by
+    now; then nothing of the call has happened, and this object is of no use any more. DatabaseAway where the database
+    cannot be used now; with PostgreSQL the learner is lost with its connection.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._process = os.getpid()
+        self._connection = connect(database.url)
+        try:
+            if not self._connection.try_lock():
+                raise LearnerLost(f"{database.name}: another one is the learner")
+            self.version = _newer_than(self._connection, 0)
+        except BaseException:
+            self.close()
+            raise
+        self.point = (
+            Point() if self.version is None else self.version.point.copy()
+        )  #: behind the last row that was read
+
+    @classmethod
+    def of(cls, database: Database) -> Optional[Learner]:
+        """The learner, or None while another one is. One that died, or whose machine did, is none after ten seconds."""
+        try:
+            return cls(database)
+        except LearnerLost:
+            return None
+
+    def _own(self) -> None:
+        if self._process != os.getpid():
+            raise LearnerLost(f"{self._connection.name}: process {self._process} is the learner, and not its child")
+
+    def read(self, most: int = 1000) -> list[Row]:
+        """The next rows in the order, at most so many; none where nothing new is there. DamageError where the next
+        one is not what was written: it and those behind it are never given.
+
+        Rows that have no place yet get the next places in the order of the time of their event, where a row counts as
+        no earlier than those before it of its worker; of equal times the lesser worker comes first.
+        """
+        self._own()
+        sql = "place > ? ORDER BY place LIMIT ?"
+        rows = self._rows(sql, most)
+        if not rows and self._order():
+            rows = self._rows(sql, most)
+        point = self.point.copy()
+        for k, row in enumerate(rows):
+            if damages := point.see(row):
+                if k > 0:
+                    return self.read(k)  # those before it
+                raise DamageError(self._connection.name, damages)
+        self.point = point
+        return rows
+
+    def _rows(self, sql: str, most: int) -> list[Row]:
+        columns = ", ".join(Row._fields)
+        found = self._connection.execute(f"SELECT {columns} FROM pandora_events WHERE {sql}", [self.point.place, most])
+        return [Row(*row) for row in found]
+
+    def _order(self) -> int:
+        """Places for rows that have none; of how many."""
+        run = self._connection.execute
+        with self._connection.transaction():
+            place, order = _about(self._connection, "order")
+            end = Point(place, order or START)
+            waiting = run(
+                "SELECT worker, sequence, checksum FROM (SELECT worker, sequence, checksum, max(time) OVER "
+                "(PARTITION BY worker ORDER BY sequence) AS moment FROM pandora_events WHERE place IS NULL) AS waiting "
+                "ORDER BY moment, worker, sequence LIMIT ?",
+                [_PART],
+            )
+            places = []
+            for worker, sequence, checksum in waiting:
+                end.follow(end.place + 1, checksum)
+                places.append((end.place, worker, sequence))
+            if places:
+                sql = "UPDATE pandora_events SET place = ? WHERE worker = ? AND sequence = ?"
+                self._connection.execute_all(sql, places)
+                self._set("order", end.place, end.order)
+        return len(places)
+
+    def _set(self, name: str, number: int, checksum: bytes) -> None:
+        sql = "UPDATE pandora_about SET number = ?, checksum = ? WHERE name = ?"
+        self._connection.execute(sql, [number, checksum, name])
+
+    def publish(self, state: bytes, level: str, origin: str = "learner", now: Optional[float] = None) -> Version:
+        """A version with that state, which contains all rows that were read; workers adopt it.
+
+        `level` names the instructions that it was learned with, `origin` is "learner", "publish" or "rollback".
+        """
+        self._own()
+        if origin not in ("learner", "publish", "rollback"):
+            raise refused("publish: origin", origin, '"learner", "publish" or "rollback"')
+        level, state = text("publish: level", level), bytes(state)
+        when = time.time() if now is None else a_number("publish: now", now)
+        with self._connection.transaction():
+            number = _about(self._connection, "versions")[0] + 1
+            version = Version(number, when, origin, level, self.point.copy(), sha256(state).digest(), state)
+            self._connection.execute(
+                "INSERT INTO pandora_versions (number, time, origin, level, place, order_checksum, heads, digest, "
+                "state, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [*version[:4], self.point.place, self.point.order, version.heads(), *version[5:], version.checksum()],
+            )
+            self._set("versions", number, version.checksum())
+            self._connection.announce(number)
+        self.version = version
+        return version
+
+    def keep(self, days: float, now: Optional[float] = None) -> int:
+        """Removes what the newest version that is older than so many days contains, and all versions before that one.
+
+        Rows from then on, that version and all later ones stay; replay and the workers' chains begin behind it. How
+        many rows went. What a kill leaves of them goes with the next call, and counts for nothing until then.
+        """
+        self._own()
+        run = self._connection.execute
+        before = (time.time() if now is None else now) - 86400.0 * a_number("keep: days", days)
+        begins = _about(self._connection, "begins")[0]
+        found = run("SELECT max(number) FROM pandora_versions WHERE time <= ? AND number > ?", [before, begins])
+        if found[0][0] is not None:
+            self._begin_behind(int(found[0][0]))
+        place, count = _about(self._connection, "removed")[0], 0
+        # In parts, so that no worker waits for long.
+        sql = f"SELECT place FROM pandora_events WHERE place <= ? ORDER BY place LIMIT 1 OFFSET {_PART}"
+        left = "SELECT count(*) FROM pandora_events WHERE place <= ?"
+        while run("SELECT 1 FROM pandora_events WHERE place <= ? LIMIT 1", [place]):
+            part = run(sql, [place])
+            through = part[0][0] if part else place
+            with self._connection.transaction():
+                count += run(left, [through])[0][0]
+                run("DELETE FROM pandora_events WHERE place <= ?", [through])
+        return count
+
+    def _begin_behind(self, number: int) -> None:
+        run = self._connection.execute
+        with self._connection.transaction():
+            version = _version(self._connection, number)
+            if version is None:
+                raise DamageError(self._connection.name, [f"version {number}: is missing"])
+            run(
+                "INSERT INTO pandora_removed SELECT request / 1048576, max(request) FROM pandora_events "
+                "WHERE place <= ? AND request IS NOT NULL GROUP BY request / 1048576 ON CONFLICT (block) DO UPDATE "
+                "SET through = excluded.through WHERE excluded.through > pandora_removed.through",
+                [version.point.place],
+            )
+            self._set("begins", number, version.checksum())
+            self._set("removed", version.point.place, _removed_checksum(self._connection))
+            run("DELETE FROM pandora_versions WHERE number < ?", [number])
+            # Workers that have written nothing since: one that lives yet goes on under a new number.
+            gone = [worker for worker, (last, _) in version.point.heads.items() if self._last(worker) == last]
+            self._connection.execute_all("DELETE FROM pandora_workers WHERE worker = ?", [[worker] for worker in gone])
+            for worker in gone:
+                self.point.heads.pop(worker, None)
+
+    def _last(self, worker: int) -> Optional[int]:
+        found = self._connection.execute("SELECT last FROM pandora_workers WHERE worker = ?", [worker])
+        return int(found[0][0]) if found else None
+
+    def close(self) -> None:
+        """Another process may be the learner."""
+        if self._process == os.getpid():
+            self._connection.unlock()
+            self._connection.close()
+
+    def __enter__(self) -> Learner:
+        return self
+
+    def __exit__(self, kind: Optional[type], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()

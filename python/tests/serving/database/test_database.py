@@ -341,7 +341,7 @@ DAMAGES = [  # EVENTS is short for pandora_events, and SET for UPDATE pandora_ev
     ("SET place = NULL WHERE place = 15", "places 15 to 15 are missing"),
     ("SET place = 99 WHERE place = 7", "has place 8 of the learner's order, behind place 6"),
     ("SET place = 16 WHERE worker = 1 AND sequence = 10", "have changed their places"),
-    ("SET place = CASE place WHEN -4 THEN 5 WHEN -5 THEN 4 END WHERE place < 0", "version 1: contains other rows"),
+    ("SET place = CASE place WHEN -4 THEN 5 WHEN -5 THEN 4 END WHERE place < 0", "have changed their places"),
     ("DELETE FROM pandora_workers WHERE worker = 2", "worker 2: is not in the table of workers"),
     ("UPDATE pandora_workers SET last = 9 WHERE worker = 2", "worker 2: its rows end with row 10"),
     ("DELETE FROM pandora_versions WHERE number = 1", "version 1: is missing"),

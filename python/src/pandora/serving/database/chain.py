@@ -132,9 +132,10 @@ class Point:
         self.heads[row.worker] = row.sequence, row.checksum
         return found
 
-    def differs(self, heads: Heads) -> list[str]:
-        """Sentences about workers whose rows, of which all were seen, do not end as the table of workers says."""
-        found = []
+    def differs(self, heads: Heads, begun: Point) -> list[str]:
+        """Sentences about workers whose rows, all of which were seen since `begun`, do not end as that table says."""
+        wrote = {worker for worker, head in self.heads.items() if head != begun.heads.get(worker)}
+        found = [f"worker {worker}: is not in the table of workers" for worker in sorted(wrote - heads.keys())]
         for worker, (last, checksum) in heads.items():
             seen, ends = self.heads.get(worker, (0, START))
             if seen < last:

@@ -17,7 +17,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar
 from urllib.parse import urlsplit
 
 from ...errors import UsageError
@@ -26,6 +26,7 @@ from .schema import MIGRATIONS
 
 __all__ = ["Connection", "connect"]
 
+_Self = TypeVar("_Self")
 _BUSY_SECONDS = 5.0  # how long SQLite waits for another process's transaction
 _POLL_SECONDS = 0.2  # how often it looks for another process's commit
 _HELD: set[str] = set()  # paths of the lock files whose lock this process has
@@ -35,11 +36,25 @@ _FORKING: list[Connection] = []  # those that wait for a fork under way
 _INHERITED: list[Any] = []  # drivers' connections of the parent: closing them here would end them there
 
 
-class Connection:
+class Closes:
+    """Something that `with` closes."""
+
+    def close(self) -> Any:
+        """Ends what it does, and gives back what it holds."""
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Connection(Closes):
     """One connection, opened when it is first used; calls of several threads wait for each other."""
 
     errors: tuple[type[Exception], ...] = ()  #: those of the driver
     for_update = ""  #: behind a SELECT whose rows are to be locked
+    has_tables = ""  #: gives a row where there is a schema of this program, of whatever number
     write, read = "BEGIN", "BEGIN"  #: begin a transaction; one that reads sees a single moment
 
     def __init__(self, name: str) -> None:
@@ -47,9 +62,7 @@ class Connection:
         self._lock = threading.RLock()
         self._raw: Any = None
         self._process = os.getpid()
-        self._pinned = (
-            False  # whether a lock ends with the driver's connection, so that no other one may take its place
-        )
+        self._pinned = False  # whether a lock ends with the driver's connection, so that no other one replaces it
         _ALL.add(self)
 
     def _open(self) -> Any:
@@ -121,10 +134,6 @@ class Connection:
         with self._lock:
             self._drop()
 
-    def has_tables(self) -> bool:
-        """Whether there is a schema of this program, of whatever number."""
-        raise NotImplementedError
-
     def structure(self) -> list[str]:
         """Sentences about damages of tables and indices that the database itself finds."""
         return []
@@ -152,6 +161,7 @@ class Sqlite(Connection):
 
     errors = (sqlite3.Error, OSError, UnicodeError)  # the last where a message quotes what is no text any more
     write = "BEGIN IMMEDIATE"
+    has_tables = "SELECT 1 FROM sqlite_master WHERE name = 'pandora_about'"
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -179,7 +189,7 @@ class Sqlite(Connection):
                 "synchronous=FULL",
                 "cell_size_check=ON",
                 "trusted_schema=OFF",
-                "journal_size_limit=67108864",
+                "journal_size_limit=1000000",
             ):
                 raw.execute(f"PRAGMA {setting}")
         except BaseException:
@@ -201,10 +211,6 @@ class Sqlite(Connection):
         if any(word in text for word in damaged):
             return DamageError(self.name, [text])
         return (Raced if isinstance(error, sqlite3.IntegrityError) else DatabaseAway)(f"{self.name}: {text}")
-
-    def has_tables(self) -> bool:
-        """Reads the list of tables."""
-        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE name = 'pandora_about'"))
 
     def structure(self) -> list[str]:
         """Compares definitions with those of an empty database, and has SQLite check all pages and indices."""
@@ -299,6 +305,7 @@ class Postgres(Connection):
     """A server. The session's settings make that the death of either side's machine is seen within ten seconds."""
 
     for_update = " FOR UPDATE"
+    has_tables = "SELECT 1 WHERE to_regclass('pandora_about') IS NOT NULL"
     read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     _settings = (
         "SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 2; "
@@ -343,10 +350,6 @@ class Postgres(Connection):
             return DamageError(self.name, [text])
         raced = isinstance(error, self._driver_module.errors.UniqueViolation)
         return (Raced if raced else DatabaseAway)(f"{self.name}: {text}")
-
-    def has_tables(self) -> bool:
-        """Looks where tables of this connection are looked for."""
-        return self.execute("SELECT to_regclass('pandora_about') IS NOT NULL") == [(True,)]
 
     def lock_schema(self) -> None:
         """An advisory lock that ends with the transaction."""

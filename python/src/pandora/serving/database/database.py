@@ -6,12 +6,11 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from types import TracebackType
 from typing import Any, Optional
 
 from ...errors import MismatchError
 from .chain import FEEDBACK, MOST_NUMBER, START, Event, Heads, Point, Row, Version, chained, heads_of
-from .connection import Connection, connect
+from .connection import Closes, Connection, connect
 from .errors import (
     ChainError,
     DamageError,
@@ -31,7 +30,7 @@ _KEYS = 500  # values in one IN (...)
 _BLOCK = 1 << 20  # requests that are numbered in ascending order, as pandora.Cascade numbers them
 
 
-class Database:
+class Database(Closes):
     """A database by its URL; it is made where it is empty, and brought to this program's schema.
 
     Safe for threads, whose calls wait for each other; in a forked child it opens a connection of its own. With `check`
@@ -62,12 +61,6 @@ class Database:
         if self._waiting is not None:
             self._waiting.close()
 
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(self, kind: Optional[type], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        self.close()
-
     # ---- events -------------------------------------------------------------------------------------------------
 
     def append(self, rows: Sequence[Row]) -> None:
@@ -78,14 +71,14 @@ class Database:
         FeedbackRefused, or a kind of it, where feedback is among them that is there already or whose request is
         removed: `refusals` has all of those.
         """
-        for attempt in range(3):
-            try:
-                with self._connection.transaction():
-                    self._append(rows)
-                return
-            except Raced:  # another worker's feedback for the same request came first: now it is seen
-                if attempt == 2:
-                    raise
+        if not rows:
+            return
+        try:
+            with self._connection.transaction():
+                self._append(rows)
+        except Raced:  # another worker's feedback for the same request came first: now it is seen
+            with self._connection.transaction():
+                self._append(rows)
 
     def _append(self, rows: Sequence[Row]) -> None:
         worker, first, final = rows[0].worker, rows[0].sequence, rows[-1].sequence
@@ -239,11 +232,9 @@ class Database:
         """Of all rows and versions, or of those that the newest version does not contain."""
         found: list[str] = []
         with connection.transaction(connection.read):
-            begins, point = _begins(connection)
-            heads = _heads(connection)
-            newest = _about(connection, "versions")
-            versions: dict[int, list[Version]] = {}  # by their places
-            for number in range(max(begins, 1) if every else max(newest[0], 1), newest[0] + 1):
+            begins, begun = _begins(connection)
+            heads, (newest, checksum) = _heads(connection), _about(connection, "versions")
+            for number in range(max(begins if every else newest, 1), newest + 1):
                 try:
                     version = _version(connection, number)
                 except DamageError as error:
@@ -251,42 +242,28 @@ class Database:
                     continue
                 if version is None:
                     found.append(f"version {number}: is missing")
-                    continue
-                if number == newest[0] and version.checksum() != newest[1]:
+                elif number == newest and version.checksum() != checksum:
                     found.append(f"version {number}: is not the one that was published")
-                versions.setdefault(version.point.place, []).append(version._replace(state=b""))
-                point = point if every else version.point.copy()
-            if every and connection.execute("SELECT 1 FROM pandora_versions WHERE number > ?", [newest[0]]):
-                found.append(f"version {newest[0] + 1}: is there, and was not published")
-
-            def see_versions() -> None:
-                for version in versions.pop(point.place, []):
-                    if version.point.order != point.order:
-                        found.append(f"version {version.number}: contains other rows than those up to its place")
-
-            # By workers first: in the learner's order one row that was moved makes many look wrong.
+                elif not every:
+                    begun = version.point
             if every:
-                chains = point.copy()
-                for row in _by_worker(connection, f"(place IS NULL OR place > {point.place})"):
+                if connection.execute("SELECT 1 FROM pandora_versions WHERE number > ?", [newest]):
+                    found.append(f"version {newest + 1}: is there, and was not published")
+                if _removed_checksum(connection) != (_about(connection, "removed")[1] or sha256().digest()):
+                    found.append("the table of removed requests is not what was written")
+                # By workers first: in the learner's order one row that was moved makes many look wrong.
+                chains = begun.copy()
+                for row in _by_worker(connection, f"(place IS NULL OR place > {begun.place})"):
                     found.extend(chains.see(row._replace(place=None)))
-                if found := [*found, *chains.differs(heads)]:
+                if found := [*found, *chains.differs(heads, begun)]:
                     return found
-            see_versions()
+            point = begun.copy()
             for row in _placed(connection, point.place):
                 found.extend(point.see(row))
-                see_versions()
             found.extend(_order_differs(connection, point))
-            found.extend(
-                f"version {one.number}: has no place in the order" for left in versions.values() for one in left
-            )
             for row in _by_worker(connection, "place IS NULL"):
                 found.extend(point.see(row))
-            found.extend(point.differs(heads))
-            workers = connection.execute("SELECT DISTINCT worker FROM pandora_events WHERE place IS NULL")
-            found.extend(f"worker {w}: is not in the table of workers" for (w,) in workers if w not in heads)
-            if every and _removed_checksum(connection) != (_about(connection, "removed")[1] or sha256().digest()):
-                found.append("the table of removed requests is not what was written")
-        return found
+        return [*found, *point.differs(heads, begun)]
 
 
 def new_worker() -> int:
@@ -298,7 +275,7 @@ def _migrate(connection: Connection) -> None:
     """The schema of this program, whole or not at all."""
 
     def there() -> int:
-        if not connection.has_tables():
+        if not connection.execute(connection.has_tables):
             return 0
         found = connection.execute("SELECT number FROM pandora_about WHERE name = 'schema'")
         if len(found) != 1 or type(found[0][0]) is not int or found[0][0] < 1:
@@ -367,27 +344,22 @@ def _heads(connection: Connection) -> Heads:
 
 def _placed(connection: Connection, place: int) -> Iterator[Row]:
     """Rows behind that place, in the learner's order."""
-    sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE place > ? ORDER BY place LIMIT {_PAGE}"
-    while rows := [Row(*row) for row in connection.execute(sql, [place])]:
-        yield from rows
-        end = rows[-1].place
-        if type(end) is not int or end <= place:
-            raise DamageError(connection.name, [f"the index of the learner's order, behind place {place}"])
-        place = end
+    return _pages(connection, "place > ? ORDER BY place", (place,), slice(2, 3))
 
 
 def _by_worker(connection: Connection, where: str) -> Iterator[Row]:
     """Rows of which that holds, those of each worker in its order."""
-    key = (0, 0)
-    sql = (
-        f"SELECT {_COLUMNS} FROM pandora_events WHERE {where} AND (worker, sequence) > (?, ?) "
-        f"ORDER BY worker, sequence LIMIT {_PAGE}"
-    )
+    return _pages(connection, f"{where} AND (worker, sequence) > (?, ?) ORDER BY worker, sequence", (0, 0), slice(2))
+
+
+def _pages(connection: Connection, where: str, key: tuple[int, ...], columns: slice) -> Iterator[Row]:
+    """Rows in the order of those columns, behind the row with that key in them."""
+    sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE {where} LIMIT {_PAGE}"
     while rows := [Row(*row) for row in connection.execute(sql, key)]:
         yield from rows
-        end = rows[-1][:2]
-        if [type(x) for x in end] != [int, int] or end <= key:
-            raise DamageError(connection.name, [f"the index of workers, behind worker {key[0]}, row {key[1]}"])
+        end: Any = rows[-1][columns]
+        if any(type(x) is not int for x in end) or end <= key:
+            raise DamageError(connection.name, [f"an index of rows, behind {', '.join(map(str, key))}"])
         key = end
 
 
@@ -408,7 +380,8 @@ def _removed_checksum(connection: Connection) -> bytes:
 
 def _missing(connection: Connection) -> list[str]:
     """What cannot be read of a database of which not all can be, row by row."""
-    found, point = [], _begins(connection)[1]
+    found, begun = [], _begins(connection)[1]
+    point = begun.copy()
     heads = _heads(connection)
     for worker, (last, _) in heads.items():
         for sequence in range(point.heads.get(worker, (0, START))[0] + 1, last + 1):
@@ -419,4 +392,4 @@ def _missing(connection: Connection) -> list[str]:
                 continue
             for row in rows:
                 found.extend(point.see(row._replace(place=None)))
-    return found + point.differs(heads)
+    return found + point.differs(heads, begun)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 from hashlib import sha256
-from types import TracebackType
 from typing import Optional
 
 from ...arguments import number as a_number
 from ...arguments import refused, text
 from .chain import START, Point, Row, Version
-from .connection import connect
+from .connection import Closes, connect
 from .database import Database, _about, _newer_than, _removed_checksum, _version
 from .errors import DamageError, LearnerLost
 
@@ -20,7 +19,7 @@ __all__ = ["Learner"]
 _PART = 5000  # rows that get their place, or are removed, in one transaction
 
 
-class Learner:
+class Learner(Closes):
     """Holds the learner's lock until it is closed or its process ends. LearnerLost where another one holds it.
 
     It begins behind the newest version, `version`: what `read` gives is to be learned on top of that one's state; None:
@@ -185,9 +184,3 @@ class Learner:
         if self._process == os.getpid():
             self._connection.unlock()
             self._connection.close()
-
-    def __enter__(self) -> Learner:
-        return self
-
-    def __exit__(self, kind: Optional[type], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        self.close()

@@ -7,13 +7,12 @@ import threading
 import time
 import weakref
 from collections import deque
-from types import TracebackType
 from typing import Any, NamedTuple, Optional
 
 from ...arguments import integer, number, refused
 from ...errors import UsageError
 from .chain import START, Event, Row, chained
-from .connection import connect
+from .connection import Closes, connect
 from .database import Database, new_worker
 from .errors import ChainError, FeedbackKnown, FeedbackRefused, OutboxFull
 
@@ -40,7 +39,7 @@ class _Batch(NamedTuple):
     rows: list[Row]
 
 
-class Outbox:
+class Outbox(Closes):
     """What a worker's events go through to the database of that URL.
 
     `put` takes events and never waits for the database. Each `sync_seconds` a thread writes what is there; what was put
@@ -152,12 +151,6 @@ class Outbox:
         if thread is not None:
             thread.join(max(seconds, 1.0))
         return done
-
-    def __enter__(self) -> Outbox:
-        return self
-
-    def __exit__(self, kind: Optional[type], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        self.close()
 
     # ---- the thread ---------------------------------------------------------------------------------------------
 

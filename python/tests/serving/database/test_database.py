@@ -447,6 +447,7 @@ def test_one_learns_and_another_takes_over_within_ten_seconds(database_url: str)
         found.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
 def test_a_forked_child_is_not_the_learner(database_url: str) -> None:
     with db.open(database_url) as kept, db.Learner(kept) as learner:
         kept.append(db.chained(1, 0, START, [db.event("monitor", 1)]))

@@ -53,6 +53,11 @@ def test_what_was_put_is_there_when_it_was_flushed(database_url: str) -> None:
         outbox.put(db.event("decision", 1, 3))
 
 
+def test_what_is_no_event_is_not_put(sqlite_url: str) -> None:
+    with db.Outbox(sqlite_url) as outbox, pytest.raises(pandora.UsageError, match=r"database\.event makes"):
+        outbox.put({"kind": "decision"})  # type: ignore[arg-type]
+
+
 def test_refused_feedback_takes_only_its_own_put_with_it(database_url: str) -> None:
     with db.Outbox(database_url, sync_seconds=3600.0) as outbox:
         put = outbox.put
@@ -97,7 +102,7 @@ def test_nothing_waits_while_the_database_is_locked(sqlite_url: str, monkeypatch
 
 def test_a_database_that_is_away_gets_a_hundred_thousand_events_in_their_order(tmp_path: pathlib.Path) -> None:
     """Here its folder is not there yet."""
-    url, count = f"sqlite:///{tmp_path}/later/kept.db", 100_000 if LONG else 20_000
+    url, count = f"sqlite:///{tmp_path}/later/kept.db", 100_000 if LONG else 5_000
     with db.Outbox(url, sync_seconds=0.05, most_events=count) as outbox:
         for k in range(count // 2):
             outbox.put(db.event("decision", 1, k), db.event("rests", 1, k))
@@ -162,6 +167,7 @@ def test_a_full_disk_takes_nothing_that_was_committed(sqlite_url: str) -> None:
     assert requests_of(sqlite_url) == list(range(1500))
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
 def test_a_forked_child_is_another_worker(database_url: str) -> None:
     """While the parent's thread writes; each event is there once."""
     outbox = db.Outbox(database_url, sync_seconds=0.01)

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Optional, TypeVar
 from urllib.parse import urlsplit
 
@@ -215,16 +215,12 @@ class Sqlite(Connection):
     def structure(self) -> list[str]:
         """Compares definitions with those of an empty database, and has SQLite check all pages and indices."""
         wanted = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        empty = sqlite3.connect(":memory:")
-        for statement in (one for migration in MIGRATIONS for one in migration):
-            empty.execute(statement)
-        there = set(self.execute(wanted))
-        found = [
-            f"{kind} {name}: is not defined as it was"
-            for kind, name, sql in empty.execute(wanted)
-            if (kind, name, sql) not in there
-        ]
-        empty.close()
+        with closing(sqlite3.connect(":memory:")) as empty:
+            for migration in MIGRATIONS:
+                for statement in migration:
+                    empty.execute(statement)
+            missing = set(empty.execute(wanted)) - set(self.execute(wanted))
+        found = [f"{kind} {name}: is not defined as it was" for kind, name, _ in sorted(missing)]
         return found + [text for (text,) in self.execute("PRAGMA integrity_check") if text != "ok"]
 
     def try_lock(self) -> bool:

@@ -11,7 +11,7 @@ from ...arguments import number as a_number
 from ...arguments import refused, text
 from .chain import START, Point, Row, Version
 from .connection import Closes, connect
-from .database import Database, _about, _newer_than, _removed_checksum, _version
+from .database import _BLOCK, Database, _about, _newer_than, _removed_checksum, _version
 from .errors import DamageError, LearnerLost
 
 __all__ = ["Learner"]
@@ -161,8 +161,8 @@ class Learner(Closes):
             if version is None:
                 raise DamageError(self._connection.name, [f"version {number}: is missing"])
             run(
-                "INSERT INTO pandora_removed SELECT request / 1048576, max(request) FROM pandora_events "
-                "WHERE place <= ? AND request IS NOT NULL GROUP BY request / 1048576 ON CONFLICT (block) DO UPDATE "
+                f"INSERT INTO pandora_removed SELECT request / {_BLOCK}, max(request) FROM pandora_events "
+                f"WHERE place <= ? AND request IS NOT NULL GROUP BY request / {_BLOCK} ON CONFLICT (block) DO UPDATE "
                 "SET through = excluded.through WHERE excluded.through > pandora_removed.through",
                 [version.point.place],
             )

@@ -87,6 +87,8 @@ class Outbox(Closes):
         Feedback belongs into a call of its own: where it is refused, all events of the call are. OutboxFull where the
         database is away for so long that no more can be kept.
         """
+        if not all(isinstance(one, Event) for one in events):
+            raise refused("Outbox.put: events", events, "what pandora.serving.database.event makes")
         with self._changed:
             if self._closing:
                 raise UsageError("Outbox: it is closed")

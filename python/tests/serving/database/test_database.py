@@ -447,6 +447,14 @@ def test_one_learns_and_another_takes_over_within_ten_seconds(database_url: str)
         found.close()
 
 
+def test_the_same_file_by_another_name_has_the_same_learner(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    same = f"sqlite:///{tmp_path}/link/../link/kept.db"
+    with db.open(f"sqlite:///{tmp_path}/folder/kept.db") as kept, db.Learner(kept), db.open(same) as other:
+        assert db.Learner.of(other) is None
+
+
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
 def test_a_forked_child_is_not_the_learner(database_url: str) -> None:
     with db.open(database_url) as kept, db.Learner(kept) as learner:

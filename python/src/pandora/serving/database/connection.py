@@ -165,7 +165,8 @@ class Sqlite(Connection):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._path = os.path.abspath(path)
+        folder, file = os.path.split(os.path.abspath(path))
+        self._path = os.path.join(os.path.realpath(folder), file)  # by one name alone, as locks need it
         self._lock_file: Optional[int] = None
         self._seen: Any = None  # PRAGMA data_version
 

@@ -232,6 +232,8 @@ class Faults:
             raise error
         found = what()
         if self.count == self.at:
+            if found is not None:
+                found.close()  # a driver that raises gives no cursor, which would hold SQLite's locks
             raise error
         return found
 

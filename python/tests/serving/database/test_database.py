@@ -29,7 +29,6 @@ class Twin:
 
     def __init__(self) -> None:
         self.rows: dict[int, list[db.Row]] = {}  # of each worker, all that were ever appended
-        self.feedback: dict[int, str] = {}
         self.order: list[tuple[int, int]] = []
         self.versions: dict[int, tuple[int, bytes]] = {}  # number: place and state
         self.removed = 0
@@ -55,28 +54,31 @@ class Twin:
         rows = [self.rows[worker][sequence - 1] for worker, sequence in self.order]
         return list(enumerate(rows, 1))[self.removed :]
 
+    def live(self) -> list[db.Row]:
+        """Rows that were not removed, with a place or without."""
+        gone = set(self.order[: self.removed])
+        return [row for rows in self.rows.values() for row in rows if (row.worker, row.sequence) not in gone]
+
     def is_removed(self, request: int) -> bool:
-        there = {row.request for _, row in self.kept()}
-        placed = set(self.order)
-        there |= {r.request for rows in self.rows.values() for r in rows if (r.worker, r.sequence) not in placed}
         gone = [self.rows[worker][sequence - 1].request for worker, sequence in self.order[: self.removed]]
+        there = {row.request for row in self.live()}
         return request not in there and any(r is not None and request <= r for r in gone)
 
 
 def appended(kept: db.Database, twin: Twin, worker: int, events: list[db.Event]) -> Optional[type[Exception]]:
     """Appends them to both; the exception that both agree on."""
-    before = dict(twin.feedback)
-    expected: Optional[type[Exception]] = None
+    known = {row.request: row.payload for row in twin.live() if row.kind == "feedback"}
     own = {event.request for event in events if event.kind != "feedback"}
+    expected: Optional[type[Exception]] = None
     for event in events:
         if event.kind == "feedback" and event.request is not None:
-            known = before.get(event.request)
-            if known is not None and not (known in before.values() and twin_removed_feedback(twin, event.request)):
-                refused: type[Exception] = db.FeedbackKnown if known == event.payload else db.FeedbackConflict
-                expected = expected or refused
+            refused: Optional[type[Exception]] = None
+            if event.request in known:
+                refused = db.FeedbackKnown if known[event.request] == event.payload else db.FeedbackConflict
             elif event.request not in own and twin.is_removed(event.request):
-                expected = expected or db.FeedbackRemoved
-            before.setdefault(event.request, event.payload)
+                refused = db.FeedbackRemoved
+            expected = expected or refused
+            known.setdefault(event.request, event.payload)
     rows = db.chained(worker, *twin.head(worker), events)
     try:
         kept.append(rows)
@@ -87,15 +89,8 @@ def appended(kept: db.Database, twin: Twin, worker: int, events: list[db.Event])
     assert found == expected
     if found is None:
         twin.rows.setdefault(worker, []).extend(rows)
-        twin.feedback.update(before)
         kept.append(rows)  # the same again changes nothing
     return found
-
-
-def twin_removed_feedback(twin: Twin, request: int) -> bool:
-    """Whether the feedback itself is among what was removed; then it is not remembered."""
-    gone = [twin.rows[worker][sequence - 1] for worker, sequence in twin.order[: twin.removed]]
-    return any(row.kind == "feedback" and row.request == request for row in gone)
 
 
 @pytest.mark.parametrize("seed", range(10 if LONG else 1))

@@ -20,12 +20,13 @@ pytest_plugins = ["database_fixtures"]
 LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
 
 WORKER = """
-import sys
+import sys, time
 from pandora.serving import database as db
 url, first = sys.argv[1], int(sys.argv[2])
 outbox = db.Outbox(url, sync_seconds=0.02)
 print("ready", flush=True)
 for k in range(first, first + 100_000):
+    time.sleep(0.002)
     ticket = outbox.put(db.event("decision", {"k": k}, k), db.event("rests", {"k": k}, k))
     if k % 3 == 0:
         ticket = outbox.put(db.event("feedback", 1.0, k))

@@ -282,7 +282,7 @@ def run(url: str) -> None:
     for k in range(4):
         outbox.put(db.event("decision", k, k, time=float(k)))
         outbox.put(db.event("feedback", 1.0, k // 2, time=float(k)))  # every other one is there already
-        assert outbox.flush(30.0)
+        assert outbox.flush(120.0)  # a machine that is busy makes a table in seconds
     done = 0
     while done < 4:
         try:

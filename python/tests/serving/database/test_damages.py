@@ -14,7 +14,7 @@ LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
 
 
 def filled(url: str) -> None:
-    """Six workers with 200 rows each, four versions behind a removed one, and rows that have no place yet."""
+    """Six workers with 200 rows each, four states behind a removed one, versions, and rows that have no place yet."""
     draw = random.Random(0)
     with db.open(url) as kept, db.Learner(kept) as learner:
         heads = {draw.randrange(1, 2**53): (0, bytes(32)) for _ in range(6)}
@@ -32,7 +32,9 @@ def filled(url: str) -> None:
             if step < 35:
                 learner.read()
             if step % 8 == 0:
-                learner.publish(draw.randbytes(3000), "v3", now=float(step))
+                learner.save(draw.randbytes(3000), "v3", now=float(step))
+            if step % 4 == 0:
+                learner.publish(draw.randbytes(300), "v3", now=float(step))
             if step == 10:
                 learner.keep(1.0 / 86400.0, now=10.0)
 
@@ -47,15 +49,16 @@ def content(url: str) -> Any:
         requests = [request for (request,) in run("SELECT request FROM pandora_events WHERE request IS NOT NULL")]
         rows = [row for request in sorted(set(requests)) for row in kept.rows_of(request)]
         waiting = run("SELECT * FROM pandora_events WHERE place IS NULL ORDER BY worker, sequence")
+        states = [kept.state(number) for number in range(10)]
         versions = [kept.version(number) for number in range(kept.newest() + 2)]
-        return placed, rows, waiting, versions, kept.begins, run("SELECT * FROM pandora_removed ORDER BY block")
+        return placed, rows, waiting, states, versions, kept.begins, run("SELECT * FROM pandora_removed ORDER BY block")
 
 
 def whole(tmp_path: pathlib.Path) -> tuple[bytes, Any]:
     url = f"sqlite:///{tmp_path}/whole.db"
     filled(url)
     there = content(url)
-    assert len(there[0]) > 500 and len(there[2]) > 100 and sum(v is not None for v in there[3]) == 4 and there[5]
+    assert len(there[0]) > 500 and len(there[2]) > 100 and sum(s is not None for s in there[3]) == 4 and there[6]
     assert not (tmp_path / "whole.db-wal").exists()
     return (tmp_path / "whole.db").read_bytes(), there
 

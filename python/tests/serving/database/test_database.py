@@ -1,4 +1,4 @@
-"""The database of events and versions, on SQLite and on PostgreSQL."""
+"""The database of events, states and versions, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Twin:
     def __init__(self) -> None:
         self.rows: dict[int, list[db.Row]] = {}  # of each worker, all that were ever appended
         self.order: list[tuple[int, int]] = []
-        self.versions: dict[int, tuple[int, bytes]] = {}  # number: place and state
+        self.states: dict[int, tuple[int, bytes]] = {}  # number: place and state
         self.removed = 0
         self.begins = 0
 
@@ -100,6 +100,7 @@ def test_random_calls_do_what_they_do_to_a_twin(database_url: str, seed: int) ->
     kept = db.open(database_url)
     learner = db.Learner(kept)
     learned: list[tuple[int, db.Row]] = []
+    published = 0
     seen: set[Any] = set()
     for _ in range(250):
         clock += 1.0
@@ -130,47 +131,50 @@ def test_random_calls_do_what_they_do_to_a_twin(database_url: str, seed: int) ->
             learned += [(row.place or 0, row._replace(place=None)) for row in rows]
         elif what < 0.92:
             state = draw.randbytes(100)
-            version = learner.publish(state, "v3", now=clock)
-            twin.versions[version.number] = len(learned), state
+            twin.states[learner.save(state, "v3", now=clock).number] = len(learned), state
+            published = learner.publish(state, "v3").number
         elif what < 0.95:
             days = draw.choice([20.0, 60.0]) / 86400.0
-            old = [n for n in twin.versions if n > twin.begins and learner_time(kept, n) <= clock - days * 86400.0]
+            old = [n for n in twin.states if n > twin.begins and learner_time(kept, n) <= clock - days * 86400.0]
+            least = draw.choice([None, max(twin.states, default=0) - draw.randrange(4)])
+            least = None if least is None else max(least, 0)
             before = twin.removed
             if old:
                 twin.begins = max(old)
-                twin.removed = twin.versions[twin.begins][0]
-                twin.versions = {n: v for n, v in twin.versions.items() if n >= twin.begins}
+                twin.removed = twin.states[twin.begins][0]
                 for worker in workers:  # those that wrote nothing since begin anew under another number
                     placed = [s for w, s in twin.order[: twin.removed] if w == worker]
                     if placed and placed[-1] == twin.head(worker)[0]:
                         workers[workers.index(worker)] = draw.randrange(1, 2**53)
-            assert learner.keep(days, now=clock) == twin.removed - before
+            assert learner.keep(days, least, now=clock) == twin.removed - before
+            least = twin.begins if least is None else min(twin.begins, least)
+            twin.states = {n: s for n, s in twin.states.items() if n >= least}
         elif what < 0.98:
             learner.close()
             kept.close()
             kept = db.open(database_url)
             learner = db.Learner(kept)
-            place = 0 if learner.version is None else learner.version.point.place
-            assert learner.point.place == place == max([p for p, _ in twin.versions.values()], default=0)
+            place = 0 if learner.state is None else learner.state.point.place
+            assert learner.point.place == place == max([p for p, _ in twin.states.values()], default=0)
             learned = learned[:place]
         else:
             assert kept.verify() == []
-        assert kept.newest() == max(twin.versions, default=0)
+        assert kept.newest() == published
     assert kept.verify() == [] and kept.begins == twin.begins
     assert learned == [*enumerate((twin.rows[w][s - 1] for w, s in twin.order[: len(learned)]), 1)]
     assert [(row.place, row._replace(place=None)) for row in kept.replay()] == twin.kept()
-    for number, (place, state) in twin.versions.items():
-        there = kept.version(number)
-        assert there is not None and (there.point.place, there.state) == (place, state)
+    for number in range(max(twin.states) + 2):
+        there = kept.state(number)
+        assert (None if there is None else (there.point.place, there.state)) == twin.states.get(number)
     assert seen == {None, db.FeedbackKnown, db.FeedbackConflict, db.FeedbackRemoved}
     learner.close()
     kept.close()
 
 
 def learner_time(kept: db.Database, number: int) -> float:
-    version = kept.version(number)
-    assert version is not None
-    return version.time
+    state = kept.state(number)
+    assert state is not None
+    return state.time
 
 
 def test_the_order_is_that_of_time_and_of_each_worker(database_url: str) -> None:
@@ -339,10 +343,14 @@ DAMAGES = [  # EVENTS is short for pandora_events, and SET for UPDATE pandora_ev
     ("SET place = CASE place WHEN -4 THEN 5 WHEN -5 THEN 4 END WHERE place < 0", "have changed their places"),
     ("DELETE FROM pandora_workers WHERE worker = 2", "worker 2: is not in the table of workers"),
     ("UPDATE pandora_workers SET last = 9 WHERE worker = 2", "worker 2: its rows end with row 10"),
+    ("DELETE FROM pandora_states WHERE number = 1", "state 1: is missing"),
+    ("DELETE FROM pandora_states WHERE number = 2", "state 2: is missing"),
+    ("UPDATE pandora_states SET level = 'v4' WHERE number = 1", "state 1: its content"),
+    ("UPDATE pandora_about SET number = 1 WHERE name = 'states'", "state 1: is not the one that was written"),
+    ("UPDATE pandora_about SET number = 1 WHERE name = 'states'", "state 2: is there, and was not written"),
     ("DELETE FROM pandora_versions WHERE number = 1", "version 1: is missing"),
-    ("DELETE FROM pandora_versions WHERE number = 2", "version 2: is missing"),
-    ("UPDATE pandora_versions SET level = 'v4' WHERE number = 1", "version 1: its content"),
-    ("UPDATE pandora_about SET number = 1 WHERE name = 'versions'", "version 1: is not the one that was published"),
+    ("UPDATE pandora_versions SET place = 9 WHERE number = 2", "version 2: its content"),
+    ("UPDATE pandora_about SET number = 1 WHERE name = 'versions'", "version 1: is not the one that was written"),
     ("DELETE FROM pandora_about WHERE name = 'order'", "'order' is missing"),
     ("INSERT INTO pandora_removed VALUES (0, 5)", "removed requests"),
 ]
@@ -363,8 +371,9 @@ def test_verify_names_what_is_damaged(database_url: str, sql: str, said: str) ->
             kept.append(of[:5])
         with db.Learner(kept) as learner:
             assert len(learner.read()) == 15
-            learner.publish(b"one", "v3")
-            learner.publish(b"two", "v3")
+            for content in (b"one", b"two"):
+                learner.save(content, "v3")
+                learner.publish(content, "v3")
         for of in rows.values():
             kept.append(of)
         assert kept.verify() == []
@@ -375,12 +384,12 @@ def test_verify_names_what_is_damaged(database_url: str, sql: str, said: str) ->
         assert any(said in damage for damage in damages), damages
 
 
-def test_damage_behind_the_newest_version_is_told_when_it_is_opened(database_url: str) -> None:
+def test_damage_behind_the_newest_state_is_told_when_it_is_opened(database_url: str) -> None:
     with db.open(database_url) as kept:
         kept.append(db.chained(1, 0, START, [db.event("monitor", k) for k in range(10)]))
         with db.Learner(kept) as learner:
             assert len(learner.read(4)) == 4
-            learner.publish(b"x", "v3")
+            learner.save(b"x", "v3")
             kept._connection.execute("UPDATE pandora_events SET payload = '7' WHERE sequence = 9")
             assert len(learner.read()) == 4  # those before it
             with pytest.raises(db.DamageError, match="worker 1, row 9"):
@@ -408,7 +417,7 @@ def test_a_page_that_is_lost_names_its_rows(sqlite_url: str, tmp_path: pathlib.P
     assert any("worker 1, rows 2" in damage or "worker 1, rows 3" in damage for damage in damages), damages
 
 
-# ---- the learner and versions ----------------------------------------------------------------------------------------
+# ---- the learner, states and versions --------------------------------------------------------------------------------
 
 HOLDS = """
 import sys, time
@@ -490,7 +499,7 @@ learner = db.Learner.of(kept)
 for _ in range(5):
     sys.stdin.readline()
     print(time.time(), flush=True)
-    learner.publish(b"state", "v3")
+    learner.publish(b"content", "v3")
 """
 
 
@@ -506,7 +515,7 @@ def test_a_version_is_adopted_within_two_seconds(database_url: str) -> None:
                 publisher.stdin.flush()
                 version = kept.wait_newer(number, 10.0)
                 waits.append(time.time() - float(publisher.stdout.readline()))
-                assert version is not None and (version.number, version.state) == (number + 1, b"state")
+                assert version is not None and (version.number, version.content) == (number + 1, b"content")
     assert max(waits) < 2.0
 
 
@@ -520,7 +529,7 @@ def test_without_notify_a_version_is_found_by_looking(postgres: Any, monkeypatch
         later.join()
 
 
-def test_what_a_version_contains_is_removed_and_replay_begins_there(database_url: str) -> None:
+def test_what_a_state_contains_is_removed_and_replay_begins_there(database_url: str) -> None:
     day = 86400.0
     with db.open(database_url) as kept, db.Learner(kept) as learner:
         for step in range(6):
@@ -528,12 +537,12 @@ def test_what_a_version_contains_is_removed_and_replay_begins_there(database_url
             events = [db.event("decision", k, 10 * step + k, time=step * day) for k in range(4)]
             kept.append(db.chained(1, last, checksum, events))
             learner.read()
-            learner.publish(b"%d" % step, "v3", now=step * day)
+            learner.save(b"%d" % step, "v3", now=step * day)
         last, checksum = learner.point.heads[1]
         waiting = db.chained(1, last, checksum, [db.event("feedback", 1, 50)])
         kept.append(waiting)
         assert learner.keep(2.5, now=5.0 * day) == 12 and learner.keep(2.5, now=5.0 * day) == 0
-        assert kept.begins == 3 and kept.version(2) is None and kept.version(3) is not None and kept.verify() == []
+        assert kept.begins == 3 and kept.state(2) is None and kept.state(3) is not None and kept.verify() == []
         assert [row.place for row in kept.replay()] == list(range(13, 25))
         for request, refusal in ((3, db.FeedbackRemoved), (22, db.FeedbackRemoved), (50, db.FeedbackConflict)):
             with pytest.raises(refusal):
@@ -541,16 +550,84 @@ def test_what_a_version_contains_is_removed_and_replay_begins_there(database_url
         kept.append(db.chained(1, last + 1, waiting[0].checksum, [db.event("feedback", 0, 31)]))
         assert len(learner.read()) == 2
     with db.open(database_url) as kept, db.Learner(kept) as learner:  # a learner that begins behind the newest one
-        assert learner.version is not None and learner.version.state == b"5"
+        assert learner.state is not None and learner.state.state == b"5"
         assert [row.kind for row in learner.read()] == ["feedback", "feedback"]
         assert [row.request for row in kept.rows_of(31)] == [31, 31]
+
+
+def test_states_that_a_rollback_needs_stay(database_url: str) -> None:
+    with db.open(database_url) as kept, db.Learner(kept) as learner:
+        assert kept.newest_state() is None and learner.state is None
+        for step in range(5):
+            last, checksum = learner.point.heads.get(1, (0, START))
+            kept.append(db.chained(1, last, checksum, [db.event("monitor", step)]))
+            learner.read()
+            learner.save(b"%d" % step, "v3", now=float(step))
+        assert learner.keep(1.0, least_state=2, now=86400.0 + 3.5) == 4 and kept.begins == 4
+        newest = kept.newest_state()
+        assert newest is not None and newest == learner.state and (newest.number, newest.state) == (5, b"4")
+        assert [kept.state(number) is None for number in (1, 2, 3, 4, 5)] == [True] + [False] * 4
+        assert kept.verify() == []
+        assert learner.keep(1.0, least_state=5, now=0.0) == 0  # rows begin behind the fourth one: it stays
+        assert kept.state(3) is None and kept.state(4) is not None and kept.verify() == []
+        kept._connection.execute("UPDATE pandora_states SET level = 'v4' WHERE number = 5")
+        with pytest.raises(db.DamageError, match="state 5: its content"):
+            db.open(database_url)
+
+
+def test_a_worker_that_was_forgotten_is_in_no_later_state(database_url: str) -> None:
+    """Also where a learner begins with a state of the time before."""
+    with db.open(database_url) as kept:
+        kept.append(db.chained(1, 0, START, [db.event("monitor", 1)]))
+        kept.append(db.chained(2, 0, START, [db.event("monitor", 1)]))
+        with db.Learner(kept) as learner:
+            learner.read()
+            learner.save(b"x", "v3", now=0.0)
+            learner.save(b"y", "v3", now=2.0)
+            assert learner.keep(1.0, now=86400.0 + 1.0) == 2 and learner.point.heads == {}
+        with db.Learner(kept) as learner:
+            assert learner.point.heads.keys() == {1, 2}
+            learner.keep(1.0, now=86400.0 + 3.0)
+            assert learner.point.heads == {} and kept.verify() == []
+
+
+def test_the_newest_eight_versions_stay(database_url: str) -> None:
+    with db.open(database_url) as kept, db.Learner(kept) as learner:
+        learner.publish(b"0", "v3")
+        learner.save(b"state", "v3")
+        for number in range(2, 11):
+            kept.append(db.chained(number, 0, START, [db.event("monitor", 1)]))
+            learner.read()
+            assert learner.publish(b"%d" % number, "v3", "rollback").number == number
+        assert [kept.version(number) is None for number in range(12)] == [True] * 3 + [False] * 8 + [True]
+        version = kept.version(10)
+        assert version is not None and version == learner.version
+        assert version[2:6] == ("rollback", "v3", 9, 1) and version.content == b"10" and kept.verify() == []
+        with pytest.raises(pandora.UsageError, match='"publish" or "rollback"'):
+            learner.publish(b"x", "v3", "mine")
+
+
+def test_a_learner_that_took_over_publishes_nothing_older(database_url: str) -> None:
+    with db.open(database_url) as kept:
+        kept.append(db.chained(1, 0, START, [db.event("monitor", k) for k in range(4)]))
+        with db.Learner(kept) as learner:
+            learner.read(1)
+            learner.save(b"one", "v3")
+            learner.read()
+            learner.publish(b"all", "v3")
+        with db.Learner(kept) as learner:  # it begins behind the state
+            assert len(learner.read(2)) == 2
+            with pytest.raises(pandora.UsageError, match="up to place 3, and version 1 contains those up to place 4"):
+                learner.publish(b"less", "v3")
+            assert kept.newest() == 1 and len(learner.read()) == 1
+            assert learner.publish(b"all again", "v3").number == 2
 
 
 def test_a_removal_that_was_killed_goes_on(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with db.open(database_url) as kept, db.Learner(kept) as learner:
         kept.append(db.chained(1, 0, START, [db.event("decision", k, k, time=0.0) for k in range(20)]))
         learner.read()
-        learner.publish(b"x", "v3", now=0.0)
+        learner.save(b"x", "v3", now=0.0)
         kept.append(db.chained(2, 0, START, [db.event("decision", k, 100, time=0.0) for k in range(5)]))
         learner._begin_behind(1)  # and then it was killed
         assert kept.verify() == [] and list(kept.replay()) == []
@@ -567,7 +644,7 @@ def test_a_worker_that_was_removed_goes_on_under_a_new_number(database_url: str)
         assert outbox.flush(20.0)
         worker = outbox.worker
         learner.read()
-        learner.publish(b"x", "v3", now=0.0)
+        learner.save(b"x", "v3", now=0.0)
         assert learner.keep(1.0) == 1
         outbox.put(db.event("decision", 2, 2))
         assert outbox.flush(20.0) and outbox.worker != worker and outbox.metrics()["renamed"] == 1
@@ -576,5 +653,5 @@ def test_a_worker_that_was_removed_goes_on_under_a_new_number(database_url: str)
 
 def test_heads_are_read_as_they_are_written() -> None:
     heads = {3: (5, b"\1" * 32), 2**52: (1, b"\2" * 32)}
-    version = db.Version(1, 0.0, "learner", "v3", db.Point(0, START, heads), b"", b"")
-    assert chain.heads_of(version.heads()) == heads
+    state = db.State(1, 0.0, "v3", db.Point(0, START, heads), b"", b"")
+    assert chain.heads_of(state.heads()) == heads

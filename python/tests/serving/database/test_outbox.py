@@ -287,14 +287,15 @@ def run(url: str) -> None:
     while done < 4:
         try:
             with db.open(url) as kept, db.Learner(kept) as learner:
-                learned = [] if learner.version is None else json.loads(learner.version.state)
+                learned = [] if learner.state is None else json.loads(learner.state.state)
                 while rows := learner.read(3):
                     learned += [row.request for row in rows]
-                learner.publish(json.dumps(learned).encode(), "v3", now=float(done))
+                learner.save(json.dumps(learned).encode(), "v3", now=float(done))
+                learner.publish(json.dumps(learned).encode(), "v3")
                 done += 1
                 learner.keep(1.0 / 86400.0, now=float(done))
                 version = kept.newer_than(0)
-                assert version is not None and json.loads(version.state) == [0, 0, 1, 2, 1, 3]
+                assert version is not None and json.loads(version.content) == [0, 0, 1, 2, 1, 3]
         except (db.DatabaseAway, db.LearnerLost):
             pass
     assert outbox.close()

@@ -44,14 +44,16 @@ while True:
         while (learner := db.Learner.of(kept)) is None:
             time.sleep(0.1)
         print("learns", flush=True)
-        state = {} if learner.version is None else json.loads(learner.version.state)
+        state = {} if learner.state is None else json.loads(learner.state.state)
         while True:
             rows = learner.read(500)
             for row in rows:
                 name = f"{row.kind} {row.request}"
                 state[name] = state.get(name, 0) + 1
             if rows:
-                learner.publish(json.dumps(state).encode(), "v3")
+                saved = json.dumps(state).encode()
+                learner.save(saved, "v3")
+                learner.publish(saved, "v3")
             time.sleep(0.05)
     except (db.DatabaseAway, db.LearnerLost):
         time.sleep(0.1)
@@ -120,8 +122,8 @@ def test_what_eight_processes_acknowledge_survives_kills(database_url: str, requ
         version = kept.newer_than(0)
         assert version is not None  # what the learners learned is what the table says, each row once
         sql = "SELECT kind, request FROM pandora_events WHERE place <= ?"
-        placed = kept._connection.execute(sql, [version.point.place])
-        assert json.loads(version.state) == dict(Counter(f"{kind} {number}" for kind, number in placed))
+        placed = kept._connection.execute(sql, [version.place])
+        assert json.loads(version.content) == dict(Counter(f"{kind} {number}" for kind, number in placed))
 
 
 def test_eight_processes_make_one_file(tmp_path: pathlib.Path) -> None:

@@ -1,4 +1,4 @@
-"""What a running cascade keeps in a database: events of its workers, one order in which they are learned, and versions.
+"""What a running cascade keeps in a database: events of its workers, the order in which they are learned, and versions.
 
 README.md in this folder has the tables, and says what holds when something fails.
 
@@ -9,17 +9,19 @@ README.md in this folder has the tables, and says what holds when something fail
 ...     outbox.flush(seconds=10.0, ticket=ticket)  # it is committed
 ...     with database.Learner(kept) as learner:  # one process at a time
 ...         [(row.place, row.kind, row.payload) for row in learner.read()]
-...         learner.publish(b"what was learned", level="v3").number
-...     kept.newer_than(0).state
+...         learner.save(b"all that was learned", level="v3").number
+...         learner.publish(b"what workers decide by", level="v3").number
+...     kept.newer_than(0).content
 True
 [(1, 'decision', '{"deployed":"small"}')]
 1
-b'what was learned'
+1
+b'what workers decide by'
 """
 
 from __future__ import annotations
 
-from .chain import Event, Point, Row, Version, chained, event
+from .chain import Event, Point, Row, State, Version, chained, event
 from .database import Database, new_worker
 from .errors import (
     ChainError,
@@ -37,8 +39,8 @@ from .outbox import Outbox
 
 __all__ = [
     "ChainError", "DamageError", "Database", "DatabaseAway", "Event", "FeedbackConflict", "FeedbackKnown",
-    "FeedbackRefused", "FeedbackRemoved", "Learner", "LearnerLost", "Outbox", "OutboxFull", "Point", "Row", "Version",
-    "chained", "event", "new_worker", "open",
+    "FeedbackRefused", "FeedbackRemoved", "Learner", "LearnerLost", "Outbox", "OutboxFull", "Point", "Row", "State",
+    "Version", "chained", "event", "new_worker", "open",
 ]  # fmt: skip
 
 open = Database  # as pandora.serving.open names it

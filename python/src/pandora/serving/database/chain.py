@@ -145,12 +145,11 @@ class Point:
         return found
 
 
-class Version(NamedTuple):
-    """A state of the cascade that workers decide by."""
+class State(NamedTuple):
+    """All that was learned up to a point of the order: learning, replay and removal begin behind it."""
 
     number: int  #: 1, 2, 3, ...
-    time: float  #: when it was published, in seconds since 1970
-    origin: str  #: "learner", "publish" or "rollback"
+    time: float  #: when it was saved, in seconds since 1970
     level: str  #: of the instructions that it was learned with
     point: Point  #: the rows that it contains
     digest: bytes  #: SHA-256 of the state
@@ -162,12 +161,33 @@ class Version(NamedTuple):
 
     def checksum(self) -> bytes:
         """SHA-256 of all other members, as JSON."""
-        what = [self.number, self.time, self.origin, self.level, self.point.place, self.point.order.hex(), self.heads()]
-        return sha256(json.dumps([*what, self.digest.hex()]).encode()).digest()
+        point = self.point
+        return _digest(self.number, self.time, self.level, point.place, point.order, self.heads(), self.digest)
+
+
+class Version(NamedTuple):
+    """What workers decide by."""
+
+    number: int  #: 1, 2, 3, ...
+    time: float  #: when it was published, in seconds since 1970
+    origin: str  #: "learner", "publish" or "rollback"
+    level: str  #: of the instructions that it was learned with
+    place: int  #: it was learned from all rows up to this place
+    state: int  #: the number of the newest state when it was published; 0: there was none
+    digest: bytes  #: SHA-256 of the content
+    content: bytes
+
+    def checksum(self) -> bytes:
+        """SHA-256 of all other members, as JSON."""
+        return _digest(*self[:-1])
+
+
+def _digest(*members: Any) -> bytes:
+    return sha256(json.dumps([m.hex() if isinstance(m, bytes) else m for m in members]).encode()).digest()
 
 
 def heads_of(text: str) -> Heads:
-    """Version.heads() back. ValueError for another text."""
+    """State.heads() back. ValueError for another text."""
     found = json.loads(text)
     if not isinstance(found, Mapping):
         raise ValueError("no heads")

@@ -1,15 +1,15 @@
-"""A database of events and versions: what workers append to and adopt from, and what checks that all of it is there."""
+"""A database of events, states and versions: what workers append to and adopt from, and what checks all of it."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from ...errors import MismatchError
-from .chain import FEEDBACK, MOST_NUMBER, START, Event, Heads, Point, Row, Version, chained, heads_of
+from .chain import FEEDBACK, MOST_NUMBER, START, Event, Heads, Point, Row, State, Version, chained, heads_of
 from .connection import Closes, Connection, connect
 from .errors import (
     ChainError,
@@ -25,16 +25,20 @@ from .schema import MIGRATIONS
 __all__ = ["Database"]
 
 _COLUMNS = ", ".join(Row._fields)
+_STATE = "number, time, level, place, order_checksum, heads, digest, state"
+_VERSION = ", ".join(Version._fields)
+_VERSIONS = 8  # the newest so many are kept
 _PAGE = 2000  # rows that are read at once
 _KEYS = 500  # values in one IN (...)
 _BLOCK = 1 << 20  # requests that are numbered in ascending order, as pandora.Cascade numbers them
+_One = TypeVar("_One", State, Version)
 
 
 class Database(Closes):
     """A database by its URL; it is made where it is empty, and brought to this program's schema.
 
     Safe for threads, whose calls wait for each other; in a forked child it opens a connection of its own. With `check`
-    what the newest version does not contain is checked when it is opened; `verify` checks all. DatabaseAway where it
+    what the newest state does not contain is checked when it is opened; `verify` checks all. DatabaseAway where it
     cannot be reached, DamageError where it is damaged, MismatchError where a later program made it.
     """
 
@@ -159,7 +163,7 @@ class Database(Closes):
         sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE request = ? ORDER BY time, worker, sequence"
         return [Row(*row) for row in self._connection.execute(sql, [request])]
 
-    # ---- versions -----------------------------------------------------------------------------------------------
+    # ---- states and versions ------------------------------------------------------------------------------------
 
     def newest(self) -> int:
         """The number of the newest version; 0 where there is none."""
@@ -168,6 +172,14 @@ class Database(Closes):
     def version(self, number: int) -> Optional[Version]:
         """The version of that number; None where there is none, or none any more. DamageError where it is damaged."""
         return _version(self._connection, number)
+
+    def state(self, number: int) -> Optional[State]:
+        """The state of that number; None where there is none, or none any more. DamageError where it is damaged."""
+        return _state(self._connection, number)
+
+    def newest_state(self) -> Optional[State]:
+        """The state that was saved last; None where there is none."""
+        return _newest_state(self._connection)
 
     def newer_than(self, number: int) -> Optional[Version]:
         """The newest version, where its number is greater."""
@@ -189,7 +201,7 @@ class Database(Closes):
     # ---- checks -------------------------------------------------------------------------------------------------
 
     def replay(self) -> Iterator[Row]:
-        """All rows that are kept and have a place, in the learner's order, behind version `begins`, each checked.
+        """All rows that are kept and have a place, in the learner's order, behind state `begins`, each checked.
         DamageError at the first that is not what was written.
         """
         connection = connect(self.url)
@@ -207,7 +219,7 @@ class Database(Closes):
 
     @property
     def begins(self) -> int:
-        """The number of the version behind which the rows begin that are kept; 0: nothing was removed."""
+        """The number of the state behind which the rows begin that are kept; 0: nothing was removed."""
         return _begins(self._connection)[0]
 
     def verify(self) -> list[str]:
@@ -229,26 +241,16 @@ class Database(Closes):
             connection.close()
 
     def _damages(self, connection: Connection, every: bool) -> list[str]:
-        """Of all rows and versions, or of those that the newest version does not contain."""
+        """Of all rows, states and versions, or of the newest of both and of what the newest state does not contain."""
         found: list[str] = []
         with connection.transaction(connection.read):
             begins, begun = _begins(connection)
-            heads, (newest, checksum) = _heads(connection), _about(connection, "versions")
-            for number in range(max(begins if every else newest, 1), newest + 1):
-                try:
-                    version = _version(connection, number)
-                except DamageError as error:
-                    found.extend(error.damages)
-                    continue
-                if version is None:
-                    found.append(f"version {number}: is missing")
-                elif number == newest and version.checksum() != checksum:
-                    found.append(f"version {number}: is not the one that was published")
-                elif not every:
-                    begun = version.point
+            heads, newest = _heads(connection), _about(connection, "versions")[0]
+            found.extend(_numbered(connection, "state", _state, max(begins, 1) if every else None))
+            found.extend(_numbered(connection, "version", _version, max(newest - _VERSIONS + 1, 1) if every else None))
+            if not every and not found and (state := _newest_state(connection)) is not None:
+                begun = state.point
             if every:
-                if connection.execute("SELECT 1 FROM pandora_versions WHERE number > ?", [newest]):
-                    found.append(f"version {newest + 1}: is there, and was not published")
                 if _removed_checksum(connection) != (_about(connection, "removed")[1] or sha256().digest()):
                     found.append("the table of removed requests is not what was written")
                 # By workers first: in the learner's order one row that was moved makes many look wrong.
@@ -305,29 +307,74 @@ def _about(connection: Connection, name: str) -> tuple[int, Any]:
 
 
 def _begins(connection: Connection) -> tuple[int, Point]:
-    """The version behind which the rows begin that are kept, and its point."""
+    """The state behind which the rows begin that are kept, and its point."""
     number, checksum = _about(connection, "begins")
     if number == 0:
         return 0, Point()
-    version = _version(connection, number)
-    if version is None or version.checksum() != checksum:
-        raise DamageError(connection.name, [f"version {number}: is not the one behind which the rows begin"])
-    return number, version.point.copy()
+    state = _state(connection, number)
+    if state is None or state.checksum() != checksum:
+        raise DamageError(connection.name, [f"state {number}: is not the one behind which the rows begin"])
+    return number, state.point.copy()
+
+
+def _state(connection: Connection, number: int) -> Optional[State]:
+    def made(_: int, when: float, level: str, place: int, order: bytes, heads: str, *state: bytes) -> State:
+        return State(number, when, level, Point(place, order, heads_of(heads)), *state)
+
+    return _whole(connection, f"SELECT {_STATE}, checksum FROM pandora_states WHERE number = ?", number, made)
 
 
 def _version(connection: Connection, number: int) -> Optional[Version]:
-    sql = "SELECT time, origin, level, place, order_checksum, heads, digest, state, checksum FROM pandora_versions"
-    for when, origin, level, place, order, heads, digest, state, checksum in connection.execute(
-        f"{sql} WHERE number = ?", [number]
-    ):
+    return _whole(connection, f"SELECT {_VERSION}, checksum FROM pandora_versions WHERE number = ?", number, Version)
+
+
+def _whole(connection: Connection, sql: str, number: int, make: Callable[..., _One]) -> Optional[_One]:
+    """What is made of the row of that number; DamageError where it is not what was written."""
+    for *members, checksum in connection.execute(sql, [number]):
         try:
-            version = Version(number, when, origin, level, Point(place, order, heads_of(heads)), digest, state)
-            if version.checksum() == checksum and sha256(state).digest() == digest:
-                return version
+            one = make(*members)
+            if one.checksum() == checksum and sha256(one[-1]).digest() == one.digest:
+                return one
         except (ValueError, TypeError, AttributeError):
             pass
-        raise DamageError(connection.name, [f"version {number}: its content is not what was published"])
+        name = "version" if make is Version else "state"
+        raise DamageError(connection.name, [f"{name} {number}: its content is not what was written"])
     return None
+
+
+def _numbered(
+    connection: Connection, name: str, read: Callable[[Connection, int], Optional[_One]], first: Optional[int]
+) -> list[str]:
+    """Damages of all states or versions, which must be there from the first on; of the newest one, where it is None."""
+    newest, checksum = _about(connection, f"{name}s")
+    there = {number for (number,) in connection.execute(f"SELECT number FROM pandora_{name}s")}
+    wanted: Iterable[int] = [newest] if newest > 0 else []
+    if first is not None and newest in there:
+        wanted = there.union(range(first, newest + 1))
+    elif first is not None:
+        wanted = there.union(wanted)
+    found = []
+    for number in sorted(wanted):
+        try:
+            one = read(connection, number)
+        except DamageError as error:
+            found.extend(error.damages)
+            continue
+        if one is None:
+            found.append(f"{name} {number}: is missing")
+        elif number > newest:
+            found.append(f"{name} {number}: is there, and was not written")
+        elif number == newest and one.checksum() != checksum:
+            found.append(f"{name} {number}: is not the one that was written")
+    return found
+
+
+def _newest_state(connection: Connection) -> Optional[State]:
+    number = _about(connection, "states")[0]
+    state = _state(connection, number)
+    if state is None and number > 0:
+        raise DamageError(connection.name, [f"state {number}: is missing"])
+    return state
 
 
 def _newer_than(connection: Connection, number: int) -> Optional[Version]:

@@ -20,11 +20,14 @@ MIGRATIONS: list[list[str]] = [
         "CREATE INDEX pandora_events_waiting ON pandora_events (worker, sequence) WHERE place IS NULL",
         "CREATE INDEX pandora_events_request ON pandora_events (request) WHERE request IS NOT NULL",
         "CREATE UNIQUE INDEX pandora_events_feedback ON pandora_events (request) WHERE kind = 'feedback'",
+        "CREATE TABLE pandora_states (number BIGINT PRIMARY KEY, time DOUBLE PRECISION NOT NULL, level TEXT NOT NULL, "
+        "place BIGINT NOT NULL, order_checksum BYTEA NOT NULL, heads TEXT NOT NULL, digest BYTEA NOT NULL, "
+        "state BYTEA NOT NULL, checksum BYTEA NOT NULL)",
         "CREATE TABLE pandora_versions (number BIGINT PRIMARY KEY, time DOUBLE PRECISION NOT NULL, "
-        "origin TEXT NOT NULL, level TEXT NOT NULL, place BIGINT NOT NULL, order_checksum BYTEA NOT NULL, "
-        "heads TEXT NOT NULL, digest BYTEA NOT NULL, state BYTEA NOT NULL, checksum BYTEA NOT NULL)",
+        "origin TEXT NOT NULL, level TEXT NOT NULL, place BIGINT NOT NULL, state BIGINT NOT NULL, "
+        "digest BYTEA NOT NULL, content BYTEA NOT NULL, checksum BYTEA NOT NULL)",
         "CREATE TABLE pandora_removed (block BIGINT PRIMARY KEY, through BIGINT NOT NULL)",
-        "INSERT INTO pandora_about (name, number) VALUES ('schema', 1), ('begins', 0), ('order', 0), ('versions', 0), "
-        "('removed', 0)",
+        "INSERT INTO pandora_about (name, number) VALUES ('schema', 1), ('begins', 0), ('order', 0), ('states', 0), "
+        "('versions', 0), ('removed', 0)",
     ],
 ]

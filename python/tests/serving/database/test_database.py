@@ -221,6 +221,34 @@ def test_of_two_workers_with_the_same_feedback_one_is_refused(database_url: str)
         assert kept.verify() == []
 
 
+def test_rows_of_some_kinds_are_given_in_the_order(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while others are appended and placed, each once."""
+    monkeypatch.setattr("pandora.serving.database.database._PAGE", 2)
+    kinds = ["decision", "rests", "price", "decision", "rests", "rests"]
+
+    def put(kept: db.Database, worker: int, last: tuple[int, bytes] = (0, START)) -> tuple[int, bytes]:
+        events = [db.event(kind, 1, k, time=k + 1.0 / worker) for k, kind in enumerate(kinds)]
+        kept.append(rows := db.chained(worker, *last, events))
+        return rows[-1].sequence, rows[-1].checksum
+
+    with db.open(database_url) as kept, db.Learner(kept) as learner:
+        assert list(kept.events(["rests"])) == [] == kept.rows_after(0, ["rests"])
+        ends = {worker: put(kept, worker) for worker in (1, 2)}
+        placed = [row for row in learner.read() if row.kind in ("rests", "price")]
+        assert kept.rows_after(0, ["rests", "price"]) == placed and len(placed) == 8
+        assert kept.rows_after(placed[2].place or 0, {"rests", "price"}, 3) == placed[3:6]
+        assert kept.rows_after(0, ["nothing"]) == kept.rows_after(0, []) == list(kept.events([])) == []
+        for worker, end in ends.items():
+            put(kept, worker, end)
+        waiting = [(worker, sequence) for worker in (1, 2) for sequence in (8, 9, 11, 12)]
+        reading = kept.events(("rests", "price"))
+        found = [next(reading) for _ in range(9)]
+        assert found[:8] == placed and len(learner.read(3)) == 3
+        found += reading
+        assert [(row.worker, row.sequence) for row in found[8:]] == waiting
+        assert {row.place for row in kept.rows_after(12, ["rests", "price"])} == {15, 16, 17, 18, 21, 22, 23, 24}
+
+
 def test_events_are_checked() -> None:
     for kind, payload, request, said in [
         ("Decision", 1, 1, "word"), ("a b", 1, 1, "word"), ("feedback", 1, None, "number of the request"),

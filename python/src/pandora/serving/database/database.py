@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Callable, Optional, TypeVar
 
@@ -156,12 +156,28 @@ class Database(Closes):
         keys = sorted(set(keys))
         for k in range(0, len(keys), _KEYS):
             part = keys[k : k + _KEYS]
-            yield from self._connection.execute(f"{sql} {column} IN ({', '.join('?' * len(part))})", part)
+            yield from self._connection.execute(f"{sql} {_among(column, part)}", part)
 
     def rows_of(self, request: int) -> list[Row]:
         """What is kept of a request, in the order of time."""
         sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE request = ? ORDER BY time, worker, sequence"
         return [Row(*row) for row in self._connection.execute(sql, [request])]
+
+    def rows_after(self, place: int, kinds: Collection[str], most: int = 1000) -> list[Row]:
+        """The next rows of these kinds behind that place of the learner's order, in that order; at most so many."""
+        where = f"{_among('kind', kinds)} AND place > ? ORDER BY place LIMIT ?"
+        sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE {where}"
+        return [Row(*row) for row in self._connection.execute(sql, [*kinds, place, most])]
+
+    def events(self, kinds: Collection[str]) -> Iterator[Row]:
+        """All rows of these kinds that are kept: first those that have a place now, in the learner's order, then the
+        others, those of each worker in its order. Each row that is there now is given once, whatever gets its place
+        meanwhile, unless it is removed. They are read in pages, and no transaction is open between two of them.
+        """
+        end, _ = _about(self._connection, "order")
+        where = f"{_among('kind', kinds)} AND"
+        yield from _placed(self._connection, 0, f"{where} place <= {end} AND", kinds)
+        yield from _by_worker(self._connection, f"{where} (place IS NULL OR place > {end})", kinds)
 
     # ---- states and versions ------------------------------------------------------------------------------------
 
@@ -389,20 +405,28 @@ def _heads(connection: Connection) -> Heads:
     return {worker: (last, checksum) for worker, last, checksum in rows}
 
 
-def _placed(connection: Connection, place: int) -> Iterator[Row]:
-    """Rows behind that place, in the learner's order."""
-    return _pages(connection, "place > ? ORDER BY place", (place,), slice(2, 3))
+def _among(column: str, values: Collection[Any]) -> str:
+    """That the column is one of so many values."""
+    return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"
 
 
-def _by_worker(connection: Connection, where: str) -> Iterator[Row]:
-    """Rows of which that holds, those of each worker in its order."""
-    return _pages(connection, f"{where} AND (worker, sequence) > (?, ?) ORDER BY worker, sequence", (0, 0), slice(2))
+def _placed(connection: Connection, place: int, where: str = "", values: Iterable[Any] = ()) -> Iterator[Row]:
+    """Rows behind that place, in the learner's order; those for which `where` holds with its values."""
+    return _pages(connection, f"{where} place > ? ORDER BY place", values, (place,), slice(2, 3))
 
 
-def _pages(connection: Connection, where: str, key: tuple[int, ...], columns: slice) -> Iterator[Row]:
+def _by_worker(connection: Connection, where: str, values: Iterable[Any] = ()) -> Iterator[Row]:
+    """Rows for which that holds, those of each worker in its order."""
+    where = f"{where} AND (worker, sequence) > (?, ?) ORDER BY worker, sequence"
+    return _pages(connection, where, values, (0, 0), slice(2))
+
+
+def _pages(
+    connection: Connection, where: str, values: Iterable[Any], key: tuple[int, ...], columns: slice
+) -> Iterator[Row]:
     """Rows in the order of those columns, behind the row with that key in them."""
     sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE {where} LIMIT {_PAGE}"
-    while rows := [Row(*row) for row in connection.execute(sql, key)]:
+    while rows := [Row(*row) for row in connection.execute(sql, [*values, *key])]:
         yield from rows
         end: Any = rows[-1][columns]
         if any(type(x) is not int for x in end) or end <= key:

@@ -17,6 +17,7 @@ MIGRATIONS: list[list[str]] = [
         "time DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL, request BIGINT, payload TEXT NOT NULL, "
         "checksum BYTEA NOT NULL, PRIMARY KEY (worker, sequence))",
         "CREATE UNIQUE INDEX pandora_events_place ON pandora_events (place) WHERE place IS NOT NULL",
+        "CREATE INDEX pandora_events_kind ON pandora_events (kind, place) WHERE place IS NOT NULL",
         "CREATE INDEX pandora_events_waiting ON pandora_events (worker, sequence) WHERE place IS NULL",
         "CREATE INDEX pandora_events_request ON pandora_events (request) WHERE request IS NOT NULL",
         "CREATE UNIQUE INDEX pandora_events_feedback ON pandora_events (request) WHERE kind = 'feedback'",

@@ -21,6 +21,7 @@ from pandora.serving.database import chain, schema
 
 pytest_plugins = ["database_fixtures"]
 LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+long = pytest.mark.skipif(not LONG, reason="PANDORA_DATABASE=all runs it")
 START = bytes(32)
 
 
@@ -94,6 +95,7 @@ def appended(kept: db.Database, twin: Twin, worker: int, events: list[db.Event])
 
 
 @pytest.mark.parametrize("seed", range(10 if LONG else 1))
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)  # PostgreSQL's default test
 def test_random_calls_do_what_they_do_to_a_twin(database_url: str, seed: int) -> None:
     draw, twin, clock = random.Random(seed), Twin(), 0.0
     workers = [draw.randrange(1, 2**53) for _ in range(4)]
@@ -505,6 +507,7 @@ def test_a_forked_child_is_not_the_learner(database_url: str) -> None:
         learner.publish(b"x", "v3")
 
 
+@long
 def test_a_learner_whose_connection_broke_writes_no_more(postgres: Any) -> None:
     with db.open(postgres.make()) as kept, db.Learner(kept) as learner:
         postgres.disconnect()
@@ -547,6 +550,7 @@ def test_a_version_is_adopted_within_two_seconds(database_url: str) -> None:
     assert max(waits) < 2.0
 
 
+@long
 def test_without_notify_a_version_is_found_by_looking(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pandora.serving.database.connection.Postgres.announce", lambda self, number: None)
     with db.open(postgres.make()) as kept, db.Learner(kept) as learner:

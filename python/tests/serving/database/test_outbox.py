@@ -116,6 +116,7 @@ def test_a_database_that_is_away_gets_a_hundred_thousand_events_in_their_order(t
     assert requests_of(url) == [*(k // 2 for k in range(count)), 7]
 
 
+@pytest.mark.skipif(not LONG, reason="PANDORA_DATABASE=all runs it")
 def test_a_server_that_is_started_again_gets_everything(postgres: Any) -> None:
     url = postgres.make()
     with db.Outbox(url, sync_seconds=0.05) as outbox:

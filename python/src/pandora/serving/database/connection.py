@@ -24,8 +24,6 @@ from ...errors import UsageError
 from .errors import DamageError, DatabaseAway, LearnerLost, Raced
 from .schema import MIGRATIONS
 
-__all__ = ["Connection", "connect"]
-
 _Self = TypeVar("_Self")
 _BUSY_SECONDS = 5.0  # how long SQLite waits for another process's transaction
 _POLL_SECONDS = 0.2  # how often it looks for another process's commit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Callable, Optional, TypeVar
 
@@ -22,9 +23,6 @@ from .errors import (
 )
 from .schema import MIGRATIONS
 
-__all__ = ["Database"]
-
-_COLUMNS = ", ".join(Row._fields)
 _STATE = "number, time, level, place, order_checksum, heads, digest, state"
 _VERSION = ", ".join(Version._fields)
 _VERSIONS = 8  # the newest so many are kept
@@ -110,9 +108,8 @@ class Database(Closes):
             said = next(iter(refusals.values()))
             said.refusals = refusals
             raise said
-        self._connection.execute_all(
-            f"INSERT INTO pandora_events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", follows
-        )
+        sql = f"INSERT INTO pandora_events ({', '.join(Row._fields)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute_all(sql, follows)
         run(
             "INSERT INTO pandora_workers VALUES (?, ?, ?) "
             "ON CONFLICT (worker) DO UPDATE SET last = excluded.last, checksum = excluded.checksum",
@@ -147,7 +144,7 @@ class Database(Closes):
             self._of("SELECT block, through FROM pandora_removed WHERE", [r // _BLOCK for r in requests], "block")
         )
         old = [request for request in requests if request <= blocks.get(request // _BLOCK, -1)]
-        (removed,) = self._connection.execute("SELECT number FROM pandora_about WHERE name = 'removed'")[0]
+        removed = _about(self._connection, "removed")[0]
         rows = self._of("SELECT request, place FROM pandora_events WHERE", old)
         return set(old) - {request for request, place in rows if place is None or place > removed}
 
@@ -160,14 +157,12 @@ class Database(Closes):
 
     def rows_of(self, request: int) -> list[Row]:
         """What is kept of a request, in the order of time."""
-        sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE request = ? ORDER BY time, worker, sequence"
-        return [Row(*row) for row in self._connection.execute(sql, [request])]
+        return _rows(self._connection, "request = ? ORDER BY time, worker, sequence", [request])
 
     def rows_after(self, place: int, kinds: Collection[str], most: int = 1000) -> list[Row]:
         """The next rows of these kinds behind that place of the learner's order, in that order; at most so many."""
         where = f"{_among('kind', kinds)} AND place > ? ORDER BY place LIMIT ?"
-        sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE {where}"
-        return [Row(*row) for row in self._connection.execute(sql, [*kinds, place, most])]
+        return _rows(self._connection, where, [*kinds, place, most])
 
     def events(self, kinds: Collection[str]) -> Iterator[Row]:
         """All rows of these kinds that are kept: first those that have a place now, in the learner's order, then the
@@ -183,7 +178,7 @@ class Database(Closes):
 
     def newest(self) -> int:
         """The number of the newest version; 0 where there is none."""
-        return int(self._connection.execute("SELECT number FROM pandora_about WHERE name = 'versions'")[0][0])
+        return _about(self._connection, "versions")[0]
 
     def version(self, number: int) -> Optional[Version]:
         """The version of that number; None where there is none, or none any more. DamageError where it is damaged."""
@@ -220,18 +215,14 @@ class Database(Closes):
         """All rows that are kept and have a place, in the learner's order, behind state `begins`, each checked.
         DamageError at the first that is not what was written.
         """
-        connection = connect(self.url)
-        try:
-            with connection.transaction(connection.read):
-                point = _begins(connection)[1]
-                for row in _placed(connection, point.place):
-                    if damages := point.see(row):
-                        raise DamageError(self.name, damages)
-                    yield row
-                if damages := _order_differs(connection, point):
+        with connect(self.url) as connection, connection.transaction(connection.read):
+            point = _begins(connection)[1]
+            for row in _placed(connection, point.place):
+                if damages := point.see(row):
                     raise DamageError(self.name, damages)
-        finally:
-            connection.close()
+                yield row
+            if damages := _order_differs(connection, point):
+                raise DamageError(self.name, damages)
 
     @property
     def begins(self) -> int:
@@ -240,21 +231,16 @@ class Database(Closes):
 
     def verify(self) -> list[str]:
         """Checks everything; sentences that name the worker and the row of each damage, none where all is whole."""
-        connection = connect(self.url)
-        found: list[str] = []
-        try:
-            if not (found := connection.structure()):
-                return self._damages(connection, every=True)
-        except DamageError as error:
-            found = error.damages
-        finally:
-            connection.close()  # and opened again, where rows are looked for
-        try:
-            return found + _missing(connection)
-        except DamageError as error:
-            return found + error.damages
-        finally:
-            connection.close()
+        with connect(self.url) as connection:
+            try:
+                if not (found := connection.structure()):
+                    return self._damages(connection, every=True)
+            except DamageError as error:
+                found = error.damages
+            try:
+                return found + _missing(connection)
+            except DamageError as error:
+                return found + error.damages
 
     def _damages(self, connection: Connection, every: bool) -> list[str]:
         """Of all rows, states and versions, or of the newest of both and of what the newest state does not contain."""
@@ -364,13 +350,11 @@ def _numbered(
     """Damages of all states or versions, which must be there from the first on; of the newest one, where it is None."""
     newest, checksum = _about(connection, f"{name}s")
     there = {number for (number,) in connection.execute(f"SELECT number FROM pandora_{name}s")}
-    wanted: Iterable[int] = [newest] if newest > 0 else []
-    if first is not None and newest in there:
-        wanted = there.union(range(first, newest + 1))
-    elif first is not None:
-        wanted = there.union(wanted)
+    wanted = {newest}
+    if first is not None:
+        wanted |= there.union(range(first, newest + 1) if newest in there else [])
     found = []
-    for number in sorted(wanted):
+    for number in sorted(wanted - {0}):
         try:
             one = read(connection, number)
         except DamageError as error:
@@ -405,6 +389,12 @@ def _heads(connection: Connection) -> Heads:
     return {worker: (last, checksum) for worker, last, checksum in rows}
 
 
+def _rows(connection: Connection, where: str, values: Sequence[Any]) -> list[Row]:
+    """Rows for which that holds with its values."""
+    found = connection.execute(f"SELECT {', '.join(Row._fields)} FROM pandora_events WHERE {where}", values)
+    return [Row(*row) for row in found]
+
+
 def _among(column: str, values: Collection[Any]) -> str:
     """That the column is one of so many values."""
     return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"
@@ -425,8 +415,7 @@ def _pages(
     connection: Connection, where: str, values: Iterable[Any], key: tuple[int, ...], columns: slice
 ) -> Iterator[Row]:
     """Rows in the order of those columns, behind the row with that key in them."""
-    sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE {where} LIMIT {_PAGE}"
-    while rows := [Row(*row) for row in connection.execute(sql, [*values, *key])]:
+    while rows := _rows(connection, f"{where} LIMIT {_PAGE}", [*values, *key]):
         yield from rows
         end: Any = rows[-1][columns]
         if any(type(x) is not int for x in end) or end <= key:
@@ -456,11 +445,7 @@ def _missing(connection: Connection) -> list[str]:
     heads = _heads(connection)
     for worker, (last, _) in heads.items():
         for sequence in range(point.heads.get(worker, (0, START))[0] + 1, last + 1):
-            try:
-                sql = f"SELECT {_COLUMNS} FROM pandora_events WHERE worker = ? AND sequence = ?"
-                rows = [Row(*row) for row in connection.execute(sql, [worker, sequence])]
-            except DamageError:
-                continue
-            for row in rows:
-                found.extend(point.see(row._replace(place=None)))
+            with suppress(DamageError):
+                for row in _rows(connection, "worker = ? AND sequence = ?", [worker, sequence]):
+                    found.extend(point.see(row._replace(place=None)))
     return found + point.differs(heads, begun)

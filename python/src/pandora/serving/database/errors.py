@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from ...errors import DataError, ResourceError, UsageError
 
-__all__ = [
-    "ChainError", "DamageError", "DatabaseAway", "FeedbackConflict", "FeedbackKnown", "FeedbackRefused",
-    "FeedbackRemoved", "LearnerLost", "OutboxFull",
-]  # fmt: skip
-
 
 class DatabaseAway(ResourceError):
     """The database cannot be used now: it is not reached, locked, or its disk is full. Nothing was changed, or, where

@@ -24,11 +24,10 @@ from .database import (
     _newer_than,
     _newest_state,
     _removed_checksum,
+    _rows,
     _state,
 )
 from .errors import DamageError, LearnerLost
-
-__all__ = ["Learner"]
 
 _PART = 5000  # rows that get their place, or are removed, in one transaction
 
@@ -77,10 +76,10 @@ class Learner(Closes):
         no earlier than those before it of its worker; of equal times the lesser worker comes first.
         """
         self._own()
-        sql = "place > ? ORDER BY place LIMIT ?"
-        rows = self._rows(sql, most)
+        where, values = "place > ? ORDER BY place LIMIT ?", [self.point.place, most]
+        rows = _rows(self._connection, where, values)
         if not rows and self._order():
-            rows = self._rows(sql, most)
+            rows = _rows(self._connection, where, values)
         point = self.point.copy()
         for k, row in enumerate(rows):
             if damages := point.see(row):
@@ -89,11 +88,6 @@ class Learner(Closes):
                 raise DamageError(self._connection.name, damages)
         self.point = point
         return rows
-
-    def _rows(self, sql: str, most: int) -> list[Row]:
-        columns = ", ".join(Row._fields)
-        found = self._connection.execute(f"SELECT {columns} FROM pandora_events WHERE {sql}", [self.point.place, most])
-        return [Row(*row) for row in found]
 
     def _order(self) -> int:
         """Places for rows that have none; of how many."""
@@ -183,18 +177,15 @@ class Learner(Closes):
         if found[0][0] is not None:
             begins = int(found[0][0])
             self._begin_behind(begins)
-        least = begins if least_state is None else min(begins, integer("keep: least_state", least_state))
-        run("DELETE FROM pandora_states WHERE number < ?", [least])
+        if least_state is not None:
+            begins = min(begins, integer("keep: least_state", least_state))
+        run("DELETE FROM pandora_states WHERE number < ?", [begins])
         place, count = _about(self._connection, "removed")[0], 0
-        # In parts, so that no worker waits for long.
-        sql = f"SELECT place FROM pandora_events WHERE place <= ? ORDER BY place LIMIT 1 OFFSET {_PART}"
-        left = "SELECT count(*) FROM pandora_events WHERE place <= ?"
-        while run("SELECT 1 FROM pandora_events WHERE place <= ? LIMIT 1", [place]):
-            part = run(sql, [place])
-            through = part[0][0] if part else place
-            with self._connection.transaction():
-                count += run(left, [through])[0][0]
-                run("DELETE FROM pandora_events WHERE place <= ?", [through])
+        least = "SELECT min(place) FROM pandora_events WHERE place <= ?"
+        while (first := run(least, [place])[0][0]) is not None:  # in parts, so that no worker waits for long
+            through = min(first + _PART - 1, place)
+            run("DELETE FROM pandora_events WHERE place <= ?", [through])
+            count += through - first + 1
         return count
 
     def _begin_behind(self, number: int) -> None:

@@ -16,8 +16,6 @@ from .connection import Closes, connect
 from .database import Database, new_worker
 from .errors import ChainError, FeedbackKnown, FeedbackRefused, OutboxFull
 
-__all__ = ["Outbox"]
-
 _BATCH = 1000  # events after which a batch ends
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds between tries while the database is away
 _MOST_REFUSED = 10_000  # refusals that are kept for whoever asks for them
@@ -30,13 +28,6 @@ class _Put(NamedTuple):
     ticket: int  # 1, 2, 3, ...
     when: float  # of time.monotonic
     events: tuple[Event, ...]
-
-
-class _Batch(NamedTuple):
-    """Rows that are tried until it is known what became of them."""
-
-    puts: int  # how many of the first ones they are
-    rows: list[Row]
 
 
 class Outbox(Closes):
@@ -70,7 +61,8 @@ class Outbox(Closes):
         self._commit_time = time.monotonic()
         self._closing = False
         self._thread: Optional[threading.Thread] = None
-        self._batch: Optional[_Batch] = None
+        #: of how many puts, and their rows, which are tried until it is known what became of them
+        self._batch: Optional[tuple[int, list[Row]]] = None
         self._name_worker()
 
     def _name_worker(self) -> None:
@@ -204,7 +196,7 @@ class Outbox(Closes):
             self._committed_all(puts, rows)
         self._batch = None
 
-    def _next_batch(self) -> _Batch:
+    def _next_batch(self) -> tuple[int, list[Row]]:
         with self._changed:
             events: list[Event] = []
             puts = 0
@@ -213,7 +205,7 @@ class Outbox(Closes):
                     break
                 events.extend(put.events)
                 puts += 1
-        return _Batch(puts, chained(self.worker, self._sequence, self._checksum, events))
+        return puts, chained(self.worker, self._sequence, self._checksum, events)
 
     def _committed_all(self, puts: int, rows: list[Row]) -> None:
         if rows:

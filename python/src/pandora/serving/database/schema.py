@@ -6,8 +6,6 @@ INTEGER there and DOUBLE PRECISION a REAL, and what is put into BYTEA stays the 
 
 from __future__ import annotations
 
-__all__ = ["MIGRATIONS"]
-
 #: the n-th makes schema n of schema n - 1; those of a released version never change
 MIGRATIONS: list[list[str]] = [
     [

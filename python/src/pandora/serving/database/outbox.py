@@ -178,28 +178,21 @@ class Outbox(Closes):
             self._batch = self._next_batch()
         puts, rows = self._batch
         try:
-            if rows:
-                database.append(rows)
-            refusals: dict[int, FeedbackRefused] = {}
+            database.append(rows)
+            self._committed_all(puts, rows)
         except FeedbackRefused as error:
-            refusals = error.refusals
+            self._refuse(puts, rows[0].sequence, error.refusals)
         except ChainError as error:  # another process has this number, or the database is an older copy
             self._name_worker()
-            self._batch = None
             with self._changed:
                 self._renamed += 1
                 self._failure = str(error)
-            return
-        if refusals:
-            self._refuse(puts, rows[0].sequence, refusals)
-        else:
-            self._committed_all(puts, rows)
         self._batch = None
 
     def _next_batch(self) -> tuple[int, list[Row]]:
+        events: list[Event] = []
+        puts = 0
         with self._changed:
-            events: list[Event] = []
-            puts = 0
             for put in self._puts:
                 if events and len(events) + len(put.events) > _BATCH:
                     break

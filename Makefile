@@ -89,7 +89,7 @@ test-python: dependencies build pytest
 
 pytest: installed
 	$(pip) --requirement python/requirements-checks.txt
-	cd python && ../$(venv)/python -m pytest --quiet tests
+	cd python && ../$(venv)/python -m pytest --quiet $(or $(TESTS),tests)
 
 # What is checked of it beside its tests: style, types, examples in docstrings and documents, pandora_verdict, and the
 # tutorial, whose figures are left in build/python/tutorial.
@@ -188,12 +188,14 @@ figure-dependencies:
 	@scripts/install-dependencies.sh python3-matplotlib py:matplotlib+jinja2 \
 	  python3-jinja2 py:matplotlib+jinja2 || echo 'Reports will not be rendered.' >&2
 
-# What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports, older processors.
+# What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports, older processors, a server of
+# PostgreSQL's, which they start themselves in a temporary folder.
 test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump qemu-user qemu-x86_64 \
 	  python3-h5py py:h5py python3-scipy py:scipy \
 	  python3-matplotlib py:matplotlib+jinja2 \
 	  python3-jinja2 py:matplotlib+jinja2
+	@scripts/install-dependencies.sh postgresql initdb || echo 'Tests on PostgreSQL will be skipped.' >&2
 
 # The documents, with a search and the reference of C++ and Python, as a site: build/site/html/index.html. A link that leads
 # nowhere is an error.

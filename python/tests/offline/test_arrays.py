@@ -11,8 +11,9 @@ from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
-import pandora
 import pytest
+
+import pandora
 from pandora import _core
 from pandora.live import Members, RunningCascade, parse, text_of
 from pandora.live.learning import Estimates, Learning
@@ -359,11 +360,11 @@ def test_what_an_estimator_saves_answers_without_its_samples(table: _core.TraceT
     fitted = fit(table, "indices", "score", ["hardness"])
     members, psi = fitted.members, np.array([1.0, 0.3], np.float32)
     assert isinstance(fitted.indices, Learning)
-    asked = fitted.indices.ask(1, psi)
+    asked = fitted.indices.ask(1, 1, psi)
     whole, light = (fitted.indices.estimator.saved(with_samples) for with_samples in (True, False))
     assert len(light) < len(whole) / 3
     for estimates in (Estimates(members, whole), Estimates(members, light)):
-        assert estimates.ask(1, psi) == asked
+        assert estimates.ask(1, 1, psi) == asked
     with pytest.raises(pandora.DataError, match="what was learned"):
         Estimates(members, light[:-1])
 
@@ -410,7 +411,8 @@ def test_members_that_cannot_be_are_refused() -> None:
     for change in wrong:
         with pytest.raises(pandora.UsageError, match=r"^(cascade|the features)"):
             RunningCascade(Members.of_json({**sound, **change}))
-    for given in ("", [], None):
+    nothing: list[Any] = ["", [], None]
+    for given in nothing:
         with pytest.raises(pandora.UsageError, match="^cascade: "):
             Members.of_json(given)
 

@@ -12,8 +12,9 @@ import sys
 from typing import Any
 
 import numpy as np
-import pandora
 import pytest
+
+import pandora
 from pandora import _core
 from pandora.live import text_of
 from pandora.offline import api, commands, table_fit

@@ -7,8 +7,10 @@ import math
 from typing import Any
 
 import numpy as np
-import pandora
 import pytest
+from trace_law import TraceLaw, by_hardness, holds
+
+import pandora
 from pandora.live import Members, RunningCascade, parse, text_of
 from pandora.offline import api, frontier
 from pandora.offline.judge import judge_cascade, judged_json, judged_sheet
@@ -17,7 +19,6 @@ from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
 from pandora.offline.policies import KINDS
 from pandora.offline.sources.table import TableSource
-from trace_law import TraceLaw, by_hardness, holds
 
 
 def fit(trace: pandora.Trace, **given: Any) -> tuple[Any, list[pandora.Table], dict[str, Any]]:

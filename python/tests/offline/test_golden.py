@@ -73,7 +73,9 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
     assert done.keys() | {"first in the file"} == SWITCHED_OFF.keys()
     for module in (deploy, judge):
         patch.setattr(module, "walked", first_in_the_file)
-    patch.setattr(UnderWay, "_is_better", lambda _, call, best: (call.quality, -call.model) > (best.quality, -best.model))
+    patch.setattr(
+        UnderWay, "_is_better", lambda _, call, best: (call.quality, -call.model) > (best.quality, -best.model)
+    )
     for of, name, stand_in in done.values():
         patch.setattr(of, name, stand_in)
     patch.setattr(words, "too_few_text", lambda *_: "")

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
-import pandora
 import pytest
 from made_up_logs import MODELS, Row, World, by_tosses, full, in_order, labelled, service, written
+
+import pandora
 from pandora import _core
 from pandora.errors import DataError
 from pandora.live import Members, RunningCascade, parse, text_of

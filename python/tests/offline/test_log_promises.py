@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandora
 import pytest
 from made_up_logs import MODELS, Row, World, by_tosses, full, in_order, labelled, source_of, standard_error
+from trace_law import TraceLaw, by_hardness, holds, least_held
+
+import pandora
 from pandora import _core
 from pandora.live import Members, RunningCascade
 from pandora.offline import api, check
@@ -22,7 +24,6 @@ from pandora.offline.paths import LoggedWalks, LogReader, LogSupport, PolicyEsti
 from pandora.offline.sources.first_calls import first_call_estimates
 from pandora.offline.sources.labels import QualityEstimates
 from pandora.offline.sources.log import faults_of_first_calls
-from trace_law import TraceLaw, by_hardness, holds, least_held
 
 PRICE = 20.0
 

@@ -8,8 +8,9 @@ import pickle
 from typing import Any
 
 import numpy as np
-import pandora
 import pytest
+
+import pandora
 from pandora import _core
 from pandora.live import load, text_of
 from pandora.offline import api

@@ -121,6 +121,21 @@ def _without_empty(prompt: Json) -> Json:
     return {name: value for name, value in prompt.items() if value}
 
 
+def decision_payload(cascade: RunningCascade, request: UnderWay) -> Json:
+    """The line, and what it takes to learn from it and to say why: as the event of a store has it."""
+    line = decision_line(cascade, request)
+    for one, call in zip(line["calls"], request.calls):
+        one["estimate"] = _known(call.quality)
+    why = explanation(cascade.members, request)
+    return {
+        **line,
+        "edition": cascade.edition,
+        "version": request.version,
+        "period": request.period,
+        **{name: why[name] for name in ("models", "stopped", "judge_usd")},
+    }
+
+
 def feedback_line(number: int, quality: float) -> Json:
     """A feedback, likewise."""
     return {"request": number, "time": time.time(), "quality": quality}

@@ -35,13 +35,14 @@ def _state_of(cascade: RunningCascade) -> Optional[Json]:
         return None
     state: Json = {
         "last_id": cascade.last_id,
+        "periods": cascade.periods,
         "learning": cascade.learning,
         "counts": asdict(cascade.counts_now),
         "models": [asdict(one) for one in cascade.states],
         "requests": [[id, request.to_json()] for id, request in cascade.requests.items()],
     }
     if isinstance(cascade.indices, Learning):
-        state["period"], state["estimator"] = cascade.indices.period, packed(cascade.indices.estimator.saved())
+        state["current"], state["estimator"] = cascade.indices.current, packed(cascade.indices.estimator.saved())
     return state
 
 
@@ -107,8 +108,9 @@ def _with_state(members: Members, state: Any) -> RunningCascade:
     saved = unpacked(state["estimator"]) if members.learns else None
     cascade = RunningCascade(members, saved)
     if isinstance(cascade.indices, Learning):
-        cascade.indices.period = state["period"]
+        cascade.indices.current = state["current"]
     cascade.last_id, cascade.learning = int(state["last_id"]), bool(state["learning"])
+    cascade.periods = int(state["periods"])
     cascade.counts_now = Counts(**state["counts"])
     cascade.states = [ModelState(**one) for one in state["models"]]
     if len(cascade.states) != len(members.models):

@@ -22,7 +22,7 @@ Output = tuple[int, list[float], float, float]  # the box, phi, its cost in util
 class Asked(NamedTuple):
     """Of each model for the request that was asked about."""
 
-    index: list[float]
+    indices: list[float]
     prediction: list[float]  #: rho_hat' psi
     width: list[float]  #: ||psi||_{V^-1}
     bonus: list[float]  #: what the index has for it
@@ -31,6 +31,7 @@ class Asked(NamedTuple):
 class Lesson(NamedTuple):
     """What is learned of a request: the answers that it saw, or the quality of the deployed one."""
 
+    number: int  #: of the request
     period: int
     psi: Psi
     calls: Sequence[Call]  #: of a quality the deployed one alone
@@ -60,7 +61,7 @@ class Learning:
     def __init__(self, members: Members, saved: Optional[bytes] = None) -> None:
         self.members = members
         self.estimator = new_estimator(members)
-        self.period: Optional[int] = None  #: that the estimator is in
+        self.current: Optional[int] = None  #: the request whose period the estimator is in
         self.most_held = 0
         self._bound()
         if saved is not None:
@@ -79,32 +80,32 @@ class Learning:
         if most == 0 or most > self.most_held:
             self.estimator.keep_at_most(self.most_held)
 
-    def turn_to(self, period: int, psi: Psi) -> None:
+    def turn_to(self, number: int, period: int, psi: Psi) -> None:
         """The request that is asked about and learned of from here on."""
-        if self.period == period:
+        if self.current == number:
             return
         if self.estimator.unsettled:
             self.estimator.end_period()
-        self.period = None
+        self.current = None
         self.estimator.begin(period, psi)
-        self.period = period
+        self.current = number
 
-    def ask(self, period: int, psi: Psi) -> Asked:
+    def ask(self, number: int, period: int, psi: Psi) -> Asked:
         """What is known of a request."""
-        self.turn_to(period, psi)
+        self.turn_to(number, period, psi)
         return Asked(*self.estimator.ask())
 
-    def reward(self, period: int, psi: Psi, call: Call) -> float:
+    def reward(self, number: int, period: int, psi: Psi, call: Call) -> float:
         """The quality that an answer is taken for."""
-        self.turn_to(period, psi)
+        self.turn_to(number, period, psi)
         return float(self.estimator.reward(output_of(self.members, call)))
 
     def learn(self, lesson: Lesson) -> None:
         """The lesson, whole or not at all. LaneFailure where estimates cannot be solved for with it."""
-        period, estimator = self.period, self.estimator
+        current, estimator = self.current, self.estimator
         estimator.mark()
         try:
-            self.turn_to(lesson.period, lesson.psi)
+            self.turn_to(lesson.number, lesson.period, lesson.psi)
             outputs = [output_of(self.members, call) for call in lesson.calls]
             if lesson.quality is not None:
                 estimator.learn_reward(outputs[0], lesson.quality)
@@ -114,7 +115,7 @@ class Learning:
                     estimator.end_period()
         except BaseException:
             estimator.roll_back()
-            self.period = period
+            self.current = current
             raise
         estimator.commit()
 
@@ -148,7 +149,7 @@ class Learning:
         self._whole(members, change, f"{members.models[-1]} cannot be taken in")
 
     def _whole(self, members: Members, change: Callable[[], object], problem: str) -> None:
-        period, most_held = self.period, self.most_held
+        current, most_held = self.current, self.most_held
         self.estimator.mark()
         try:
             if self.estimator.unsettled:
@@ -156,7 +157,7 @@ class Learning:
             change()
         except BaseException as error:
             self.estimator.roll_back()
-            self.period, self.most_held = period, most_held
+            self.current, self.most_held = current, most_held
             if isinstance(error, LaneFailure):
                 raise refusal(f"{problem} ({error})") from None
             raise
@@ -174,12 +175,12 @@ class Estimates:
         estimator.restore(saved)
         self.estimator = estimator.estimates()
 
-    def ask(self, period: int, psi: Psi) -> Asked:
+    def ask(self, _: int, period: int, psi: Psi) -> Asked:
         """What is known of a request."""
         self.estimator.begin(period, psi)
         return Asked(*self.estimator.ask())
 
-    def reward(self, period: int, psi: Psi, call: Call) -> float:
+    def reward(self, _: int, __: int, ___: Psi, call: Call) -> float:
         """The quality that an answer is taken for."""
         return float(self.estimator.reward(output_of(self.members, call)))
 

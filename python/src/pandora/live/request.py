@@ -84,8 +84,10 @@ class UnderWay:
 
     def copied(self) -> UnderWay:
         """One that can go on without this one."""
-        lists = {name: list(getattr(self, name)) for name in ("order", "thresholds", "calls", "passed_over")}
-        return replace(self, **lists)
+        return replace(
+            self, order=list(self.order), thresholds=list(self.thresholds), calls=list(self.calls),
+            passed_over=list(self.passed_over),
+        )  # fmt: skip
 
     def call_of(self, model: int) -> Optional[Call]:
         """What that model answered."""

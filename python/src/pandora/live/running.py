@@ -81,11 +81,11 @@ class RunningCascade:
         self.counts_now = Counts()
         self.requests: OrderedDict[int, UnderWay] = OrderedDict()  # by their ids, 1, 2, ...
         self._ids: dict[int, int] = {}  # by their numbers
-        self.last_id = 0
+        self.last_id = self.periods = 0  # the latest request's id and period
         self.epoch: Optional[int] = None  # of the numbers of requests; drawn when the first one begins
         self._process = os.getpid()
         self.learning = True
-        self.version = 0
+        self.version = self.edition = 0  # of a cascade in a database
         # As a file has them they shall not exceed what is learned.
         of_a_request = 12 * members.m + 600 * len(members.models)
         self.most_requests = max(1, min(members.most_requests, MOST_STATE // 4 // of_a_request))
@@ -161,12 +161,14 @@ class RunningCascade:
         taken = self.taken(psi)
         with self.lock:
             number = self._next_number()
-            request = UnderWay(number, min(self.last_id + 1, 2**31 - 1), taken, version=self.version, session=session)
+            period = min(self.periods + 1, 2**31 - 1)
+            request = UnderWay(number, period, taken, version=self.version, session=session)
             if prompt is not None and self.logs_prompts:
                 request.prompt = {name: value for name, value in prompt.items() if value}
             request.resting = self._resting(self.last_id + 1)
             self._rank(request)
             self.last_id += 1
+            self.periods = period
             self.requests[self.last_id] = request
             self._ids[number] = self.last_id
             for model, state in enumerate(self.states):
@@ -239,9 +241,9 @@ class RunningCascade:
     def _rank_by_indices(self, request: UnderWay) -> None:
         members, rules = self.members, self.members.rules
         assert self.indices is not None and rules is not None
-        asked: Asked = self.indices.ask(request.period, request.psi)
+        asked: Asked = self.indices.ask(request.number, request.period, request.psi)
         trial = [state.trial > 0 for state in self.states]
-        request.score = [_core.forced_score if forced else x for forced, x in zip(trial, asked.index)]
+        request.score = [_core.forced_score if forced else x for forced, x in zip(trial, asked.indices)]
         request.prediction, request.width, request.bonus = asked.prediction, asked.width, asked.bonus
         request.first_of_ties = False
         request.order = sorted(range(len(request.score)), key=lambda model: -request.score[model])
@@ -358,7 +360,7 @@ class RunningCascade:
             raise refusal(f"rules that know the quality cannot take it from the evaluator {members.evaluator}")
         shown = math.nan
         if len(scores) and not members.reads_phi:
-            shown = scores[0] if not members.calibration else float(members.calibration[model](np.float64(scores[0])))
+            shown = scores[0] if not members.calibration else float(members.calibration[model](np.array(scores[0])))
         seconds = None if math.isnan(latency) else float(latency)
         # As the numbers of phi are: float32.
         exact = tuple(float(np.float32(x)) for x in scores) if members.reads_phi else tuple(map(float, scores))
@@ -373,7 +375,7 @@ class RunningCascade:
             call = self._call(position, dollars, scores, latency, self._needs_score(request))
             call.propensity = request.propensity
             if self.indices is not None:
-                call.quality = self.indices.reward(request.period, request.psi, call)
+                call.quality = self.indices.reward(request.number, request.period, request.psi, call)
             after = request.copied()
             after.bring_forward(position)
             after.opened(call)
@@ -446,6 +448,49 @@ class RunningCascade:
             self._forget(number)
             self.counts_now.cancelled += 1
 
+    def knows(self, number: int) -> bool:
+        """Whether it has a request of that number."""
+        return number in self._ids
+
+    def forget(self, number: int) -> None:
+        """A request that is over."""
+        with self.lock:
+            self._forget(number)
+
+    def pin(self, number: int, model: str) -> None:
+        """A request that has called nothing begins with that model, if it can, and goes on by the rules."""
+        with self.lock:
+            request = self.request_of(number)
+            position = self.members.models.index(model) if model in self.members.models else -1
+            if position not in request.order or request.calls or self._is_absent(request, position):
+                return
+            after = request.copied()
+            place = after.order.index(position)
+            if after.stop == LAST_REACHES_THRESHOLD:  # models before it are passed over
+                after.order, after.thresholds = after.order[place:], after.thresholds[place:]
+            else:
+                after.order = [position, *(a for a in after.order if a != position)]
+            after.explored, after.next, after.propensity = True, position, 1.0
+            self._put(after)
+
+    def rest(self, model: str) -> None:
+        """The model rests, as it does in another process."""
+        with self.lock:
+            if model in self.members.models:
+                state = self.states[self.position(model)]
+                state.rests_until, state.tried_by = self.last_id + self.members.requests_of_rest + 1, 0
+
+    def adopt(self, members: Members, estimates: Optional[Estimates], trial: Sequence[int]) -> None:
+        """Decides from now on by what another process has learned of the same models, and perhaps more."""
+        with self.lock:
+            for position in sorted(members.removed - self.members.removed):
+                self._remove(position, replace(self.members, removed=self.members.removed | {position}))
+            self.members, self.indices = members, estimates
+            while len(self.states) < len(members.models):
+                self.states.append(ModelState())
+            for state, left in zip(self.states, trial):
+                state.trial = left
+
     def _forget(self, number: int) -> None:
         del self.requests[self._ids.pop(number)]
 
@@ -462,7 +507,7 @@ class RunningCascade:
                     else f"request {number}: every model that it could call has failed or was skipped; cancel it"
                 )
             if isinstance(self.indices, Learning) and self.learning:
-                self.indices.learn(Lesson(request.period, request.psi, request.calls))
+                self.indices.learn(Lesson(number, request.period, request.psi, request.calls))
             request.best = request.choose_deployed(self.members.explore if self.members.sees else 0.0)
             request.next, request.deployed = None, True
             self.counts_now.deployed += 1
@@ -480,7 +525,7 @@ class RunningCascade:
             call = request.call_of(request.best)
             assert call is not None
             if isinstance(self.indices, Learning) and self.learning and self.members.needs_feedback:
-                self.indices.learn(Lesson(request.period, request.psi, [call], quality))
+                self.indices.learn(Lesson(number, request.period, request.psi, [call], quality))
             self.counts_now.feedbacks += 1
             self.counts_now.quality += quality
             self._forget(number)
@@ -544,8 +589,13 @@ class RunningCascade:
     def remove_model(self, name: str) -> None:
         """Is never called again."""
         with self.lock:
-            members, position, before = without_model(self.members, name), self.position(name), self.members
-            self.members, changed = members, []
+            self._remove(self.members.models.index(name) if name in self.members.models else -1,
+                         without_model(self.members, name))  # fmt: skip
+
+    def _remove(self, position: int, members: Members) -> None:
+        with self.lock:
+            before, self.members = self.members, members
+            changed = []
             try:
                 for request in self.requests.values():
                     after = request.copied()

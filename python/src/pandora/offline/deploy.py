@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
 from ..live import Members as FileMembers

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
@@ -59,6 +60,21 @@ class _Fall:
         self.told = True
         return True
 
+    def saved(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return _plain(self)
+
+    def restore(self, given: Mapping[str, Any]) -> None:
+        """What saved() has made."""
+        for name, value in given.items():
+            setattr(self, name, np.array(value, float) if isinstance(value, list) else value)
+        self.wealth = self.wealth.reshape(-1, len(_BETS))
+
+    def needed(self, fall: float) -> int:
+        """About how many numbers tell a fall of the mean by so much, once as many were seen before it."""
+        variance = max(self.squares / self.count - (self.sum / self.count) ** 2, 1e-4) if self.count else 0.1
+        return _EVERY + math.ceil(2.0 * variance * math.log(40.0 / self.alpha) / (fall * fall) + 4.0 / fall)
+
     def _begin(self, k: int) -> None:
         mean = self.sum / self.count
         variance = max(self.squares / self.count - mean * mean, 0.0)
@@ -68,6 +84,10 @@ class _Fall:
         self.bounds = np.append(self.bounds, bound)[-_MOST_STARTS:]
         self.weights = np.append(self.weights, weight)[-_MOST_STARTS:]
         self.wealth = np.vstack([self.wealth, np.ones(len(_BETS))])[-_MOST_STARTS:]
+
+
+def _plain(of: Any) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(of).items()}
 
 
 class _Difference:
@@ -138,12 +158,37 @@ class Monitor:
         own = alpha / (4 * len(models))
         #: which it watches
         self.models = models
-        self.price, self.against, self.share = float(price), against, share
+        self.price, self.alpha, self.against, self.share = float(price), alpha, against, share
         self._tests = {model: (_Fall(own), _Fall(own)) for model in models}
         self._difference = _Difference(share, alpha / 2)
         self._worse = False
         #: sentences, in the order in which they became true
         self.alarms: list[str] = []
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was made with."""
+        return {"models": list(self.models), "price": self.price, "alpha": self.alpha, "against": self.against,
+                "share": self.share}  # fmt: skip
+
+    def saved(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        tests = {model: [fall.saved() for fall in both] for model, both in self._tests.items()}
+        return {**self.settings, "tests": tests, "difference": _plain(self._difference), "worse": self._worse,
+                "alarms": list(self.alarms)}  # fmt: skip
+
+    @staticmethod
+    def restored(given: Mapping[str, Any]) -> Monitor:
+        """What saved() has made."""
+        made = dict(given)
+        tests, difference, worse, alarms = (made.pop(name) for name in ("tests", "difference", "worse", "alarms"))
+        out = Monitor(**made)
+        for model, both in tests.items():
+            for fall, one in zip(out._tests[model], both):
+                fall.restore(one)
+        vars(out._difference).update(difference)
+        out._worse, out.alarms = worse, alarms
+        return out
 
     def is_control(self, number: int) -> bool:
         """Whether the request of that number is given to the model `against` alone."""
@@ -194,7 +239,12 @@ class Monitor:
         for model, (fall, rise) in self._tests.items():
             mean = fall.sum / fall.count if fall.count else None
             evidence = {"worse": fall.evidence, "better": rise.evidence, "alarm_at": 2.0 / fall.alpha}
-            out["models"][model] = {"feedbacks": fall.count, "mean_error": mean, **evidence}
+            out["models"][model] = {
+                "feedbacks": fall.count,
+                "mean_error": mean,
+                **evidence,
+                "feedbacks_for_a_fall_of_0.1": fall.needed(0.1),
+            }
         if self.against is not None:
             value, low, high = self._difference.interval
             known = {"low": low, "high": high} if high < np.inf else {"low": None, "high": None}

@@ -159,6 +159,16 @@ class Database(Closes):
         """What is kept of a request, in the order of time."""
         return _rows(self._connection, "request = ? ORDER BY time, worker, sequence", [request])
 
+    def is_removed(self, request: int) -> bool:
+        """Whether keep_days has left no row of it: a later request of its block was removed."""
+        return bool(self._removed([request]))
+
+    def last_place(self) -> Optional[int]:
+        """The last place of the order; None while there are rows that have none."""
+        if self._connection.execute("SELECT 1 FROM pandora_events WHERE place IS NULL LIMIT 1"):
+            return None
+        return _about(self._connection, "order")[0]
+
     def rows_after(self, place: int, kinds: Collection[str], most: int = 1000) -> list[Row]:
         """The next rows of these kinds behind that place of the learner's order, in that order; at most so many."""
         where = f"{_among('kind', kinds)} AND place > ? ORDER BY place LIMIT ?"
@@ -211,12 +221,12 @@ class Database(Closes):
 
     # ---- checks -------------------------------------------------------------------------------------------------
 
-    def replay(self) -> Iterator[Row]:
-        """All rows that are kept and have a place, in the learner's order, behind state `begins`, each checked.
+    def replay(self, behind: Optional[State] = None) -> Iterator[Row]:
+        """All rows with a place in the learner's order behind that state, or behind state `begins`, each checked.
         DamageError at the first that is not what was written.
         """
         with connect(self.url) as connection, connection.transaction(connection.read):
-            point = _begins(connection)[1]
+            point = _begins(connection)[1] if behind is None else behind.point.copy()
             for row in _placed(connection, point.place):
                 if damages := point.see(row):
                     raise DamageError(self.name, damages)

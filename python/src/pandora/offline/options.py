@@ -33,9 +33,9 @@ _CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SI
 _ALL = f"""
 table file place
     a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
-export text place lm-eval|promptfoo|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
-    the program whose export it is: lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or
-    routerbench.
+export text place lm-eval|promptfoo|alpaca-eval|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
+    the program whose export it is: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
+    helicone or routerbench.
 source file place
     what it exported: a file or a folder.
 cascade file place

@@ -28,9 +28,13 @@ def test_a_call_costs_what_its_parts_cost(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
-    prices = Prices({"x": (1, 2)})
+    prices = Prices({"x": (1, 2), "gpt-5": (1, 2)})
     refused: list[tuple[str, dict[str, Any], str]] = [
-        ("y", USAGE, "no price is given for model y"),
+        (
+            "gpt-4",
+            USAGE,
+            "no price is given for model gpt-4; the nearest is gpt-5; give a list of prices that has every",
+        ),
         ("x", {"prompt_tokens": 5}, "has no completion_tokens"),
         (
             "x",

@@ -63,7 +63,8 @@ class Prices:
         model without a price, and for counts that are missing or cannot be.
         """
         if model not in self.models:
-            raise DataError(f"no price is given for model {model}: add it to the prices")
+            near = _core.nearest_text(_core.nearest(model, list(self.models)))
+            raise DataError(f"no price is given for model {model}{near}; give a list of prices that has every model")
         counts = list(_counts(usage))
         for needed in ("prompt_tokens", "completion_tokens"):
             if needed not in (name for name, _ in counts):

@@ -15,10 +15,10 @@ double given_or(double price, double other) {
 std::pair<std::string, double> without_length(const std::string& name) {
   constexpr std::string_view kAbove = "_above_", kTokens = "k_tokens";
   const std::size_t at = name.find(kAbove), end = name.find(kTokens, at);
-  if (end == std::string::npos) return {name, 0.0};
+  if (end == std::string::npos || name.find("_token") > at) return {name, 0.0};
   const std::size_t digits = at + kAbove.size();
   const std::optional<double> thousands = number_of(std::string_view(name).substr(digits, end - digits));
-  if (!thousands) return {name, 0.0};
+  if (!thousands || !(*thousands > 0.0)) return {name, 0.0};
   return {name.substr(0, at) + name.substr(end + kTokens.size()), 1000.0 * *thousands};
 }
 

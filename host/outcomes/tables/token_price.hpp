@@ -48,7 +48,8 @@ std::string_view canonical_count(std::string_view name);
 /// Whether a member of that name holds an object of counts: usage, prompt_tokens_details and the like.
 bool holds_counts(std::string_view name);
 
-/// Dollars of a call, by the prices for prompts of its length. With u.hidden() among the thoughts and prices that are not given as TokenPrice says:
+/// Dollars of a call, by the prices for prompts of its length. With u.hidden() among the thoughts and prices that are not
+/// given as TokenPrice says:
 ///
 ///   (in (prompt - cached - cache_write) + cached' cached + cache_write' cache_write + out (answer - thoughts) +
 ///    reasoning' thoughts) / 10^6
@@ -58,8 +59,9 @@ double dollars_of(const TokenPrice& price, const TokenUsage& usage);
 
 /// The price that these names say: in, out, cached, cache_write, reasoning, batch_in and batch_out, dollars for a
 /// million tokens; batch, the share of all prices that a call in a batch pays; or LiteLLM's names of them, such as
-/// input_cost_per_token and input_cost_per_token_above_200k_tokens, in dollars for a token. Nothing without a price of both in and out, and for an unknown name,
-/// unless there are LiteLLM's, whose lists say much more of a model.
+/// input_cost_per_token and, for longer prompts, input_cost_per_token_above_200k_tokens, in dollars for a token. Nothing
+/// without a price of both in and out, and for an unknown name, unless there are LiteLLM's, whose lists say much more of
+/// a model.
 std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, double>> named);
 
 }  // namespace pandora

@@ -178,7 +178,8 @@ TEST(TokenPriceTest, LongPromptsHavePricesOfTheirOwn) {
                                        {"input_cost_per_token_above_200k_tokens_priority", 9e-6},
                                        {"output_cost_per_token", 4e-6},
                                        {"output_cost_per_token_above_200k_tokens", 6e-6},
-                                       {"output_cost_per_token_above_200k_tokens_batches", 3e-6}});
+                                       {"output_cost_per_token_above_200k_tokens_batches", 3e-6},
+                                       {"output_cost_per_token_above_nank_tokens", 9e-6}});
   ASSERT_TRUE(price);
   const auto dollars = [&](double prompt, double cached, double batch) {
     return dollars_of(*price, {.prompt = prompt, .completion = 1000, .cached = cached, .batch = batch});
@@ -190,6 +191,7 @@ TEST(TokenPriceTest, LongPromptsHavePricesOfTheirOwn) {
   EXPECT_NEAR(dollars(300000, 100000, 0), 0.4 + 0.01 + 0.006, 1e-12);
   EXPECT_NEAR(dollars(300000, 0, 1), 0.6 + 0.003, 1e-12);
   EXPECT_FALSE(price_named(Named{{"input_cost_per_token_above_200k_tokens", 1}, {"output_cost_per_token", 1}}));
+  EXPECT_FALSE(price_named(Named{{"in", 1}, {"out", 1}, {"in_above_200k_tokens", 2}}));  // LiteLLM's names alone
 }
 
 TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {

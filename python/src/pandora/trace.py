@@ -128,10 +128,11 @@ class Trace:
     ) -> Trace:
         """What another program exported, as `pandora import` reads it; docs/field.md says of which kinds, and how.
 
-        `kind` is lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench, `source` a
-        file or a folder. ``filter`` and ``metric`` choose among several, ``prices`` is a file or a dict of dollars for
-        a million tokens, ``characters_per_token`` counts tokens where none are logged, ``quality`` is a file that joins
-        qualities. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left out.
+        `kind` is lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench,
+        `source` a file or a folder. ``filter`` and ``metric`` choose among several, ``prices`` is a file or a dict of
+        dollars for a million tokens, ``characters_per_token`` counts tokens where none are logged, ``quality`` is a
+        file that joins qualities. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left
+        out.
 
         Raises DataError for what is not of the kind's shape and for what must be joined, UsageError for an argument.
         """

@@ -33,9 +33,9 @@ _CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SI
 _ALL = f"""
 table file place
     a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
-export text place lm-eval|promptfoo|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
-    the program whose export it is: lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or
-    routerbench.
+export text place lm-eval|promptfoo|alpaca-eval|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
+    the program whose export it is: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
+    helicone or routerbench.
 source file place
     what it exported: a file or a folder.
 cascade file place
@@ -101,7 +101,8 @@ metric texts
     the metric of lm-eval or the score of langfuse or helicone that is the quality, where there are several; a list,
     where tasks have other ones.
 characters_per_token number (0,1000]
-    how many characters of lm-eval's prompts and answers are a token, as it logs no tokens; 4 if nobody says.
+    how many characters of the prompts and answers of lm-eval and alpaca-eval, which log no tokens, are a token; 4 if
+    nobody says.
     > characters for each token, a number above 0, such as 4
 quality file
     a file with id, quality and, where it differs by model, model, CSV or JSON, for exports that have no quality.

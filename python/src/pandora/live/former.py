@@ -76,7 +76,7 @@ def former_state(members: Members, text: str) -> Json:
     out = {"last_id": state["last_id"], "periods": state["last_id"], "learning": state["learning"], "counts": counts, "models": states,
            "requests": requests}  # fmt: skip
     if members.learns:
-        out["current"] = {one["id"]: one.get("number", one["id"]) for one in state["requests"]}.get(state["current"])
+        out["current"] = state["current"] or None
         out["estimator"] = base64.b64encode(state["estimator"]).decode()
     return json.loads(json.dumps(out))  # type: ignore[no-any-return]
 
@@ -100,7 +100,7 @@ def _request(members: Members, one: Json) -> UnderWay:
         _STOPS[one["stop"]], score, prediction, width, bonus, first_of_ties=listed, calls=calls,
         passed_over=[PassedOver(x["model"], x["dollars"], x["reason"]) for x in one.get("passed_over", [])],
         best=one["chosen"], done=one["done"], resting=_bits(one.get("resting", 0)), only="only" in one,
-        explored=one.get("explored", False), deployed=one["deployed"],
+        explored=one.get("explored", False), deployed=one["deployed"], id=one["id"],
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 class Lesson(NamedTuple):
     """What is learned of a request: the answers that it saw, or the quality of the deployed one."""
 
-    number: int  #: of the request
+    id: int  #: what the request is told apart by
     period: int
     psi: Psi
     calls: Sequence[Call]  #: of a quality the deployed one alone
@@ -80,24 +80,24 @@ class Learning:
         if most == 0 or most > self.most_held:
             self.estimator.keep_at_most(self.most_held)
 
-    def turn_to(self, number: int, period: int, psi: Psi) -> None:
+    def turn_to(self, id: int, period: int, psi: Psi) -> None:
         """The request that is asked about and learned of from here on."""
-        if self.current == number:
+        if self.current == id:
             return
         if self.estimator.unsettled:
             self.estimator.end_period()
         self.current = None
         self.estimator.begin(period, psi)
-        self.current = number
+        self.current = id
 
-    def ask(self, number: int, period: int, psi: Psi) -> Asked:
+    def ask(self, id: int, period: int, psi: Psi) -> Asked:
         """What is known of a request."""
-        self.turn_to(number, period, psi)
+        self.turn_to(id, period, psi)
         return Asked(*self.estimator.ask())
 
-    def reward(self, number: int, period: int, psi: Psi, call: Call) -> float:
+    def reward(self, id: int, period: int, psi: Psi, call: Call) -> float:
         """The quality that an answer is taken for."""
-        self.turn_to(number, period, psi)
+        self.turn_to(id, period, psi)
         return float(self.estimator.reward(output_of(self.members, call)))
 
     def learn(self, lesson: Lesson) -> None:
@@ -105,7 +105,7 @@ class Learning:
         current, estimator = self.current, self.estimator
         estimator.mark()
         try:
-            self.turn_to(lesson.number, lesson.period, lesson.psi)
+            self.turn_to(lesson.id, lesson.period, lesson.psi)
             outputs = [output_of(self.members, call) for call in lesson.calls]
             if lesson.quality is not None:
                 estimator.learn_reward(outputs[0], lesson.quality)

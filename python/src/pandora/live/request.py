@@ -73,6 +73,7 @@ class UnderWay:
     only: bool = False  #: it calls one model that was named for it
     explored: bool = False  #: a call was another one than the rules'
     deployed: bool = False
+    id: int = 0  #: 1, 2, ... of the requests of this object
     version: int = 0  #: of the cascade that it went by
     session: Optional[str] = None
     prompt: Json = field(default_factory=dict)  #: its text and columns, where they are logged

@@ -162,7 +162,7 @@ class RunningCascade:
         with self.lock:
             number = self._next_number()
             period = min(self.periods + 1, 2**31 - 1)
-            request = UnderWay(number, period, taken, version=self.version, session=session)
+            request = UnderWay(number, period, taken, id=self.last_id + 1, version=self.version, session=session)
             if prompt is not None and self.logs_prompts:
                 request.prompt = {name: value for name, value in prompt.items() if value}
             request.resting = self._resting(self.last_id + 1)
@@ -241,7 +241,7 @@ class RunningCascade:
     def _rank_by_indices(self, request: UnderWay) -> None:
         members, rules = self.members, self.members.rules
         assert self.indices is not None and rules is not None
-        asked: Asked = self.indices.ask(request.number, request.period, request.psi)
+        asked: Asked = self.indices.ask(request.id, request.period, request.psi)
         trial = [state.trial > 0 for state in self.states]
         request.score = [_core.forced_score if forced else x for forced, x in zip(trial, asked.indices)]
         request.prediction, request.width, request.bonus = asked.prediction, asked.width, asked.bonus
@@ -375,7 +375,7 @@ class RunningCascade:
             call = self._call(position, dollars, scores, latency, self._needs_score(request))
             call.propensity = request.propensity
             if self.indices is not None:
-                call.quality = self.indices.reward(request.number, request.period, request.psi, call)
+                call.quality = self.indices.reward(request.id, request.period, request.psi, call)
             after = request.copied()
             after.bring_forward(position)
             after.opened(call)
@@ -507,7 +507,7 @@ class RunningCascade:
                     else f"request {number}: every model that it could call has failed or was skipped; cancel it"
                 )
             if isinstance(self.indices, Learning) and self.learning:
-                self.indices.learn(Lesson(number, request.period, request.psi, request.calls))
+                self.indices.learn(Lesson(request.id, request.period, request.psi, request.calls))
             request.best = request.choose_deployed(self.members.explore if self.members.sees else 0.0)
             request.next, request.deployed = None, True
             self.counts_now.deployed += 1
@@ -525,7 +525,7 @@ class RunningCascade:
             call = request.call_of(request.best)
             assert call is not None
             if isinstance(self.indices, Learning) and self.learning and self.members.needs_feedback:
-                self.indices.learn(Lesson(number, request.period, request.psi, [call], quality))
+                self.indices.learn(Lesson(request.id, request.period, request.psi, [call], quality))
             self.counts_now.feedbacks += 1
             self.counts_now.quality += quality
             self._forget(number)

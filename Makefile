@@ -59,18 +59,6 @@ example: test-dependencies tests
 	build/custom/custom-pandora run examples/custom/twin.toml --out build/custom/twin --force $(ARGS)
 	grep ,dow,known, build/custom/twin/summary.csv >build/custom/dow.csv
 	sed -n 's|/dow_twin/|/dow/|; s/,dow_twin,/,dow,/p' build/custom/twin/summary.csv | cmp - build/custom/dow.csv
-	cmake -S examples/service -B build/service -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
-	cmake --build build/service --parallel $(JOBS)
-	rm -rf build/service/kept
-	build/pandora cascade new --models small,middle,large --price 2 --evaluator score --psi 3 --most-samples 20000 \
-	  --out build/service/cascade.json --force
-	build/pandora cascade new --models a,b --price 1 --evaluator quality --out build/service/truth.json --force
-	rm -rf build/service/truth
-	build/service/cascade-service build/service/truth build/service/truth.json </dev/null 2>&1 | grep 'must be the true quality'
-	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
-	tests/service/trials.py build/service/cascade-service build/pandora build/service/cascade.json
-	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
-	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 
 # The Python package in a virtual environment, where the program finds it: it fits, tests and shows cascades, checks tables.
 PYTHON ?= python3

@@ -428,6 +428,11 @@ def _as_texts(values: Any) -> Any:
 
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
     """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
+    if "://" in file:
+        from .serving.as_log import is_url, read_decisions
+
+        if is_url(file):
+            return read_decisions(file, options)
     try:
         if file.lower().endswith((".parquet", ".pq")):
             return _of_frame(frame_of_parquet(file), file, options)

@@ -58,12 +58,17 @@ def unpacked(text: str) -> bytes:
 
 def load(path: str) -> RunningCascade:
     """DataError for a file that is not a whole cascade, or was changed by hand."""
+    return parse(read_text(path), path)
+
+
+def read_text(path: str) -> str:
+    """Of a file. DataError where it cannot be read."""
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise DataError(f"{path}: has more than 1 GiB, which no cascade has")
-        return parse(data.decode(), path)
+        return data.decode()
     except OSError as problem:
         raise DataError(f"{path}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:

@@ -12,7 +12,9 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..errors import Error
-from ..live import load, text_of
+from ..live import RunningCascade, load, new_members, text_of
+from ..live.file import read_text
+from ..live.learning import Learning
 from ..prices import Prices
 from ..progress import bar_of
 from ..spelling import as_option, option
@@ -165,6 +167,32 @@ def _fit(given: dict[str, Any]) -> Said:
     return record, sheets, at_the_end
 
 
+def _new(given: dict[str, Any]) -> Said:
+    out, features = given["out"], given["features"]
+    if not given["models"] or given["price"] is None:
+        missing = "models" if not given["models"] else "price"
+        raise Refusal(missing, None, "is missing", f"give {option(missing)}")
+    _core.claim_file(out, given["force"], [features] if features else [])
+    whole = {name: _whole(name, given[name]) for name in ("psi", "most_samples")}
+    named = ("price", "evaluator", "policy", "c", "c_theta", "refit", "forget", "explore")
+    made = new_members(
+        given["models"], features=read_text(features) if features else "", **whole,
+        **{name: given[name] for name in named},
+    )  # fmt: skip
+    cascade = RunningCascade(made)
+    _core.write_file(out, text_of(cascade))
+    told = f"{out}: {len(made.models)} models, evaluator {made.evaluator}, nothing learned yet\n"
+    if isinstance(cascade.indices, Learning) and not 0 < whole["most_samples"] <= cascade.indices.most_held:
+        told += f"of a model at most {cascade.indices.most_held} samples are kept, for which the file has room\n"
+    return made.to_json(), [], told
+
+
+def _whole(name: str, value: float) -> int:
+    if value != int(value):
+        raise Refusal(name, value, "is no whole number", "give one")
+    return int(value)
+
+
 def _show(given: dict[str, Any]) -> Said:
     cascade = load(given["cascade"])
     file = cascade.members.to_json()
@@ -248,6 +276,7 @@ _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "fit"): _fit,
     ("cascade", "test"): _test,
     ("cascade", "frontier"): _frontier,
+    ("cascade", "new"): _new,
     ("cascade", "show"): _show,
     ("trace", "check"): _check,
     ("import",): _import,

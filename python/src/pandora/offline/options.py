@@ -117,6 +117,21 @@ repeats text =refused refused|allowed
     further rows of a prompt and model in a long table: refused, or allowed (more answers).
 out file =cascade.json
     the file that is written.
+policy text =shrunk_weitzman shrunk_weitzman|dow
+    the policy by which the indices are learned.
+c_theta number =1 [0,1e6]
+    the width of the bonus on a quality that is learned, where the evaluator is a judge.
+    > 0 or more, such as 1
+features file
+    features of prompts, as `pandora trace features` writes them.
+psi number =1 [1,16384]
+    without features: how many numbers a request comes with, of which the first is 1.
+    > a whole number from 1 to 16384
+refit text =geometric:1.5
+    when estimates are solved anew (docs/conventions.md).
+most_samples number =100000 [0,1e9]
+    of a model; of more, the older half is forgotten; 0: any number.
+    > a whole number, or 0
 folder folder needed
     the folder of frontier.csv and a page with the figure.
 force flag
@@ -230,6 +245,12 @@ COMMANDS = (
         f"table test prices {_JUDGING} models {_READING} folder figures rows force format",
         kind="thresholds",
         figures=("svg",),
+    ),
+    Command.of(
+        "cascade new",
+        "a cascade that has learned nothing yet and learns while it runs",
+        "models price evaluator policy c c_theta features psi refit forget most_samples out force explore format",
+        c=0.2,
     ),
     Command.of("cascade show", "a cascade's file in words", "cascade format"),
     Command.of(

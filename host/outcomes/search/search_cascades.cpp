@@ -1,10 +1,10 @@
-#include "host/outcomes/routing/search_cascades.hpp"
+#include "host/outcomes/search/search_cascades.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "host/ground/base/error.hpp"
-#include "host/outcomes/routing/threshold_sums.hpp"
+#include "host/outcomes/search/threshold_sums.hpp"
 
 namespace pandora {
 namespace {

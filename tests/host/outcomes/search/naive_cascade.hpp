@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/search/fit_fixed_cascade.hpp"
 
 namespace pandora::test {
 

@@ -1,4 +1,4 @@
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/search/fit_fixed_cascade.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,13 +1,13 @@
 // Sums for all combinations of thresholds against rows that are walked one by one; the search by them against all
 // candidates, one by one.
-#include "host/outcomes/routing/threshold_sums.hpp"
+#include "host/outcomes/search/threshold_sums.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "host/outcomes/routing/search_cascades.hpp"
+#include "host/outcomes/search/search_cascades.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

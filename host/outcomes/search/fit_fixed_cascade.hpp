@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "host/outcomes/routing/search_cascades.hpp"
+#include "host/outcomes/search/search_cascades.hpp"
 
 namespace pandora {
 

@@ -1,4 +1,4 @@
-#include "host/outcomes/routing/threshold_sums.hpp"
+#include "host/outcomes/search/threshold_sums.hpp"
 
 #include <numeric>
 

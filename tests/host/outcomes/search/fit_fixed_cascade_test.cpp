@@ -1,12 +1,12 @@
 // Fitted cascades against an enumeration of all orders with all thresholds that are seen.
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/search/fit_fixed_cascade.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "tests/host/outcomes/routing/naive_cascade.hpp"
+#include "tests/host/outcomes/search/naive_cascade.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

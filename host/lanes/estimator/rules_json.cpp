@@ -144,10 +144,6 @@ EstimationOptions estimation_of(const Json& json) {
   return options;
 }
 
-Json stream_json(const Stream& stream) {
-  return {stream.seed, stream.environment, stream.regime, stream.replication};
-}
-
 Stream stream_of(const Json& json, Purpose purpose) {
   const auto is_number = [](const Json& x) { return x.is_number_unsigned(); };
   if (!json.is_array() || json.size() != 4 || !std::all_of(json.begin(), json.end(), is_number) || json[1] > 255u ||

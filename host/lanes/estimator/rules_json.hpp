@@ -18,7 +18,6 @@ LaneSpec rules_of(const nlohmann::json& json);
 nlohmann::json estimation_json(const EstimationOptions& options);
 EstimationOptions estimation_of(const nlohmann::json& json);
 
-nlohmann::json stream_json(const Stream& stream);
 Stream stream_of(const nlohmann::json& json, Purpose purpose);
 
 }  // namespace pandora

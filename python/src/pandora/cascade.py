@@ -12,13 +12,13 @@ from typing import Any, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, arguments
+from . import arguments
 from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
 from .features import Features
 from .figures import Figure
 from .interval import Interval
-from .live import RunningCascade, load, new_members, parse, text_of
+from .live import RunningCascade, load, new_members, parse, save, text_of
 from .live.decision_log import DecisionLog
 from .rendering.study import frontier_figure
 from .table import Shown, Table
@@ -308,7 +308,7 @@ class Cascade(Shown):
         the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
         samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
         is without either. `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which
-        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. What was
+        the kinds "router" and "routed" choose; such a cascade is saved with a file beside it. What was
         promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         what = "Cascade.fit:"
@@ -327,9 +327,13 @@ class Cascade(Shown):
         return cascade
 
     @classmethod
-    def load(cls, path: Union[str, os.PathLike[str]]) -> Cascade:
-        """From a file of `save`, `pandora cascade fit` or a service."""
-        return cls(load(arguments.path("Cascade.load: path", path)))
+    def load(cls, path: Union[str, os.PathLike[str]], trusted: bool = False) -> Cascade:
+        """From a file of `save`, `pandora cascade fit` or a service.
+
+        `trusted`: whether an estimator that was saved beside it may be loaded. To load one runs what is in its file:
+        say so only where you trust who wrote it.
+        """
+        return cls(load(arguments.path("Cascade.load: path", path), trusted))
 
     @classmethod
     def new(
@@ -366,8 +370,11 @@ class Cascade(Shown):
         return cls(RunningCascade(made))
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Whole or not at all; loaded, it goes on to the same bytes."""
-        _core.write_file(arguments.path("Cascade.save: path", path), text_of(self._live))
+        """Whole or not at all; loaded, it goes on to the same bytes.
+
+        A router that is an estimator of the caller's goes into a file PATH.joblib beside it, by joblib.
+        """
+        save(self._live, arguments.path("Cascade.save: path", path))
 
     def test(
         self,

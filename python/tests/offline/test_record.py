@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pandora
+import pandora.serving
 from pandora import _core
 from pandora.live import load, text_of
 from pandora.offline import api
@@ -228,7 +229,7 @@ class Line:
 
 
 @pytest.mark.parametrize("kind", ["router", "routed"])
-def test_a_router_by_an_estimator_runs_and_is_not_saved(
+def test_a_router_by_an_estimator_runs_and_is_saved_beside_its_file(
     trace: pandora.Trace, tmp_path: pathlib.Path, kind: str
 ) -> None:
     cascade = pandora.Cascade.fit(trace, price=10.0, evaluator="score", context="x", kind=kind, router=Line())
@@ -239,9 +240,22 @@ def test_a_router_by_an_estimator_runs_and_is_not_saved(
     assert tested.gain.low > 0.0 and "t" in repr(tested) and "Line" in repr(cascade)
     called = sum(share["called"] for share in cascade.about["shares"])
     assert cascade.test(trace).calls.value == pytest.approx(called)
-    for call in (lambda: cascade.save(tmp_path / "c.json"), lambda: pickle.dumps(cascade)):
-        with pytest.raises(pandora.UsageError, match="whose router is a Line can be fitted, tested .* but not saved"):
-            call()
+    with pytest.raises(pandora.UsageError, match="whose router is a Line is saved by Cascade.save alone"):
+        pickle.dumps(cascade)
+    cascade.save(tmp_path / "c.json")
+    with pytest.raises(pandora.UsageError, match="its router is a Line, which .*c.json.joblib holds as a pickle"):
+        pandora.Cascade.load(tmp_path / "c.json")
+    again = pandora.Cascade.load(tmp_path / "c.json", trusted=True)
+    assert again.test(trace).values == cascade.test(trace).values
+    with pytest.raises(pandora.UsageError, match="which no database holds"):
+        pandora.serving.open(f"sqlite:///{tmp_path}/kept.db", again)
+    beside = tmp_path / "c.json.joblib"
+    beside.write_bytes(beside.read_bytes()[:-1])
+    with pytest.raises(pandora.DataError, match="is not the file that was saved beside"):
+        pandora.Cascade.load(tmp_path / "c.json", trusted=True)
+    beside.unlink()
+    with pytest.raises(pandora.DataError, match="No such file"):
+        pandora.Cascade.load(tmp_path / "c.json", trusted=True)
     with pytest.raises(pandora.UsageError, match="router"):
         pandora.Cascade.fit(trace, price=10.0, evaluator="score", context="x", router="forest")
 

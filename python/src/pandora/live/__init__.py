@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .file import load, parse, text_of
+from .file import load, parse, save, text_of
 from .members import Members, new_members
 from .running import RunningCascade
 
-__all__ = ["Members", "RunningCascade", "load", "new_members", "parse", "text_of"]
+__all__ = ["Members", "RunningCascade", "load", "new_members", "parse", "save", "text_of"]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict
+import os
+from dataclasses import asdict, replace
+from hashlib import sha256
 from typing import Any, Optional
 
-from ..errors import DataError, Error
+from .. import _core
+from ..errors import DataError, Error, OutputError, UsageError
+from ..offline.learners.estimators import EstimatorPredictor
 from ..offline.learners.predictors import Predictor
 from .learning import Learning
 from .members import Json, Members, digest_of, literal
@@ -56,9 +60,56 @@ def unpacked(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
-def load(path: str) -> RunningCascade:
-    """DataError for a file that is not a whole cascade, or was changed by hand."""
-    return parse(read_text(path), path)
+def save(cascade: RunningCascade, path: str) -> None:
+    """Whole or not at all. A router that is a caller's estimator goes into a file PATH.joblib beside it."""
+    predictor = cascade.members.predictor
+    if not isinstance(predictor, EstimatorPredictor):
+        return _core.write_file(path, text_of(cascade))
+    data, versions = predictor.dumped()
+    beside = f"{path}.joblib"
+    saved_as = {"file": os.path.basename(beside), "sha256": sha256(data).hexdigest(), "versions": versions}
+    with cascade.lock:
+        before = cascade.members
+        try:
+            cascade.members = replace(before, predictor=replace(predictor, saved_as=saved_as))
+            text = text_of(cascade)
+        finally:
+            cascade.members = before
+    try:
+        with open(f"{beside}.tmp", "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(f"{beside}.tmp", beside)
+    except OSError as problem:
+        raise OutputError(f"{beside}: cannot be written ({problem.strerror}); save it in another folder") from None
+    _core.write_file(path, text)
+
+
+def load(path: str, trusted: bool = False) -> RunningCascade:
+    """DataError for a file that is not a whole cascade, or was changed by hand.
+
+    `trusted`: whether an estimator beside it may be loaded, which runs what is in that file; UsageError without it.
+    """
+    text = read_text(path)
+    router = checked(text, path).get("router")
+    if not isinstance(router, dict) or "file" not in router:
+        return parse(text, path)
+    beside = os.path.join(os.path.dirname(path), os.path.basename(str(router["file"])))
+    if not trusted:
+        raise UsageError(
+            f"{path}: its router is a {router['learner']}, which {beside} holds as a pickle, and loading that runs what "
+            "is in it; where you trust who wrote it, use pandora.Cascade.load(path, trusted=True)"
+        )
+    try:
+        with open(beside, "rb") as file:
+            data = file.read()
+    except OSError as problem:
+        raise DataError(f"{beside}: cannot be read ({problem.strerror})") from None
+    if sha256(data).hexdigest() != router["sha256"]:
+        raise DataError(f"{beside}: is not the file that was saved beside {path} (its digest differs)")
+    saved_as = {name: router[name] for name in ("file", "sha256", "versions")}
+    return parse(text, path, EstimatorPredictor.of_dump(data, saved_as))
 
 
 def read_text(path: str) -> str:

@@ -331,6 +331,11 @@ def _of_json(given: Json, predictor: Optional[Predictor]) -> Members:
         random_order=tuple(_whole(x) for x in given.get("random_order", (1, 0, 0, 0))),
         explore=float(given.get("explore", 0.0)), about=given.get("about"), **numbers,
     )  # fmt: skip
+    router = given.get("router")
+    if isinstance(router, Mapping) and "file" in router and predictor is None:
+        raise refusal(
+            f"its router is a {router['learner']}, which another file holds; give a router that JSON can hold"
+        )
     if plans and kind != "thresholds" and predictor is None:
         members = replace(members, predictor=predictor_of(given["router"], len(plans), members.m - 1))
     return members

@@ -96,7 +96,9 @@ def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: Pre
         if source.estimates is None:  # which answer is best, single estimates do not say
             out += suspected_leaks(table, settings.context, source.quality, source.usd, fit.price)
     if settings.router is not None:
-        out.append(f"a router is {type(settings.router).__name__}, an estimator of the caller's: it cannot be saved")
+        out.append(
+            f"a router is {type(settings.router).__name__}, an estimator of the caller's: it is saved in a file beside the cascade's"
+        )
     if source.estimates is None:
         whole = fit.policy.walk(prepared.outcomes).numbers[QUALITY]
         rare = rare_note(fit.promise, whole, source.groups)

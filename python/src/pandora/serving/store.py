@@ -23,6 +23,7 @@ from ..live.file import load, text_of, unpacked
 from ..live.learning import Estimates
 from ..live.members import Json, Members, require_probability
 from ..live.running import RunningCascade, require_quality, with_model, with_price, without_model
+from ..offline.learners.estimators import EstimatorPredictor
 from . import database
 from .database import Database, DatabaseAway, FeedbackRemoved, Outbox, Version
 from .former_store import Imported, imported_into
@@ -176,7 +177,7 @@ class Store:
         if cascade is None:
             return None
         if isinstance(cascade, Cascade):
-            return Learned.of_cascade(Cascade._parsed(text_of(cascade._live))._live)
+            return Learned.of_cascade(Cascade._parsed(_as_file(cascade))._live)
         return Learned.of_cascade(load(arguments.path("open: cascade", cascade)))
 
     def _adopt_first(self, cascade: Any) -> None:
@@ -495,7 +496,7 @@ class Store:
         Requests under way end by the one that they began with. rollback() goes back, with what was learned until now.
         """
         if isinstance(cascade, Cascade):
-            file = text_of(cascade._live)
+            file = _as_file(cascade)
         else:
             file = text_of(load(arguments.path("Store.publish: cascade", cascade)))
         before = self._content["edition"]
@@ -635,6 +636,16 @@ def replayed(kept: Database, from_beginning: bool = False) -> Learned:
         learned.apply(row, lambda request, place: decision_before(kept.rows_of(request), place))
     learned.due = ""
     return learned
+
+
+def _as_file(cascade: Cascade) -> str:
+    predictor = cascade._live.members.predictor
+    if isinstance(predictor, EstimatorPredictor):
+        raise UsageError(
+            f"its router is a {predictor.learner}, which no database holds; fit without router=, or serve it by "
+            "pandora.Cascade alone"
+        )
+    return text_of(cascade._live)
 
 
 def _priced(members: Members, price: float) -> Members:

@@ -98,8 +98,8 @@ def load(path: str, trusted: bool = False) -> RunningCascade:
     beside = os.path.join(os.path.dirname(path), os.path.basename(str(router["file"])))
     if not trusted:
         raise UsageError(
-            f"{path}: its router is a {router['learner']}, which {beside} holds as a pickle, and loading that runs what "
-            "is in it; where you trust who wrote it, use pandora.Cascade.load(path, trusted=True)"
+            f"{path}: its router is a {router['learner']}, which {beside} holds as a pickle, and loading that runs "
+            "what is in it; where you trust who wrote it, use pandora.Cascade.load(path, trusted=True)"
         )
     try:
         with open(beside, "rb") as file:

@@ -73,7 +73,8 @@ def former_state(members: Members, text: str) -> Json:
     rests = ("failures", "rests_until", "tried_by", "trial")
     states = [dict(zip(rests, one)) for one in state.get("failures") or [[0, 0, 0, 0]] * len(members.models)]
     requests = [[one["id"], _request(members, one).to_json()] for one in state["requests"] if one["deployed"]]
-    out = {"last_id": state["last_id"], "periods": state["last_id"], "learning": state["learning"], "counts": counts, "models": states,
+    last = state["last_id"]
+    out = {"last_id": last, "periods": last, "learning": state["learning"], "counts": counts, "models": states,
            "requests": requests}  # fmt: skip
     if members.learns:
         out["current"] = state["current"] or None
@@ -96,7 +97,7 @@ def _request(members: Members, one: Json) -> UnderWay:
     psi = [x for (x,) in struct.iter_unpack("<f", one["psi"])]
     score, prediction, width, bonus = (_doubles(one[name]) for name in ("score", "prediction", "width", "bonus"))
     return UnderWay(
-        int(one.get("number", one["id"])), one["period"], np.array(psi, np.float32), list(one["walk"]), thresholds,
+        one["number"] if "number" in one else one["id"], one["period"], np.array(psi, np.float32), list(one["walk"]), thresholds,
         _STOPS[one["stop"]], score, prediction, width, bonus, first_of_ties=listed, calls=calls,
         passed_over=[PassedOver(x["model"], x["dollars"], x["reason"]) for x in one.get("passed_over", [])],
         best=one["chosen"], done=one["done"], resting=_bits(one.get("resting", 0)), only="only" in one,

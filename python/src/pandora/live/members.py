@@ -268,14 +268,14 @@ def new_members(
     most_samples: int = 100_000,
     explore: float = 0.0,
 ) -> Members:
-    """Of a cascade that has learned nothing yet; the arguments are those of `Cascade.new`. UsageError for what cannot be.
+    """Of a cascade that has learned nothing yet; the arguments are those of `Cascade.new`.
 
-    It begins with a query of every model (alg:DOW).
+    UsageError for what cannot be. It begins with a query of every model (alg:DOW).
     """
     if not evaluator:
         raise UsageError(
-            "no evaluator is given, which says what is seen of an answer at run time: score and score:NAME are judges', "
-            "and quality is a yardstick, a free and perfect judge that needs the truth at run time; give "
+            "no evaluator is given, which says what is seen of an answer at run time: score and score:NAME are "
+            "judges', and quality is a yardstick, a free and perfect judge that needs the truth at run time; give "
             f"{option('evaluator', 'score')}"
         )
     for name, value in (("forget", forget), ("c", c), ("c_theta", c_theta)):
@@ -333,9 +333,7 @@ def _of_json(given: Json, predictor: Optional[Predictor]) -> Members:
     )  # fmt: skip
     router = given.get("router")
     if isinstance(router, Mapping) and "file" in router and predictor is None:
-        raise refusal(
-            f"its router is a {router['learner']}, which another file holds; give a router that JSON can hold"
-        )
+        raise refusal(f"its router is a {router['learner']}, which another file holds; give one of JSON")
     if plans and kind != "thresholds" and predictor is None:
         members = replace(members, predictor=predictor_of(given["router"], len(plans), members.m - 1))
     return members

@@ -134,7 +134,7 @@ class RunningCascade:
         return psi
 
     def taken(self, given: Any) -> Psi:
-        """Psi as it is decided by: within what the fit saw or, where there was none, what estimates can be solved of."""
+        """Psi as it is decided by: within what the fit saw or, without a fit, what estimates can be solved of."""
         psi, ends = as_psi(given), self.members.psi_range
         if psi.shape != (self.members.m,):
             raise refusal(f"psi has {psi.size} numbers; this cascade takes {self.members.m}")
@@ -147,8 +147,8 @@ class RunningCascade:
             names = [] if self._features is None else self._features.names
             name = f", {names[j - 1]}," if 0 < j <= len(names) else ""
             raise refusal(
-                f"number {j + 1} of psi{name} is {psi[j]:g}; give numbers between -{MOST_PSI:g} and {MOST_PSI:g}, which "
-                "estimates can be solved of: divided by what is usual for them, or their logarithms"
+                f"number {j + 1} of psi{name} is {psi[j]:g}; give numbers between -{MOST_PSI:g} and {MOST_PSI:g}, "
+                "which estimates can be solved of: divided by what is usual for them, or their logarithms"
             )
         return psi
 

@@ -173,16 +173,14 @@ def _new(given: dict[str, Any]) -> Said:
         missing = "models" if not given["models"] else "price"
         raise Refusal(missing, None, "is missing", f"give {option(missing)}")
     _core.claim_file(out, given["force"], [features] if features else [])
-    whole = {name: _whole(name, given[name]) for name in ("psi", "most_samples")}
     named = ("price", "evaluator", "policy", "c", "c_theta", "refit", "forget", "explore")
-    made = new_members(
-        given["models"], features=read_text(features) if features else "", **whole,
-        **{name: given[name] for name in named},
-    )  # fmt: skip
+    options = {name: given[name] for name in named}
+    options |= {name: _whole(name, given[name]) for name in ("psi", "most_samples")}
+    made = new_members(given["models"], features=read_text(features) if features else "", **options)
     cascade = RunningCascade(made)
     _core.write_file(out, text_of(cascade))
     told = f"{out}: {len(made.models)} models, evaluator {made.evaluator}, nothing learned yet\n"
-    if isinstance(cascade.indices, Learning) and not 0 < whole["most_samples"] <= cascade.indices.most_held:
+    if isinstance(cascade.indices, Learning) and not 0 < options["most_samples"] <= cascade.indices.most_held:
         told += f"of a model at most {cascade.indices.most_held} samples are kept, for which the file has room\n"
     return made.to_json(), [], told
 

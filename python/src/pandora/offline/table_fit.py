@@ -97,7 +97,8 @@ def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: Pre
             out += suspected_leaks(table, settings.context, source.quality, source.usd, fit.price)
     if settings.router is not None:
         out.append(
-            f"a router is {type(settings.router).__name__}, an estimator of the caller's: it is saved in a file beside the cascade's"
+            f"a router is {type(settings.router).__name__}, an estimator of the caller's: it is saved in a file beside "
+            "the cascade's"
         )
     if source.estimates is None:
         whole = fit.policy.walk(prepared.outcomes).numbers[QUALITY]

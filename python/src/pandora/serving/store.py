@@ -433,7 +433,7 @@ class Store:
             time.sleep(0.05)
 
     def explain(self, number: int) -> dict[str, Any]:
-        """Why a request went, or goes, as it does, as `Request.explain`; with its `feedback`, of one that is deployed."""
+        """Why a request went, or goes, as it does, as `Request.explain`; of a deployed one with its `feedback`."""
         asked = integer("Store.explain: number", number, _MOST_NUMBER)
         for one in [self._opened(), *self._retired]:
             if one.knows(asked):

@@ -78,8 +78,8 @@ class EstimatorPredictor(Predictor):
         if self.saved_as is None:
             article = "an" if self.learner[:1] in "AEIOU" else "a"
             raise UsageError(
-                f"a cascade whose router is {article} {self.learner} is saved by Cascade.save alone, with the estimator "
-                "in a file beside it; leave router out for one that stands in a single file"
+                f"a cascade whose router is {article} {self.learner} is saved by Cascade.save alone, with the "
+                "estimator in a file beside it; leave router out for one that stands in a single file"
             )
         return {"learner": self.learner, **self.saved_as}
 

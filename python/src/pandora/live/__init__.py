@@ -1,4 +1,4 @@
-"""Running cascades: requests on their way through models (running, request), what is learned of them (learning), files."""
+"""Running cascades: requests on their way through models (running, request), what is learned (learning), files."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def former_state(members: Members, text: str) -> Json:
     rests = ("failures", "rests_until", "tried_by", "trial")
     states = [dict(zip(rests, one)) for one in state.get("failures") or [[0, 0, 0, 0]] * len(members.models)]
     requests = [[one["id"], _request(members, one).to_json()] for one in state["requests"] if one["deployed"]]
-    out = {"last_id": state["last_id"], "periods": state["last_id"], "learning": state["learning"], "counts": counts, "models": states,
-           "requests": requests}  # fmt: skip
+    out = {"last_id": state["last_id"], "periods": state["last_id"], "learning": state["learning"], "counts": counts,
+           "models": states, "requests": requests}  # fmt: skip
     if members.learns:
         out["current"] = {one["id"]: one.get("number", one["id"]) for one in state["requests"]}.get(state["current"])
         out["estimator"] = base64.b64encode(state["estimator"]).decode()

@@ -268,14 +268,14 @@ def new_members(
     most_samples: int = 100_000,
     explore: float = 0.0,
 ) -> Members:
-    """Of a cascade that has learned nothing yet; the arguments are those of `Cascade.new`. UsageError for what cannot be.
+    """Of a cascade that has learned nothing yet; arguments are those of `Cascade.new`. UsageError for what cannot be.
 
     It begins with a query of every model (alg:DOW).
     """
     if not evaluator:
         raise UsageError(
-            "no evaluator is given, which says what is seen of an answer at run time: score and score:NAME are judges', "
-            "and quality is a yardstick, a free and perfect judge that needs the truth at run time; give "
+            "no evaluator is given, which says what is seen of an answer at run time: score and score:NAME are "
+            "judges', and quality is a yardstick, a free and perfect judge that needs the truth at run time; give "
             f"{option('evaluator', 'score')}"
         )
     for name, value in (("forget", forget), ("c", c), ("c_theta", c_theta)):

@@ -25,6 +25,6 @@ from .store import BudgetSpent, Store, open
 from .traffic import Budget, Shadow, share_of
 
 __all__ = [
-    "Budget", "BudgetSpent", "DatabaseAway", "FeedbackConflict", "FeedbackRemoved", "Monitor", "Shadow", "Store", "open",
-    "share_of",
+    "Budget", "BudgetSpent", "DatabaseAway", "FeedbackConflict", "FeedbackRemoved", "Monitor", "Shadow", "Store",
+    "open", "share_of",
 ]  # fmt: skip

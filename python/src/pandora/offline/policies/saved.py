@@ -1,4 +1,4 @@
-"""The policy of a cascade that runs, or of its file: what the fits call their choices, so that a test walks as a fit does."""
+"""The policy of a cascade that runs, or of its file: as fits have their choices, so that a test walks as a fit does."""
 
 from __future__ import annotations
 

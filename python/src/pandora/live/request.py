@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Optional
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 BEST_REACHES_SCORES, LAST_REACHES_THRESHOLD, AFTER_FIRST, NEVER = (
     "best_reaches_scores_left", "last_reaches_threshold", "after_first", "never",
 )  # fmt: skip
-_DEPLOYING = -1  # the step of draws() in which an answer is chosen
+DEPLOYING = -1  # the step of draws in which an answer is chosen
 
 
 @dataclass
@@ -156,25 +156,25 @@ class UnderWay:
             self.thresholds[-1] = math.inf
             self.thresholds.insert(place, self.thresholds.pop(at))
 
-    def choose_next(self, left: Sequence[int], explore: float) -> None:
+    def choose_next(self, left: Sequence[int], explore: float, draws: Draws) -> None:
         """What comes next: the rules' step or, with probability `explore`, one of the models that are left."""
         by_rules = None if self.done else self.order[len(self.calls)]
         self.next, self.propensity = by_rules, 1.0
         if explore == 0.0 or not left:
             return
-        coin, which = draws(self.number, len(self.calls) + len(self.passed_over))
+        coin, which = draws(self, len(self.calls) + len(self.passed_over))
         if coin < explore:
             self.next = _one_of(left, which)
         self.propensity = explore / len(left) + (1.0 - explore if self.next == by_rules else 0.0)
 
-    def choose_deployed(self, explore: float) -> int:
+    def choose_deployed(self, explore: float, draws: Draws) -> int:
         """The best answer or, with probability `explore`, one of them all; says with what probability each is."""
         assert self.best is not None
         if len(self.calls) < 2 or self.only:
             explore = 0.0
         for call in self.calls:
             call.deploy_propensity = explore / len(self.calls) + (1.0 - explore if call.model == self.best else 0.0)
-        coin, which = draws(self.number, _DEPLOYING)
+        coin, which = draws(self, DEPLOYING)
         return _one_of([call.model for call in self.calls], which) if coin < explore else self.best
 
     def went_by_rules(self, explore: float, left: int) -> float:
@@ -242,9 +242,13 @@ def _numbers(call: Json) -> Json:
     return {name: _number(value) for name, value in call.items()}
 
 
-def draws(number: int, step: int) -> tuple[float, float]:
-    """Two uniform numbers in [0, 1) that a step of a request always has."""
-    digest = blake2b(b"%d %d" % (number, step), digest_size=16, person=b"pandora explores").digest()
+#: two uniform numbers in [0, 1) that a step of a request always has: a coin, and which model
+Draws = Callable[[UnderWay, int], tuple[float, float]]
+
+
+def draws_of_number(request: UnderWay, step: int) -> tuple[float, float]:
+    """Draws by the request's number."""
+    digest = blake2b(b"%d %d" % (request.number, step), digest_size=16, person=b"pandora explores").digest()
     return tuple(int.from_bytes(digest[k : k + 8], "big") / 2.0**64 for k in (0, 8))  # type: ignore[return-value]
 
 

@@ -21,7 +21,18 @@ from ..spelling import option
 from . import explaining
 from .learning import MOST_STATE, Asked, Estimates, Learning, Lesson, as_psi
 from .members import MOST_PRICE, MOST_PSI, Json, Members, refusal, require_probability
-from .request import AFTER_FIRST, BEST_REACHES_SCORES, LAST_REACHES_THRESHOLD, NEVER, Call, PassedOver, Psi, UnderWay
+from .request import (
+    AFTER_FIRST,
+    BEST_REACHES_SCORES,
+    LAST_REACHES_THRESHOLD,
+    NEVER,
+    Call,
+    Draws,
+    PassedOver,
+    Psi,
+    UnderWay,
+    draws_of_number,
+)
 
 __all__ = ["Counts", "ModelState", "RunningCascade"]
 
@@ -85,6 +96,7 @@ class RunningCascade:
         self.epoch: Optional[int] = None  # of the numbers of requests; drawn when the first one begins
         self._process = os.getpid()
         self.learning = True
+        self.draws: Draws = draws_of_number
         self.version = self.edition = 0  # of a cascade in a database
         # As a file has them they shall not exceed what is learned.
         of_a_request = 12 * members.m + 600 * len(members.models)
@@ -280,7 +292,7 @@ class RunningCascade:
         if explore > 0.0:
             called = {call.model for call in request.calls}
             left = [a for a in range(request.models) if a not in called and not self._is_absent(request, a)]
-        request.choose_next(left, explore)
+        request.choose_next(left, explore, self.draws)
 
     # ---- steps ----
 
@@ -508,7 +520,8 @@ class RunningCascade:
                 )
             if isinstance(self.indices, Learning) and self.learning:
                 self.indices.learn(Lesson(request.id, request.period, request.psi, request.calls))
-            request.best = request.choose_deployed(self.members.explore if self.members.sees else 0.0)
+            explore = self.members.explore if self.members.sees else 0.0
+            request.best = request.choose_deployed(explore, self.draws)
             request.next, request.deployed = None, True
             self.counts_now.deployed += 1
             self._log(lambda: explaining.decision_line(self, request))

@@ -29,6 +29,7 @@ __all__ = ["Learned", "Totals", "call_of"]
 
 #: Feedback whose decision has not come, and published cascades that can be gone back to.
 MOST_EARLY, MOST_BEFORE = 100_000, 3
+_MOST_COMMANDS = 50  # whose outcome is known
 
 
 @dataclass
@@ -76,6 +77,9 @@ class Learned:
     shadow: dict[str, float] = field(default_factory=dict)
     day: str = ""  #: of the latest decision, UTC
     day_usd: float = 0.0  #: of that day
+    commands: dict[str, str] = field(
+        default_factory=dict
+    )  #: of the latest ones why they were refused; "": they were not
     #: what a state must be saved for: "publish", "rollback", "members" or "save"; empty: nothing
     due: str = ""
 
@@ -114,8 +118,8 @@ class Learned:
 
     def saved(self) -> bytes:
         """All of it."""
-        plain = ("edition", "editions", "period", "trial", "early", "before", "shadow", "day", "day_usd")
-        out: Json = {name: getattr(self, name) for name in plain}
+        out: Json = {name: getattr(self, name) for name in _PLAIN}
+        out["early"], out["commands"] = list(self.early.items()), list(self.commands.items())  # in their order
         out["members"] = self.members.to_json()
         if self.learning is not None:
             out["estimator"], out["current"] = packed(self.learning.estimator.saved()), self.learning.current
@@ -134,8 +138,9 @@ class Learned:
             learning = Learning(members, unpacked(given["estimator"]))
             learning.current = given["current"]
         out = Learned(members, learning)
-        for name in ("edition", "editions", "period", "trial", "early", "before", "shadow", "day", "day_usd"):
+        for name in _PLAIN:
             setattr(out, name, given[name])
+        out.early, out.commands = dict(given["early"]), dict(given["commands"])
         out.counts = Counts(**given["counts"])
         out.by_model = {name: Totals(**totals) for name, totals in given["by_model"].items()}
         out.monitor = None if given["monitor"] is None else Monitor.restored(given["monitor"])
@@ -154,6 +159,7 @@ class Learned:
             "by_model": {name: asdict(totals) for name, totals in self.by_model.items()},
             "day": self.day,
             "day_usd": self.day_usd,
+            "commands": self.commands,
             "can_roll_back": bool(self.before),
         }
         if self.learning is not None:
@@ -179,10 +185,19 @@ class Learned:
         elif row.kind == "cancelled":
             self._cancelled(payload)
         elif row.kind in _COMMANDS:
-            try:
-                _COMMANDS[row.kind](self, payload)
-            except Error:
-                self.counts.refused += 1
+            refused = self._refused(_COMMANDS[row.kind], payload)
+            self.commands[payload["id"]] = refused
+            while len(self.commands) > _MOST_COMMANDS:
+                del self.commands[next(iter(self.commands))]
+
+    def _refused(self, command: Callable[[Learned, Json], None], payload: Json) -> str:
+        """Why a command cannot be carried out; "" where it is."""
+        try:
+            command(self, payload)
+        except Error as problem:
+            self.counts.refused += 1
+            return str(problem)
+        return ""
 
     def _totals(self, name: str) -> Totals:
         return self.by_model.setdefault(name, Totals())
@@ -232,7 +247,7 @@ class Learned:
         if self.budget is not None and self.learning is not None:
             price = self.budget.spend(spent)
             if price is not None and price != self.members.price:
-                self._set_price({"price": price})
+                self._refused(Learned._set_price, {"price": price})
         early = self.early.pop(str(request), None)
         if early is not None:
             self._heard(payload, early)
@@ -317,20 +332,21 @@ class Learned:
         self.monitor = None if payload["monitor"] is None else Monitor(**payload["monitor"])
 
     def _keep_to(self, payload: Json) -> None:
-        given, price = payload["budget"], self.members.price if self.budget is None else self.budget.price
-        self.budget = None
-        if given is not None:
-            self.budget = Budget(**given)
-            price = max(price, self.budget.price)
+        budget = None if payload["budget"] is None else Budget(**payload["budget"])
+        price = self.members.price if self.budget is None else self.budget.price
+        if budget is not None:
+            price = max(price, budget.price)
         if price != self.members.price and self.learning is not None:
             self._set_price({"price": price})
-        if self.budget is not None:
-            self.budget.present = self.members.price
+        if budget is not None:
+            budget.present = self.members.price
+        self.budget = budget
 
     def _save(self, _: Json) -> None:
         self.due = self.due or "save"
 
 
+_PLAIN = "edition", "editions", "period", "trial", "before", "shadow", "day", "day_usd"
 _COMMANDS: Mapping[str, Callable[[Learned, Json], None]] = {
     "add_model": Learned._add_model, "remove_model": Learned._remove_model, "set_price": Learned._set_price,
     "set_explore": Learned._set_explore, "publish": Learned._publish, "rollback": Learned._rollback,

@@ -79,7 +79,8 @@ class LearningThread:
                 self.failure = problem
             finally:
                 self._is_learner = False
-            self._wait(_TRY_SECONDS)
+            if not self._closing:
+                self._wait(_TRY_SECONDS)
 
     def _wait(self, seconds: float) -> None:
         self._wake.wait(seconds)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import threading
 import time
 import warnings
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Optional, Union
 
@@ -22,15 +23,16 @@ from ..live.explaining import decision_payload, session_digest
 from ..live.file import load, text_of, unpacked
 from ..live.learning import Estimates
 from ..live.members import Json, Members, require_probability
+from ..live.request import UnderWay
 from ..live.running import RunningCascade, require_quality, with_model, with_price, without_model
 from ..offline.learners.estimators import EstimatorPredictor
 from . import database
-from .database import Database, DatabaseAway, FeedbackRemoved, Outbox, Version
-from .former_store import Imported, imported_into
+from .database import Database, DatabaseAway, FeedbackRemoved, Outbox, OutboxFull, Version
+from .former_store import imported_into
 from .learned import Learned
 from .learning import LearningThread, decision_before
 from .monitor import Monitor
-from .traffic import Budget, Shadow
+from .traffic import Budget, Shadow, share_of
 
 __all__ = ["BudgetSpent", "Store", "open"]
 
@@ -70,7 +72,7 @@ class _Requests:
         rested = cascade.states[position].rests_until
         cascade.fail(request, model, dollars, reason)
         if cascade.states[position].rests_until > rested:
-            self._store._put("rest", {"model": model})
+            self._store._note("rest", {"model": model})
         self._shadow(request, model, dollars, None)
 
     def skip(self, request: int, model: str, dollars: float) -> None:
@@ -118,13 +120,14 @@ class Store:
         prompts: bool,
         keep_days: Optional[float],
         learns: bool,
-        imported: Optional[Imported] = None,
+        imported: Optional[Learned] = None,
     ) -> None:
         for name, given, own in (("monitor", monitor, Monitor), ("budget", budget, Budget), ("shadow", shadow, Shadow)):
             if given is not None and not isinstance(given, own):
                 raise refused(f"open: {name}", given, f"a {own.__name__}")
         if keep_days is not None and not number("open: keep_days", keep_days) > 0.0:
             raise refused("open: keep_days", keep_days, "days above 0, or None")
+        first = self._first(cascade) if imported is None else imported
         self.url, self.shadow, self.prompts, self._cautioned = url, shadow, prompts, False
         self._lock = threading.RLock()
         self._database = Database(url)
@@ -139,29 +142,23 @@ class Store:
         self._recent: OrderedDict[int, Json] = OrderedDict()
         self._pins: OrderedDict[str, str] = OrderedDict()  # the model of each session
         self._seen_place = 0  # of rests and pins
-        self._spent: deque[tuple[float, float]] = deque(maxlen=_MOST_RECENT)  # when and how much, after the version
+        self._spent: deque[tuple[int, float]] = deque()  # dollars of each second after the version
         self._calls = _Requests(self)
-        first = self._first(cascade) if imported is None else imported.learned
         self._learning = LearningThread(url, first, keep_days) if learns else None
         try:
             self._adopt_first(cascade)
             self._warn_of_another(cascade)
             if shadow is not None:
                 shadow.require_like(self.cascade)
-            if budget is not None:
-                budget.require_kind(self.members.kind)
+            threading.Thread(target=self._adopt_all, name="pandora-adopts", daemon=True).start()
+            _ALL.add(self)
+            if monitor is not None:
+                self.watch(monitor)
+            if budget is not None and budget.settings != self._settings("budget"):
+                self.keep_to(budget)
         except BaseException:
             self.close()
             raise
-        self._adopter = threading.Thread(target=self._adopt_all, name="pandora-adopts", daemon=True)
-        self._adopter.start()
-        _ALL.add(self)
-        for payload in [] if imported is None else imported.decisions:
-            self._put("decision", payload, payload["request"])
-        if monitor is not None:
-            self.watch(monitor)
-        if budget is not None and budget.settings != self._settings("budget"):
-            self.keep_to(budget)
 
     def _settings(self, name: str) -> Optional[Json]:
         """Those of the monitor or budget that the version has."""
@@ -185,7 +182,7 @@ class Store:
         while self._live is None:
             version = self._database.newer_than(0)
             if version is not None:
-                self._adopt(version)
+                self._adopt(version, self._database)
             elif cascade is None and self._learning is not None and self._learning.has_nothing:
                 raise UsageError(f"{self._database.name}: holds no cascade; give one to begin with")
             elif self._learning is not None and self._learning.failure is not None:
@@ -216,7 +213,7 @@ class Store:
                 connection = connection or Database(self.url, check=False)
                 version = connection.wait_newer(0 if self._version is None else self._version.number, 0.5)
                 if version is not None:
-                    self._adopt(version)
+                    self._adopt(version, connection)
                 self._hear(connection)
             except Exception as problem:  # the database is away: decisions go on by what there is
                 with self._changed:
@@ -228,11 +225,11 @@ class Store:
 
     _away: Optional[str] = None
 
-    def _adopt(self, version: Version) -> None:
+    def _adopt(self, version: Version, kept: Database) -> None:
         content = json.loads(version.content)
         members = None
         if content["members"] != self._members_state:
-            state = self._database.state(content["members"])
+            state = kept.state(content["members"])
             if state is None:
                 return  # a newer version has come meanwhile
             members = Members.of_json(json.loads(state.state)["members"])
@@ -253,7 +250,7 @@ class Store:
             live.periods = max(live.periods, content["period"])
             live.version = version.number
             self._content, self._version, self._members_state = content, version, content["members"]
-            while self._spent and self._spent[0][0] <= version.time:
+            while self._spent and self._spent[0][0] < int(version.time):
                 self._spent.popleft()
         with self._changed:
             self._away = None
@@ -283,6 +280,11 @@ class Store:
     def _put(self, kind: str, payload: Any, request: Optional[int] = None) -> int:
         return self._outbox.put(database.event(kind, payload, request))
 
+    def _note(self, kind: str, payload: Any, request: Optional[int] = None) -> None:
+        """As _put(); where no more can be kept the request goes on, and metrics count what is lost."""
+        with contextlib.suppress(OutboxFull):
+            self._put(kind, payload, request)
+
     def _opened(self) -> RunningCascade:
         if self._closing or self._live is None:
             raise UsageError("Store: it is closed; open it again")
@@ -299,24 +301,28 @@ class Store:
         before deployed, and go on by the rules where that answer is not accepted. Of the key a digest is kept.
         BudgetSpent where the day's dollars are spent.
         """
-        live = self._opened()
+        opened = self._opened()
         if not self._cautioned:
             self._cautioned = True
-            if caution := live.caution():
+            if caution := opened.caution():
                 warnings.warn(caution, PandoraWarning, stacklevel=2)
         self._require_dollars()
         given = beginning("Store.begin:", prompt, columns)
-        taken, what = given, None
-        if isinstance(given, tuple):
-            taken, what = live.context_of(*given), {"prompt": given[0], "columns": given[1]}
+        what = {"prompt": given[0], "columns": given[1]} if isinstance(given, tuple) else None
         digest = None if session is None else session_digest(text("begin: session", session))
-        with self._lock:
-            number = self._opened().begin(taken, what, digest)
-            pinned = None if digest is None else self._pins.get(digest)
+        number = 0
+        while number == 0:  # another cascade, of other features, may be adopted meanwhile
+            live = self._opened()
+            taken = live.context_of(*given) if isinstance(given, tuple) else given
+            with self._lock:
+                if live is self._live:
+                    number = live.begin(taken, what, digest)
+                    pinned = None if digest is None else self._pins.get(digest)
         monitor = self._content.get("monitor")
-        if monitor is not None and _is_control(monitor["settings"], number):
+        control = None if monitor is None else monitor["settings"]["against"]
+        if control is not None and share_of(number) < monitor["settings"]["share"]:
             with contextlib.suppress(UsageError):  # it rests, or was removed: the request goes by the cascade
-                self._calls.only(number, monitor["settings"]["against"])
+                self._calls.only(number, control)
         elif pinned is not None:
             self._cascade_of(number).pin(number, pinned)
         if self.shadow is not None:
@@ -327,14 +333,24 @@ class Store:
         budget = self._content.get("budget")
         if budget is None or budget["stop_usd"] is None:
             return
-        today = time.strftime("%Y-%m-%d", time.gmtime())
-        spent = sum(usd for _, usd in self._spent) + (
-            self._content["day_usd"] if self._content["day"] == today else 0.0
-        )
+        now = time.time()
+        with self._lock:
+            spent = sum(usd for second, usd in self._spent if second // 86400 == now // 86400)
+            if self._content["day"] == time.strftime("%Y-%m-%d", time.gmtime(now)):
+                spent += self._content["day_usd"]
         if spent >= budget["stop_usd"]:
             raise BudgetSpent(
                 f"${spent:.4g} of today's ${budget['stop_usd']:g} are spent; the next day begins at 0:00 UTC"
             )
+
+    def _spend(self, request: UnderWay) -> None:
+        """Dollars of a request that has ended, until a version contains them."""
+        usd = sum(call.dollars for call in request.calls) + sum(over.dollars for over in request.passed_over)
+        with self._lock:
+            second = int(time.time())
+            if self._spent and self._spent[-1][0] == second:
+                usd += self._spent.pop()[1]
+            self._spent.append((second, usd))
 
     def _cascade_of(self, request: int) -> RunningCascade:
         live = self._opened()
@@ -354,14 +370,14 @@ class Store:
             deployed = live.deploy(request)
             payload = decision_payload(live, asked)
             live.forget(request)
-        self._spent.append((time.time(), sum(call.dollars for call in asked.calls)))
+        self._spend(asked)
         if self.shadow is not None:
             payload["shadow"] = self.shadow.deploy(request, deployed)
         self._remember(request, payload)
-        self._put("decision", payload, request)
+        self._note("decision", payload, request)
         if asked.session is not None and self._pins.get(asked.session) != deployed:
             self._pin(asked.session, deployed)
-            self._put("pin", {"session": asked.session, "model": deployed})
+            self._note("pin", {"session": asked.session, "model": deployed})
         return deployed
 
     def _remember(self, request: int, payload: Json) -> None:
@@ -375,6 +391,7 @@ class Store:
         with live.lock:
             asked, members = live.request_of(request), live.members
             live.cancel(request)
+        self._spend(asked)
         if self.shadow is not None:
             self.shadow.cancel(request)
         calls = [{"model": members.models[call.model], "dollars": call.dollars} for call in asked.calls]
@@ -382,7 +399,7 @@ class Store:
             {"model": members.models[over.model], "dollars": over.dollars, "reason": over.reason}
             for over in asked.passed_over
         ]
-        self._put("cancelled", {"time": time.time(), "calls": calls, "failed": failed}, request)
+        self._note("cancelled", {"time": time.time(), "calls": calls, "failed": failed}, request)
 
     def request(self, number: int) -> Request:
         """A request by its `Request.number`: one under way in this process, or one that was deployed by any."""
@@ -438,8 +455,9 @@ class Store:
         for one in [self._opened(), *self._retired]:
             if one.knows(asked):
                 return one.explain(asked)
-        rows = self._database.rows_of(asked)
-        payload = self._recent.get(asked)
+        payload, rows = self._recent.get(asked), []
+        with contextlib.suppress(DatabaseAway) if payload is not None else contextlib.nullcontext():
+            rows = self._database.rows_of(asked)
         for row in rows:
             if row.kind == "decision":
                 payload = json.loads(row.payload)
@@ -455,40 +473,46 @@ class Store:
 
     # ---- commands ----
 
-    def _command(self, kind: str, payload: Json, done: Callable[[], bool]) -> None:
-        """An event that changes the cascade of all workers; it waits until this one has adopted what came of it."""
+    def _command(self, kind: str, payload: Json) -> None:
+        """An event that changes the cascade of all workers; it waits until this one has adopted what came of it.
+
+        UsageError where it is refused at its place in the order, as another worker's call came before it.
+        """
         self._opened()
-        ticket = self._put(kind, payload)
+        id = secrets.token_hex(8)
+        ticket = self._put(kind, {"id": id, **payload})
         until = time.monotonic() + _COMMAND_SECONDS
         if not self._outbox.flush(_COMMAND_SECONDS, ticket):
             raise DatabaseAway(f"{self._database.name}: is away; {kind} is queued, and takes effect when it is back")
         if self._learning is not None:
             self._learning.wake()
         with self._changed:
-            if not self._changed.wait_for(done, max(until - time.monotonic(), 0.0)):
+            if not self._changed.wait_for(lambda: id in self._content["commands"], max(until - time.monotonic(), 0.0)):
                 raise DatabaseAway(f"{self._database.name}: {kind} is written, and no process has learned of it yet")
+            if problem := self._content["commands"][id]:
+                raise UsageError(problem)
 
     def add_model(self, name: str) -> None:
         """A model more, or one back that was removed; all workers call it within two seconds."""
         with_model(self.members, text("Store.add_model: name", name))
-        self._command("add_model", {"model": name}, lambda: name in self.cascade_models())
+        self._command("add_model", {"model": name})
 
     def remove_model(self, name: str) -> None:
         """Is never called again."""
         without_model(self.members, text("Store.remove_model: name", name))
-        self._command("remove_model", {"model": name}, lambda: name not in self.cascade_models())
+        self._command("remove_model", {"model": name})
 
     def set_price(self, price: float) -> None:
         """Makes over what was learned to another price."""
         value = number("Store.set_price: price", price)
         with_price(self.members, value)
-        self._command("set_price", {"price": value}, lambda: self.members.price == value)
+        self._command("set_price", {"price": value})
 
     def set_explore(self, explore: float) -> None:
         """As `Cascade.set_explore`."""
         value = number("Store.set_explore: explore", explore)
         require_probability(value)
-        self._command("set_explore", {"explore": value}, lambda: self.members.explore == value)
+        self._command("set_explore", {"explore": value})
 
     def publish(self, cascade: Union[Cascade, str, os.PathLike[str]]) -> int:
         """Another cascade, or its file, in the place of this one for all workers; the version that begins with it.
@@ -499,8 +523,7 @@ class Store:
             file = _as_file(cascade)
         else:
             file = text_of(load(arguments.path("Store.publish: cascade", cascade)))
-        before = self._content["edition"]
-        self._command("publish", {"file": file}, lambda: self._content["edition"] != before)
+        self._command("publish", {"file": file})
         assert self._version is not None
         return self._version.number
 
@@ -508,8 +531,7 @@ class Store:
         """The cascade before the last publish(), as it was then, decides again; the version that begins with it."""
         if not self._content["can_roll_back"]:
             raise UsageError("Store.rollback: no cascade was published in the place of another one")
-        before = self._content["edition"]
-        self._command("rollback", {}, lambda: self._content["edition"] != before)
+        self._command("rollback", {})
         assert self._version is not None
         return self._version.number
 
@@ -522,7 +544,7 @@ class Store:
             raise UsageError(f"Store: the monitor's model {missing[0]} is none of the cascade's, {', '.join(there)}")
         settings = None if monitor is None else monitor.settings
         if settings != self._settings("monitor"):
-            self._command("watch", {"monitor": settings}, lambda: self._settings("monitor") == settings)
+            self._command("watch", {"monitor": settings})
 
     def keep_to(self, budget: Optional[Budget]) -> None:
         """Another budget holds from now on; without one the price is again what it was where none binds."""
@@ -530,13 +552,12 @@ class Store:
             raise refused("Store: budget", budget, "a Budget, or None")
         if budget is not None:
             budget.require_kind(self.members.kind)
-        settings = None if budget is None else budget.settings
-        self._command("keep_to", {"budget": settings}, lambda: self._settings("budget") == settings)
+            with_price(self.members, self.members.price)  # which moves of all indices but those of payoffs
+        self._command("keep_to", {"budget": None if budget is None else budget.settings})
 
     def save(self) -> None:
         """A whole state now, behind which a restart begins; without it one is saved after 20,000 events."""
-        before = 0 if self._version is None else self._version.state
-        self._command("save", {}, lambda: self._version is not None and self._version.state > before)
+        self._command("save", {})
 
     # ---- what it says of itself ----
 
@@ -556,6 +577,7 @@ class Store:
 
     def learned(self) -> Learned:
         """What all events that have a place amount to, from the newest state on."""
+        self._opened()
         return replayed(self._database)
 
     def metrics(self) -> dict[str, Any]:
@@ -563,8 +585,9 @@ class Store:
 
         Also what monitor, shadow and budget know, the version, and what the outbox keeps.
         """
+        live = self._opened()
         with self._lock:
-            live, content, version = self._opened(), dict(self._content), self._version
+            content, version = self._content, self._version
         models = []
         for position, (name, removed) in enumerate(live.models()):
             rests = live.states[position].rests_until > live.last_id
@@ -650,10 +673,6 @@ def _as_file(cascade: Cascade) -> str:
 
 def _priced(members: Members, price: float) -> Members:
     return replace(members, price=price)
-
-
-def _is_control(settings: Json, number: int) -> bool:
-    return settings["against"] is not None and Monitor(**settings).is_control(number)
 
 
 def _difference(there: Members, given: Members) -> str:

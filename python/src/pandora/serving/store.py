@@ -22,7 +22,7 @@ from ..live.explaining import decision_payload, session_digest
 from ..live.file import load, text_of, unpacked
 from ..live.learning import Estimates
 from ..live.members import Json, Members, require_probability
-from ..live.running import RunningCascade, require_quality, with_model, with_price, without_model
+from ..live.running import ModelState, RunningCascade, require_quality, with_model, with_price, without_model
 from . import database
 from .database import Database, DatabaseAway, FeedbackRemoved, Outbox, Version
 from .former_store import Imported, imported_into
@@ -247,6 +247,7 @@ class Store:
                     self._retired = [one for one in [*self._retired, live] if one.requests]
                 live = self._live = RunningCascade(members, estimates=estimates)
                 live.logs_prompts, live.edition = self.prompts, content["edition"]
+                live.states = [ModelState(trial=left) for left in content["trial"]]
             else:
                 live.adopt(members, estimates, content["trial"])
             live.periods = max(live.periods, content["period"])

@@ -498,10 +498,10 @@ class RunningCascade:
             for position in sorted(members.removed - self.members.removed):
                 self._remove(position, replace(self.members, removed=self.members.removed | {position}))
             self.members, self.indices = members, estimates
-            while len(self.states) < len(members.models):
-                self.states.append(ModelState())
+            # What is adopted does not contain the latest calls of a trial, which this process has counted itself.
             for state, left in zip(self.states, trial):
-                state.trial = left
+                state.trial = min(state.trial, left)
+            self.states += [ModelState(trial=left) for left in trial[len(self.states) :]]
 
     def _forget(self, number: int) -> None:
         del self.requests[self._ids.pop(number)]

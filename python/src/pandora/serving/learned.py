@@ -241,7 +241,7 @@ class Learned:
         for name, value in payload.get("shadow", {}).items():
             self.shadow[name] = self.shadow.get(name, 0) + value
         if payload["edition"] == self.edition:
-            self.period = max(self.period + 1, payload["period"])
+            self.period += 1
             if self.learning is not None:
                 self._learn(payload, [call_of(self.members, call) for call in payload["calls"]], None)
         if self.budget is not None and self.learning is not None:
@@ -255,8 +255,8 @@ class Learned:
     def _learn(self, payload: Json, calls: list[Call], quality: Optional[float]) -> None:
         assert self.learning is not None
         try:
-            psi = as_psi(payload["psi"])
-            self.learning.learn(Lesson(payload["request"], payload["period"], psi, calls, quality))
+            # Workers count by versions that lag, so that several requests of theirs have the same period.
+            self.learning.learn(Lesson(payload["request"], self.period, as_psi(payload["psi"]), calls, quality))
         except LaneFailure:
             self.counts.unlearned += 1
 

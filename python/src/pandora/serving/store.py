@@ -24,7 +24,7 @@ from ..live.file import load, text_of, unpacked
 from ..live.learning import Estimates
 from ..live.members import Json, Members, require_probability
 from ..live.request import UnderWay
-from ..live.running import RunningCascade, require_quality, with_model, with_price, without_model
+from ..live.running import ModelState, RunningCascade, require_quality, with_model, with_price, without_model
 from ..offline.learners.estimators import EstimatorPredictor
 from . import database
 from .database import Database, DatabaseAway, FeedbackRemoved, Outbox, OutboxFull, Version
@@ -245,6 +245,7 @@ class Store:
                     self._retired = [one for one in [*self._retired, live] if one.requests]
                 live = self._live = RunningCascade(members, estimates=estimates)
                 live.logs_prompts, live.edition = self.prompts, content["edition"]
+                live.states = [ModelState(trial=left) for left in content["trial"]]
             else:
                 live.adopt(members, estimates, content["trial"])
             live.periods = max(live.periods, content["period"])

@@ -98,7 +98,8 @@ def _request(members: Members, one: Json) -> UnderWay:
     score, prediction, width, bonus = (_doubles(one[name]) for name in ("score", "prediction", "width", "bonus"))
     number = one["number"] if "number" in one else one["id"]
     return UnderWay(
-        number, one["period"], np.array(psi, np.float32), list(one["walk"]), thresholds, _STOPS[one["stop"]], score, prediction, width, bonus, first_of_ties=listed, calls=calls,
+        number, one["period"], np.array(psi, np.float32), list(one["walk"]), thresholds, _STOPS[one["stop"]],
+        score, prediction, width, bonus, first_of_ties=listed, calls=calls,
         passed_over=[PassedOver(x["model"], x["dollars"], x["reason"]) for x in one.get("passed_over", [])],
         best=one["chosen"], done=one["done"], resting=_bits(one.get("resting", 0)), only="only" in one,
         explored=one.get("explored", False), deployed=one["deployed"], id=one["id"],

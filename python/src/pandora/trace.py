@@ -99,7 +99,7 @@ class Trace:
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
             file = path("Trace:", source)
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file):
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file) and not is_url(file):
                 raise UsageError(
                     f"Trace: {file}: is an address, and nothing here opens a connection; download the file"
                 )
@@ -426,10 +426,15 @@ def _as_texts(values: Any) -> Any:
     return [json.dumps(value) if isinstance(value, Mapping) else value for value in values]
 
 
+def is_url(source: str) -> bool:
+    """Whether it names a database of a service."""
+    return source.startswith(("sqlite:///", "postgresql://", "postgres://"))
+
+
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
     """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
     if "://" in file:
-        from .serving.as_log import is_url, read_decisions
+        from .serving.as_log import read_decisions
 
         if is_url(file):
             return read_decisions(file, options)

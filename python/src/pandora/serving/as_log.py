@@ -10,18 +10,13 @@ from .. import _core
 from ..errors import DataError
 from .database import Database
 
-__all__ = ["is_url", "read_decisions"]
+__all__ = ["read_decisions"]
 
 #: What a line of a decision log has (docs/serving.md); the rest of an event says why, and how to learn.
 _OF_A_LINE = (
     "request", "time", "evaluator", "features", "psi", "candidates", "calls", "deployed", "rules", "only", "session",
     "failed", "prompt", "columns",
 )  # fmt: skip
-
-
-def is_url(source: str) -> bool:
-    """Whether it names a database."""
-    return source.startswith(("sqlite:///", "postgresql://", "postgres://"))
 
 
 def read_decisions(url: str, options: _core.TraceOptions) -> _core.TraceTable:

@@ -186,7 +186,7 @@ class Learned:
             self._cancelled(payload)
         elif row.kind in _COMMANDS:
             refused = self._refused(_COMMANDS[row.kind], payload)
-            self.commands[payload["id"]] = refused
+            self.commands[payload.get("id", "")] = refused
             while len(self.commands) > _MOST_COMMANDS:
                 del self.commands[next(iter(self.commands))]
 

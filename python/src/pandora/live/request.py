@@ -148,7 +148,7 @@ class UnderWay:
         else:
             at = len(self.order)
             self.order.append(model)
-            if self.stop == LAST_REACHES_THRESHOLD:
+            if self.stop == LAST_REACHES_THRESHOLD or self.thresholds:
                 self.thresholds.append(math.inf)
         self.order.insert(place, self.order.pop(at))
         if self.thresholds:

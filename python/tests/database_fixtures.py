@@ -96,3 +96,11 @@ def database_url(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> str:
 @pytest.fixture
 def sqlite_url(tmp_path: pathlib.Path) -> str:
     return f"sqlite:///{tmp_path}/kept.db"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions follow each other at once, and another process learns soon."""
+    monkeypatch.setattr("pandora.serving.learning._PUBLISH_SECONDS", 0.0)
+    monkeypatch.setattr("pandora.serving.learning._TRY_SECONDS", 0.05)
+    monkeypatch.setattr("pandora.serving.database.connection._POLL_SECONDS", 0.02)

@@ -45,7 +45,7 @@ def rules_of(policy: str, learns: bool, T0: int) -> dict[str, Any]:
 
 
 class Live(pandora.Policy):
-    """Plays a running cascade that has the rules of the policy `twin_of`, and saves and loads it every so many steps."""
+    """Plays a running cascade with the rules of the policy `twin_of`, and saves and loads it every so many steps."""
 
     twin_of: ClassVar[str]
     estimation: ClassVar[dict[str, Any]]

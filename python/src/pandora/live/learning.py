@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -81,14 +82,33 @@ class Learning:
             self.estimator.keep_at_most(self.most_held)
 
     def turn_to(self, id: int, period: int, psi: Psi) -> None:
-        """The request that is asked about and learned of from here on."""
+        """The request that is asked about and learned of from here on. LaneFailure where what was learned of the one
+        before cannot be solved for; then nothing has happened.
+        """
+        if self.current != id:
+            with self._whole():
+                self._turn_to(id, period, psi)
+
+    def _turn_to(self, id: int, period: int, psi: Psi) -> None:
         if self.current == id:
             return
         if self.estimator.unsettled:
             self.estimator.end_period()
-        self.current = None
         self.estimator.begin(period, psi)
         self.current = id
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is done within happens, or nothing."""
+        current, most_held, estimator = self.current, self.most_held, self.estimator
+        estimator.mark()
+        try:
+            yield
+        except BaseException:
+            estimator.roll_back()
+            self.current, self.most_held = current, most_held
+            raise
+        estimator.commit()
 
     def ask(self, id: int, period: int, psi: Psi) -> Asked:
         """What is known of a request."""
@@ -102,10 +122,9 @@ class Learning:
 
     def learn(self, lesson: Lesson) -> None:
         """The lesson, whole or not at all. LaneFailure where estimates cannot be solved for with it."""
-        current, estimator = self.current, self.estimator
-        estimator.mark()
-        try:
-            self.turn_to(lesson.id, lesson.period, lesson.psi)
+        estimator = self.estimator
+        with self._whole():
+            self._turn_to(lesson.id, lesson.period, lesson.psi)
             outputs = [output_of(self.members, call) for call in lesson.calls]
             if lesson.quality is not None:
                 estimator.learn_reward(outputs[0], lesson.quality)
@@ -113,11 +132,6 @@ class Learning:
                 estimator.learn_outputs(outputs)
                 if not self.members.needs_feedback and estimator.unsettled:
                     estimator.end_period()
-        except BaseException:
-            estimator.roll_back()
-            self.current = current
-            raise
-        estimator.commit()
 
     def copied_estimator(self) -> Any:
         """Another one that has learned the same."""
@@ -136,7 +150,7 @@ class Learning:
         """What was learned is made over to the members' price."""
         factor = members.price / self.members.price
         problem = f"price {members.price:g}: what was learned cannot be made over to it"
-        self._whole(members, lambda: self.estimator.scale_costs(factor), problem)
+        self._change(members, lambda: self.estimator.scale_costs(factor), problem)
 
     def add_model(self, members: Members) -> None:
         """The members have one model more."""
@@ -146,22 +160,16 @@ class Learning:
             self.estimator.add_box(members.d - self.members.d)
             self._bound()
 
-        self._whole(members, change, f"{members.models[-1]} cannot be taken in")
+        self._change(members, change, f"{members.models[-1]} cannot be taken in")
 
-    def _whole(self, members: Members, change: Callable[[], object], problem: str) -> None:
-        current, most_held = self.current, self.most_held
-        self.estimator.mark()
+    def _change(self, members: Members, change: Callable[[], object], problem: str) -> None:
         try:
-            if self.estimator.unsettled:
-                self.estimator.end_period()
-            change()
-        except BaseException as error:
-            self.estimator.roll_back()
-            self.current, self.most_held = current, most_held
-            if isinstance(error, LaneFailure):
-                raise refusal(f"{problem} ({error})") from None
-            raise
-        self.estimator.commit()
+            with self._whole():
+                if self.estimator.unsettled:
+                    self.estimator.end_period()
+                change()
+        except LaneFailure as error:
+            raise refusal(f"{problem} ({error})") from None
         self.members = members
 
 

@@ -149,7 +149,7 @@ class UnderWay:
         else:
             at = len(self.order)
             self.order.append(model)
-            if self.thresholds:
+            if self.stop == LAST_REACHES_THRESHOLD or self.thresholds:
                 self.thresholds.append(math.inf)
         self.order.insert(place, self.order.pop(at))
         if self.thresholds:

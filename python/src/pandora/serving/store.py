@@ -18,7 +18,7 @@ from typing import Any, Optional, Union
 from .. import arguments
 from ..arguments import integer, number, refused, text
 from ..cascade import _MOST_NUMBER, Cascade, Prompt, Request, beginning
-from ..errors import PandoraWarning, UsageError
+from ..errors import DataError, PandoraWarning, UsageError
 from ..live.explaining import decision_payload, session_digest
 from ..live.file import load, text_of, unpacked
 from ..live.learning import Estimates
@@ -127,10 +127,14 @@ class Store:
                 raise refused(f"open: {name}", given, f"a {own.__name__}")
         if keep_days is not None and not number("open: keep_days", keep_days) > 0.0:
             raise refused("open: keep_days", keep_days, "days above 0, or None")
-        first = self._first(cascade) if imported is None else imported
         self.url, self.shadow, self.prompts, self._cautioned = url, shadow, prompts, False
         self._lock = threading.RLock()
         self._database = Database(url)
+        try:
+            first = self._first(cascade) if imported is None else imported
+        except BaseException:
+            self._database.close()
+            raise
         self._outbox = Outbox(url, sync_seconds)
         self._changed = threading.Condition()
         self._closing = False
@@ -142,12 +146,13 @@ class Store:
         self._recent: OrderedDict[int, Json] = OrderedDict()
         self._pins: OrderedDict[str, str] = OrderedDict()  # the model of each session
         self._seen_place = 0  # of rests and pins
-        self._spent: deque[tuple[int, float]] = deque()  # dollars of each second after the version
+        self._spent: deque[tuple[float, float]] = deque()  # when and how much, by tenths of a second, after the version
         self._calls = _Requests(self)
         self._learning = LearningThread(url, first, keep_days) if learns else None
         try:
             self._adopt_first(cascade)
-            self._warn_of_another(cascade)
+            if first is not None:
+                self._warn_of_another(first.members)
             if shadow is not None:
                 shadow.require_like(self.cascade)
             threading.Thread(target=self._adopt_all, name="pandora-adopts", daemon=True).start()
@@ -168,14 +173,18 @@ class Store:
         names = ("usd_per_request", "price", "every", "step", "stop_usd")
         return {one: found[one] for one in names} if name == "budget" else found.get("settings")
 
-    @staticmethod
-    def _first(cascade: Union[Cascade, str, os.PathLike[str], None]) -> Optional[Learned]:
-        """What a database begins with that has nothing yet."""
+    def _first(self, cascade: Union[Cascade, str, os.PathLike[str], None]) -> Optional[Learned]:
+        """What a database begins with that has nothing yet. One that has does not need the file."""
         if cascade is None:
             return None
         if isinstance(cascade, Cascade):
             return Learned.of_cascade(Cascade._parsed(_as_file(cascade))._live)
-        return Learned.of_cascade(load(arguments.path("open: cascade", cascade)))
+        try:
+            return Learned.of_cascade(load(arguments.path("open: cascade", cascade)))
+        except DataError:
+            if self._database.newest() == 0:
+                raise
+            return None
 
     def _adopt_first(self, cascade: Any) -> None:
         until = time.monotonic() + _COMMAND_SECONDS
@@ -192,11 +201,8 @@ class Store:
             else:
                 time.sleep(0.02)
 
-    def _warn_of_another(self, cascade: Any) -> None:
+    def _warn_of_another(self, given: Members) -> None:
         """Where the database goes on with another cascade than the one that is given."""
-        if cascade is None or self._learning is None or self._learning.began:
-            return
-        given = cascade._live.members if isinstance(cascade, Cascade) else load(os.fspath(cascade)).members
         if differs := _difference(self.members, given):
             warnings.warn(
                 f"{self._database.name}: goes on with the cascade that it has; {differs}: publish() replaces it",
@@ -251,7 +257,7 @@ class Store:
             live.periods = max(live.periods, content["period"])
             live.version = version.number
             self._content, self._version, self._members_state = content, version, content["members"]
-            while self._spent and self._spent[0][0] < int(version.time):
+            while self._spent and self._spent[0][0] <= version.time:
                 self._spent.popleft()
         with self._changed:
             self._away = None
@@ -336,7 +342,7 @@ class Store:
             return
         now = time.time()
         with self._lock:
-            spent = sum(usd for second, usd in self._spent if second // 86400 == now // 86400)
+            spent = sum(usd for when, usd in self._spent if when // 86400 == now // 86400)
             if self._content["day"] == time.strftime("%Y-%m-%d", time.gmtime(now)):
                 spent += self._content["day_usd"]
         if spent >= budget["stop_usd"]:
@@ -348,10 +354,10 @@ class Store:
         """Dollars of a request that has ended, until a version contains them."""
         usd = sum(call.dollars for call in request.calls) + sum(over.dollars for over in request.passed_over)
         with self._lock:
-            second = int(time.time())
-            if self._spent and self._spent[-1][0] == second:
+            now = time.time()
+            if self._spent and int(10.0 * self._spent[-1][0]) == int(10.0 * now):
                 usd += self._spent.pop()[1]
-            self._spent.append((second, usd))
+            self._spent.append((now, usd))
 
     def _cascade_of(self, request: int) -> RunningCascade:
         live = self._opened()
@@ -368,8 +374,9 @@ class Store:
         live = self._cascade_of(request)
         with live.lock:
             asked = live.request_of(request)
+            prompt = asked.prompt  # which is dropped when it is deployed
             deployed = live.deploy(request)
-            payload = decision_payload(live, asked)
+            payload = {**decision_payload(live, asked), **prompt}
             live.forget(request)
         self._spend(asked)
         if self.shadow is not None:

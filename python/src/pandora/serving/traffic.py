@@ -37,8 +37,10 @@ class Budget:
     `price`, utility per dollar, is the cascade's where the budget does not bind. After every `every` deployed requests
     the price of a dollar is multiplied by exp(step (spent / usd_per_request - 1)), never below `price`: dual ascent on
     the budget, in the logarithm of its multiplier. So over n requests the mean lies above `usd_per_request` by at most
-    the share log(greatest price / price) every / (step n), whatever becomes of models' prices. `stop_usd`: dollars of a
-    day (UTC) from which on requests are refused until the next; None: they never are.
+    the share log(greatest price / price) every / (step n), whatever becomes of models' prices. The price is at most
+    100 / usd_per_request, where no quality is worth more than a hundredth of the budget: of calls that are dearer even
+    then the bound does not hold. `stop_usd`: dollars of a day (UTC) from which on requests are refused until the next;
+    None: they never are.
     """
 
     def __init__(
@@ -82,7 +84,8 @@ class Budget:
         if self._deployed < self.every:
             return None
         factor = math.exp(min(self.step * (self._spent / self.every / self.usd - 1.0), 50.0))
-        self.present = min(max(self.price, self.present * factor), _MOST_PRICE)
+        most = min(max(self.price, 100.0 / self.usd), _MOST_PRICE)
+        self.present = min(max(self.price, self.present * factor), most)
         self._deployed, self._spent = 0, 0.0
         return self.present
 

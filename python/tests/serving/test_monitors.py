@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pathlib
+import json
 from typing import Any, Optional
 
 import numpy as np
 import pytest
 
 import pandora
-from pandora.serving import Monitor, Store
+from pandora.serving import Monitor
 from pandora.serving.monitor import _Difference
 
 
@@ -69,49 +69,25 @@ def test_a_cascade_that_is_worse_than_a_model_is_told() -> None:
     assert abs(np.mean([monitor.is_control(k) for k in range(20_000)]) - 0.3) < 0.02
 
 
-def test_a_store_gives_some_requests_to_the_model_alone(tmp_path: pathlib.Path) -> None:
-    cascade = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
-    alone = both = 0
-    for k in range(5):  # numbers of requests are drawn, and one store in 30 never calls both models
-        monitor = Monitor(cascade.models, cascade.price, against="b", share=0.5)
-        with Store(tmp_path / f"kept{k}", cascade, monitor=monitor) as store:
-            for _ in range(60):
-                called = []
-                with store.begin([1.0]) as request:
-                    for model in request:
-                        request.observe(0.01, 0.5)
-                        called.append(model)
-                assert not monitor.is_control(request.number) or called == ["b"]
-                alone += monitor.is_control(request.number)
-                both += len(called) > 1
-                store.feedback(request.number, 0.5)
-            state = store.metrics()["monitor"]
-            assert sum(found["feedbacks"] for found in state["models"].values()) == 60
-    assert 100 < alone < 200 and both > 0
+def test_settings_that_are_none_are_refused() -> None:
     wrongs: list[dict[str, Any]] = [{"models": []}, {"models": "small"}, {"models": ["a", "a"]}, {"price": -1}]
     for wrong in [*wrongs, {"price": float("nan")}, {"alpha": 0}, {"against": "z"}]:
         with pytest.raises(pandora.UsageError, match="Monitor: " + next(iter(wrong))):
             Monitor(**{"models": ["a", "b"], "price": 1.0, **wrong})
-    with pytest.raises(pandora.UsageError, match="monitor's model z"):
-        Store(tmp_path / "kept0", monitor=Monitor(["a", "z"], 1.0))
 
 
-def test_a_control_request_whose_model_fails_goes_by_the_cascade(tmp_path: pathlib.Path) -> None:
-    cascade = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
-    monitor = Monitor(cascade.models, cascade.price, against="b", share=0.5)
-    with Store(tmp_path / "kept", cascade, monitor=monitor) as store:
-        for _ in range(40):
-            with store.begin([1.0]) as request:
-                for model in request:
-                    request.fail("down") if model == "b" else request.observe(0.01, 0.5)
-            assert request.deployed == "a"
-            request.feedback(0.5)
-        state = store.metrics()["monitor"]
-        assert state["models"]["a"]["feedbacks"] == 40 and monitor._difference.arms[1][0] == 0
-        store.remove_model("b")
-        with store.begin([1.0]) as request:
-            for _ in request:
-                request.observe(0.01, 0.5)
+def test_it_is_saved_and_goes_on_to_the_same_bytes() -> None:
+    draw = np.random.default_rng(1)
+    steady = Monitor(["a", "b"], price=1.0, against="b", share=0.3)
+    moved = Monitor.restored(json.loads(json.dumps(steady.saved())))
+    for k in range(1500):
+        seen = "ab"[k % 2], 0.9, float(draw.random() < 0.9 - 0.5 * (k > 700)), 0.01, bool(k % 2)
+        for one in (steady, moved):
+            one.see(*seen)
+        if k % 97 == 0:
+            moved = Monitor.restored(json.loads(json.dumps(moved.saved())))
+    assert json.dumps(moved.saved()) == json.dumps(steady.saved()) and moved.state() == steady.state()
+    assert moved.alarms
 
 
 def test_answers_that_are_nearly_always_right_give_no_false_alarms() -> None:

@@ -89,6 +89,9 @@ def _linear(weights: Array, features: Array) -> Array:
     """Added up feature after feature, as a running cascade does: equal plans stay equal, where a product of matrices
     may round them differently.
     """
+    if len(features) == 1:  # a request: the same sums, in a tenth of the time
+        terms = np.concatenate([weights[:1], features.T * weights[1:]])
+        return np.asarray(np.add.accumulate(terms)[-1:], np.float64)
     out = np.repeat(weights[:1], len(features), axis=0)
     for feature, weight in zip(features.T, weights[1:]):
         out += feature[:, None] * weight

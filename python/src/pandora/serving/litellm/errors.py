@@ -1,0 +1,98 @@
+"""What a client is told of what went wrong, in OpenAI's form: its own mistakes, and a model's failures."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import sys
+import time
+from typing import Any, Optional
+
+import litellm
+
+_PROXY = sys.modules.get("litellm.proxy._types")
+#: What the proxy passes on as it is; outside a proxy nobody looks for it.
+_Told: Any = getattr(_PROXY, "ProxyException", None) or type("_Told", (Exception,), {})
+_TYPES = {429: "rate_limit_error", 502: "api_error", 503: "api_error"}
+
+
+class ToldError(_Told, litellm.BadRequestError):  # type: ignore[misc]
+    """An error with LiteLLM's and OpenAI's members: status, message, param and code. It is never tried again."""
+
+    def __init__(
+        self, status: int, message: str, param: Optional[str] = None, code: Optional[str] = None,
+        headers: Optional[dict[str, str]] = None,
+    ) -> None:  # fmt: skip
+        litellm.BadRequestError.__init__(self, message, model="cascade", llm_provider="cascade")
+        self.message = message
+        self.type = _TYPES.get(status, "invalid_request_error")
+        self.param, self.openai_code = param, code
+        self.status_code, self.code = status, str(status)
+        self.headers = headers or {}
+        self.provider_specific_fields: Optional[dict[str, Any]] = None
+        self.num_retries = 0  # the router would begin the whole cascade anew
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The member `error` of the body."""
+        return {"message": self.message, "type": self.type, "param": self.param, "code": self.openai_code}
+
+
+def refused(param: Optional[str], message: str, code: str = "invalid_value") -> ToldError:
+    """A request that the client has to change."""
+    return ToldError(400, message, param, code)
+
+
+def is_of_client(error: BaseException) -> bool:
+    """Whether a model refused what was asked, such as too long a prompt; its next calls may well succeed."""
+    return getattr(error, "status_code", None) in (400, 413, 422)
+
+
+def told_of(error: BaseException) -> BaseException:
+    """What a client is told where every model has failed, the last one so."""
+    status = getattr(error, "status_code", None)
+    if isinstance(error, ToldError):
+        return error
+    if status == 429:
+        message = "the models' providers take no more requests at present; try again later"
+        return ToldError(429, message, code="rate_limit_exceeded", headers=_retry_after(error))
+    if status in (401, 403):
+        message = "a model's provider does not accept this service; its operator has to act"
+        return ToldError(502, message, code="upstream_credentials")
+    if status in (404, None):
+        return ToldError(502, "no model has answered; try again later", code="upstream_failed")
+    if isinstance(error, litellm.ContextWindowExceededError):
+        message = "the messages are longer than the models take; shorten them"
+        return ToldError(400, message, "messages", "context_length_exceeded")
+    if is_of_client(error):
+        param = getattr(error, "param", None)
+        said = str(getattr(error, "message", error))
+        return ToldError(int(status), said, param if param != "None" else None, _code_of(error))
+    error.num_retries = 0  # type: ignore[attr-defined]
+    return error
+
+
+def _code_of(error: BaseException) -> str:
+    if isinstance(error, litellm.ContentPolicyViolationError):
+        return "content_policy_violation"
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) and not code.isdigit() else "invalid_request"
+
+
+def _retry_after(error: BaseException) -> dict[str, str]:
+    """The header, in seconds, where the provider or the router said when to come back."""
+    if cooldown := getattr(error, "cooldown_time", None):
+        return {"Retry-After": str(max(1, round(cooldown)))}
+    answer = getattr(error, "response", None)
+    for headers in (getattr(answer, "headers", None), getattr(error, "litellm_response_headers", None)):
+        said = str((headers or {}).get("retry-after") or "")
+        if re.fullmatch(r"\d{1,7}(\.\d+)?", said):
+            return {"Retry-After": said}
+        try:
+            seconds = email.utils.parsedate_to_datetime(said).timestamp() - time.time()
+        except ValueError:
+            continue
+        return {"Retry-After": str(max(0, round(seconds)))}
+    return {}

@@ -1,0 +1,202 @@
+"""Cascades as a provider of LiteLLM: `cascade/NAME` is the table NAME of cascades.toml."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing.util
+import os
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any, Optional, Union
+
+import litellm
+from litellm.types.utils import ModelResponse
+
+from ... import serving
+from ...cascade import Cascade
+from ...errors import Error, UsageError
+from ..traffic import share_of
+from . import calling, streaming
+from .asking import ALLOWED, asked_of
+from .configuration import Cascades, Settings, read
+from .errors import ToldError, refused
+from .running import Run, Service
+
+PROVIDER = "cascade"
+_BEGINNING = "cascade-"  # of an answer's id; the request's number follows
+_PING_SECONDS = 10  # in which a stream is not silent, unless the entry has keepalive_seconds: nginx waits for 60
+
+
+def number_of(answer: Any) -> int:
+    """The request's number by the `id` of its answer. Raises UsageError."""
+    number = answer[len(_BEGINNING) :] if isinstance(answer, str) and answer.startswith(_BEGINNING) else ""
+    if not (number.isascii() and number.isdigit() and len(number) < 20):
+        raise UsageError(f"{answer!r} is no id of an answer of a cascade, such as {_BEGINNING}7124838092242945")
+    return int(number)
+
+
+class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
+    """Cascades of a file, by default of the one that the environment PANDORA_CASCADES names; opened when first used.
+
+    `cascades`: a file's path, or what `configuration.read` gives. Of a request that no model answers, the client is
+    told what the last failure was, in words of its own where the operator has to act.
+    """
+
+    def __init__(self, cascades: Union[str, os.PathLike[str], Cascades, None] = None) -> None:
+        super().__init__()
+        self._given = cascades
+        self._services: Optional[dict[str, Service]] = None
+        self._lock = threading.Lock()
+
+    @property
+    def services(self) -> Mapping[str, Service]:
+        """The cascades, opened. Raises Error."""
+        with self._lock:
+            if self._services is None:
+                cascades = self._given if isinstance(self._given, Mapping) else read(self._given)
+                opened: dict[str, Service] = {}
+                try:
+                    for name, settings in cascades.items():
+                        opened[name] = Service(settings, _opened(settings))
+                except BaseException:
+                    for service in opened.values():
+                        service.store.close()
+                    raise
+                self._services = opened
+            return self._services
+
+    def close(self) -> None:
+        """Closes the stores; the next request opens them again."""
+        with self._lock:
+            for service in (self._services or {}).values():
+                service.store.close()
+            self._services = None
+
+    def prepare(self, router: Any) -> None:
+        """Opens the cascades for a proxy's router, and completes the entries of its models that are cascades.
+
+        Raises UsageError where an entry names a cascade, or a cascade a model, that is not there.
+        """
+        services, names = self.services, set(router.get_model_names())
+        for entry in router.get_model_list() or ():
+            params = entry["litellm_params"]
+            provider, _, name = str(params.get("model")).partition("/")
+            if provider != PROVIDER:
+                continue
+            if name not in services:
+                raise UsageError(f"model_list: cascade/{name} is no cascade; there are {', '.join(services)}")
+            params.setdefault("keepalive_seconds", _PING_SECONDS)
+            params["allowed_openai_params"] = sorted({*ALLOWED, *(params.get("allowed_openai_params") or ())})
+        for service in services.values():
+            settings = service.settings
+            called = {settings.called(model): model for model in service.store.cascade.models}
+            if settings.judge is not None:
+                called[settings.judge.model] = "its judge"
+            for model, own in called.items():
+                if model not in names:
+                    raise UsageError(f"cascade {settings.name}: {own} is {model}, which is no model_name of the proxy")
+
+    def service(self, name: str, key: str = "") -> Service:
+        """The one of that name, or the one with which it shares requests. Raises ToldError."""
+        try:
+            services = self.services
+        except Error as error:
+            raise ToldError(500, str(error), code="configuration") from None
+        if name not in services:
+            raise refused("model", f"cascade/{name} is no cascade of cascades.toml", "model_not_found")
+        draw = share_of(f"{name} {key}")
+        for other, share in services[name].settings.share.items():
+            if draw < share:
+                return services[other]
+            draw -= share
+        return services[name]
+
+    def service_of(self, number: int) -> Service:
+        """The one whose request it is. Raises UsageError."""
+        problem: Optional[UsageError] = None
+        for service in self.services.values():
+            try:
+                service.store.explain(number)
+                return service
+            except UsageError as error:
+                problem = error
+        raise problem or UsageError("there are no cascades")
+
+    def _run(self, given: Mapping[str, Any]) -> Run:
+        service = self.service(str(given["model"]))
+        asked = asked_of(given, service.settings)
+        return Run(self.service(service.settings.name, asked.key), asked)
+
+    async def acompletion(self, *args: Any, **given: Any) -> ModelResponse:
+        """As LiteLLM calls it."""
+        return await self._run(given).answer()
+
+    async def astreaming(self, *args: Any, **given: Any) -> AsyncIterator[Any]:
+        """As LiteLLM calls it: an answer that nobody judges comes as its model gives it, any other at the end."""
+        run = self._run(given)
+        async with aclosing(run.played(live=True)) as pieces:
+            async for piece in pieces:
+                for one in streaming.whole(piece) if isinstance(piece, ModelResponse) else (piece,):
+                    yield one
+        if (log := given.get("logging_obj")) is not None:
+            log._provider_reported_cost = run.dollars  # of all calls, which no list of prices has
+
+    def completion(self, *args: Any, **given: Any) -> ModelResponse:
+        """As LiteLLM calls it; not from within an event loop."""
+        return asyncio.run(self.acompletion(*args, **given))
+
+    def streaming(self, *args: Any, **given: Any) -> Iterator[Any]:
+        """The same, not from within an event loop."""
+
+        async def pieces() -> list[Any]:
+            return [piece async for piece in self.astreaming(*args, **given)]
+
+        yield from asyncio.run(pieces())
+
+
+def _opened(settings: Settings) -> Any:
+    opener = getattr(serving, "open", None)
+    if opener is None:
+        from .former_store import opened as opener
+    beside: dict[str, Any] = {}
+    if settings.monitor is not None:
+        monitor = dict(settings.monitor)
+        if "models" not in monitor or "price" not in monitor:
+            cascade = Cascade.load(settings.cascade) if settings.cascade else None
+            if cascade is None:
+                raise UsageError(f"cascade {settings.name}: its monitor needs models and price, or a cascade's file")
+            monitor = {"models": cascade.models, "price": cascade.price, **monitor}
+        beside["monitor"] = serving.Monitor(**monitor)
+    if settings.budget is not None:
+        beside["budget"] = serving.Budget(**settings.budget)
+    if settings.shadow is not None:
+        beside["shadow"] = serving.Shadow(Cascade.load(settings.shadow))
+    return opener(settings.url, settings.cascade, settings.sync_seconds, **beside)
+
+
+handler = CascadeLLM()
+
+
+def _begin_in_proxy() -> None:
+    """Where a proxy's configuration names `handler`: routes now; entries and stores as soon as it has its router."""
+    from . import routes
+
+    routes.add_to_proxy()
+    # A worker's process ends without what atexit knows.
+    multiprocessing.util.Finalize(None, handler.close, exitpriority=1)
+
+    async def prepared() -> None:
+        for _ in range(600):
+            if (router := calling.router()) is not None:
+                break
+            await asyncio.sleep(0.1)
+        else:
+            return
+        try:
+            await asyncio.to_thread(handler.prepare, router)
+        except Error as error:
+            calling.log.error("%s", error)
+
+    # The loop holds its tasks weakly.
+    handler._preparing = asyncio.get_running_loop().create_task(prepared())  # type: ignore[attr-defined]

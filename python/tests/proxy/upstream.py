@@ -118,18 +118,17 @@ class _Handler(BaseHTTPRequestHandler):
     def stream(self, body: dict[str, Any], choice: dict[str, Any], usage: Mapping[str, Any], breaks: bool) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
         self.end_headers()
+        self.close_connection = True
         head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1764000000, "model": body["model"]}
         for k in range(body.get("n") or 1):
             for delta, why in _deltas(choice):
                 if breaks and why:
-                    return self.connection.close()
+                    return self.event({"error": {"message": f"quotes {self.headers['Authorization']}", "code": 500}})
                 self.event({**head, "choices": [{"index": k, "delta": delta, "finish_reason": why}]})
         if (body.get("stream_options") or {}).get("include_usage"):
             self.event({**head, "choices": [], "usage": usage})
         self.wfile.write(b"data: [DONE]\n\n")
-        self.close_connection = True
 
     def event(self, chunk: dict[str, Any]) -> None:
         self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")

@@ -1,4 +1,4 @@
-"""`pandora cascade fit|test|frontier|show`, `trace check`, `import` and `serve`: reads tables, calls the functions, prints."""
+"""`pandora cascade ...`, `trace check`, `import` and `serve`: reads tables, calls the functions, prints."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ def serve(config: str, proxy: str, host: str, port: int, workers: int) -> NoRetu
     cascades = pathlib.Path(config).resolve()
     file = pathlib.Path(proxy).resolve() if proxy else cascades.parent / "config.yaml"
     if not cascades.is_file():
-        raise DataError(f"{config}: there is no such file; it names the cascades, as examples/gateway/cascades.toml does")
+        raise DataError(
+            f"{config}: there is no such file; it names the cascades, as examples/gateway/cascades.toml does"
+        )
     if not file.is_file():
         raise DataError(
             f"{proxy or file}: there is no such file; it is the configuration of LiteLLM's proxy, as "

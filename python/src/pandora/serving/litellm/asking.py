@@ -17,6 +17,8 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _NOT_PASSED_ON = ("stream", "stream_options", "max_retries", "columns", "extra_headers")
 #: OpenAI's parameters that LiteLLM takes from a provider of which it knows nothing, unless this names them.
 ALLOWED = ("user", "reasoning_effort", "verbosity", "thinking", "max_completion_tokens")
+#: What a client may tell LiteLLM itself.
+_CONTROLS = ("timeout", "allowed_openai_params", "drop_params", "additional_drop_params")
 _SESSION_HEADER = "x-litellm-session-id"
 
 
@@ -61,8 +63,7 @@ def asked_of(given: Mapping[str, Any], settings: Settings) -> Asked:
     }
     if given.get("headers"):
         passed["extra_headers"] = dict(given["headers"])
-    if "timeout" in body:
-        passed["timeout"] = body["timeout"]
+    passed.update({name: body[name] for name in _CONTROLS if name in body})
     passed["metadata"] = {
         **{key: metadata[key] for key in ("tags", "trace_id", "session_id", "requester_metadata") if metadata.get(key)},
         "cascade": settings.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
@@ -10,6 +11,8 @@ from typing import Any, Optional
 import litellm
 
 log = logging.getLogger("pandora.serving")
+_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
+_KEY = re.compile(r"(?i:bearer\s+)[^\s\"',;]+|\b(?:sk|pk|gsk|xai)-[\w*.-]{8,}|\bAIza[\w-]{10,}")
 _warned: set[str] = set()
 
 
@@ -40,6 +43,15 @@ def is_free(hidden: Mapping[str, Any]) -> bool:
         if prices is not None and prices.get("input_cost_per_token") is not None:
             return not (prices["input_cost_per_token"] or prices.get("output_cost_per_token"))
     return False
+
+
+def hidden(text: str) -> str:
+    """A text without the operator's keys, which providers quote."""
+    params = [entry["litellm_params"] for entry in (router().get_model_list() if router() else None) or ()]
+    keys = {value for one in params for name, value in one.items() if _SECRET.search(name) and isinstance(value, str)}
+    for key in sorted(keys, key=len, reverse=True):
+        text = text.replace(key, "[key]") if len(key) > 5 else text
+    return _KEY.sub("[key]", text)
 
 
 def warn_once(model: str) -> None:

@@ -6,6 +6,7 @@ import email.utils
 import re
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Optional
 
 import litellm
@@ -13,7 +14,6 @@ import litellm
 _PROXY = sys.modules.get("litellm.proxy._types")
 #: What the proxy passes on as it is; outside a proxy nobody looks for it.
 _Told: Any = getattr(_PROXY, "ProxyException", None) or type("_Told", (Exception,), {})
-_TYPES = {429: "rate_limit_error", 502: "api_error", 503: "api_error"}
 
 
 class ToldError(_Told, litellm.BadRequestError):  # type: ignore[misc]
@@ -25,7 +25,9 @@ class ToldError(_Told, litellm.BadRequestError):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         litellm.BadRequestError.__init__(self, message, model="cascade", llm_provider="cascade")
         self.message = message
-        self.type = _TYPES.get(status, "invalid_request_error")
+        self.type = "invalid_request_error" if status < 500 else "api_error"
+        if status in (408, 429):
+            self.type = "timeout_error" if status == 408 else "rate_limit_error"
         self.param, self.openai_code = param, code
         self.status_code, self.code = status, str(status)
         self.headers = headers or {}
@@ -50,8 +52,11 @@ def is_of_client(error: BaseException) -> bool:
     return getattr(error, "status_code", None) in (400, 413, 422)
 
 
-def told_of(error: BaseException) -> BaseException:
-    """What a client is told where every model has failed, the last one so."""
+def told_of(error: BaseException, hide: Callable[[str], str] = str) -> ToldError:
+    """What a client is told where every model has failed, the last one so: what a provider says may quote a key.
+
+    What the client can mend it is told in the provider's words, less what `hide` takes out of them.
+    """
     status = getattr(error, "status_code", None)
     if isinstance(error, ToldError):
         return error
@@ -61,17 +66,20 @@ def told_of(error: BaseException) -> BaseException:
     if status in (401, 403):
         message = "a model's provider does not accept this service; its operator has to act"
         return ToldError(502, message, code="upstream_credentials")
-    if status in (404, None):
-        return ToldError(502, "no model has answered; try again later", code="upstream_failed")
     if isinstance(error, litellm.ContextWindowExceededError):
         message = "the messages are longer than the models take; shorten them"
         return ToldError(400, message, "messages", "context_length_exceeded")
     if is_of_client(error):
+        said = str(getattr(error, "message", error)).split("\n\nLiteLLM: model group")[0]
         param = getattr(error, "param", None)
-        said = str(getattr(error, "message", error))
-        return ToldError(int(status), said, param if param != "None" else None, _code_of(error))
-    error.num_retries = 0  # type: ignore[attr-defined]
-    return error
+        param = param if param != "None" else None  # LiteLLM writes it so
+        return ToldError(int(status or 400), hide(said), param, _code_of(error))
+    if isinstance(error, litellm.Timeout):
+        return ToldError(408, "no model has answered in time; try again", code="timeout")
+    told = status if isinstance(status, int) and status >= 500 else 502
+    return ToldError(
+        told, "no model has answered; try again later", code="upstream_failed", headers=_retry_after(error)
+    )
 
 
 def _code_of(error: BaseException) -> str:

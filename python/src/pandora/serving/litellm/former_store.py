@@ -25,7 +25,7 @@ class _Former:
     def begin(self, prompt: str = "", columns: Any = None, session: Optional[str] = None) -> Any:
         request = self._store.begin(prompt, columns)
         if session in self._pins:
-            request.only(self._pins[session])
+            request._live.call("only", request=request.number, model=self._pins[session])
         deploy = request.deploy
 
         def deployed() -> str:

@@ -6,11 +6,12 @@ import asyncio
 import multiprocessing.util
 import os
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from typing import Any, Optional, Union
 
 import litellm
+from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ModelResponse
 
 from ... import serving
@@ -18,12 +19,13 @@ from ...cascade import Cascade
 from ...errors import Error, UsageError
 from ..traffic import share_of
 from . import calling, streaming
-from .asking import ALLOWED, asked_of
+from .asking import ALLOWED, asked_of, check_messages
 from .configuration import Cascades, Settings, read
 from .errors import ToldError, refused
 from .running import Run, Service
 
 PROVIDER = "cascade"
+_CHAT = ("completion", "acompletion")
 _BEGINNING = "cascade-"  # of an answer's id; the request's number follows
 _PING_SECONDS = 10  # in which a stream is not silent, unless the entry has keepalive_seconds: nginx waits for 60
 
@@ -79,6 +81,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         Raises UsageError where an entry names a cascade, or a cascade a model, that is not there.
         """
         services, names = self.services, set(router.get_model_names())
+        litellm.logging_callback_manager.add_litellm_callback(_Checks(router))
         for entry in router.get_model_list() or ():
             params = entry["litellm_params"]
             provider, _, name = str(params.get("model")).partition("/")
@@ -123,24 +126,36 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                 problem = error
         raise problem or UsageError("there are no cascades")
 
-    def _run(self, given: Mapping[str, Any]) -> Run:
+    @contextmanager
+    def _run(self, given: Mapping[str, Any]) -> Iterator[Run]:
+        """A request; a defect is told in the log alone, as LiteLLM would tell the client with its traceback."""
+        try:
+            yield self._begun(given)
+        except Exception as error:
+            if isinstance(error, ToldError):
+                raise
+            calling.log.exception("a request of cascade %s", given.get("model"))
+            raise ToldError(500, "the cascade has failed; the proxy's log says why", code="internal_error") from None
+
+    def _begun(self, given: Mapping[str, Any]) -> Run:
         service = self.service(str(given["model"]))
         asked = asked_of(given, service.settings)
         return Run(self.service(service.settings.name, asked.key), asked)
 
     async def acompletion(self, *args: Any, **given: Any) -> ModelResponse:
         """As LiteLLM calls it."""
-        return await self._run(given).answer()
+        with self._run(given) as run:
+            return await run.answer()
 
-    async def astreaming(self, *args: Any, **given: Any) -> AsyncIterator[Any]:
+    async def astreaming(self, *args: Any, **given: Any) -> AsyncGenerator[Any, None]:
         """As LiteLLM calls it: an answer that nobody judges comes as its model gives it, any other at the end."""
-        run = self._run(given)
-        async with aclosing(run.played(live=True)) as pieces:
-            async for piece in pieces:
-                for one in streaming.whole(piece) if isinstance(piece, ModelResponse) else (piece,):
-                    yield one
-        if (log := given.get("logging_obj")) is not None:
-            log._provider_reported_cost = run.dollars  # of all calls, which no list of prices has
+        with self._run(given) as run:
+            async with aclosing(run.played(live=True)) as pieces:
+                async for piece in pieces:
+                    for one in streaming.whole(piece) if isinstance(piece, ModelResponse) else (piece,):
+                        yield one
+            if (log := given.get("logging_obj")) is not None:
+                log._provider_reported_cost = run.dollars  # of all calls, which no list of prices has
 
     def completion(self, *args: Any, **given: Any) -> ModelResponse:
         """As LiteLLM calls it; not from within an event loop."""
@@ -156,9 +171,9 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
 
 
 def _opened(settings: Settings) -> Any:
-    opener = getattr(serving, "open", None)
-    if opener is None:
-        from .former_store import opened as opener
+    from . import former_store
+
+    opener: Any = getattr(serving, "open", former_store.opened)
     beside: dict[str, Any] = {}
     if settings.monitor is not None:
         monitor = dict(settings.monitor)
@@ -173,6 +188,20 @@ def _opened(settings: Settings) -> Any:
     if settings.shadow is not None:
         beside["shadow"] = serving.Shadow(Cascade.load(settings.shadow))
     return opener(settings.url, settings.cascade, settings.sync_seconds, **beside)
+
+
+class _Checks(CustomLogger):  # type: ignore[misc]
+    """Looks at requests of cascades before LiteLLM does, which answers 500 to some messages that no model takes."""
+
+    def __init__(self, router: Any) -> None:
+        super().__init__()
+        self.router = router
+
+    async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: Any, call_type: Any) -> None:
+        """As the proxy calls it. Raises ToldError."""
+        entries = self.router.get_model_list(model_name=data.get("model")) if call_type in _CHAT else None
+        if any(str(entry["litellm_params"].get("model")).startswith(f"{PROVIDER}/") for entry in entries or ()):
+            check_messages(data.get("messages"))
 
 
 handler = CascadeLLM()
@@ -199,4 +228,4 @@ def _begin_in_proxy() -> None:
             calling.log.error("%s", error)
 
     # The loop holds its tasks weakly.
-    handler._preparing = asyncio.get_running_loop().create_task(prepared())  # type: ignore[attr-defined]
+    handler._preparing = asyncio.get_running_loop().create_task(prepared())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 import jsonschema
 import referencing
@@ -51,7 +51,7 @@ def _fault(choice: Any, parameters: Mapping[str, Any], check_tools: bool) -> Opt
         return None if getattr(message, "audio", None) or getattr(message, "images", None) else "empty"
     wanted = parameters.get("response_format")
     kind = wanted.get("type") if isinstance(wanted, dict) else None
-    if kind not in ("json_object", "json_schema"):
+    if not isinstance(wanted, dict) or kind not in ("json_object", "json_schema"):
         return None
     try:
         found = json.loads(message.content)
@@ -159,6 +159,3 @@ def score_of(said: str) -> float:
     if matched is None or float(matched[1]) > 10 or "-" in text:
         raise ValueError("the judge says no number from 0 to 10")
     return float(matched[1]) / 10
-
-
-Judge = Callable[[Sequence[Message], Mapping[str, Any], Any], Any]

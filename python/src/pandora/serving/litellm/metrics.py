@@ -16,7 +16,7 @@ _GAUGES = {"alarms", "open", "price", "epoch", "version", "waiting", "kept", "re
 def exposed(services: Mapping[str, Service]) -> bytes:
     """In Prometheus' text format."""
     registry = CollectorRegistry()
-    registry.register(_Collector(services))  # type: ignore[arg-type]
+    registry.register(_Collector(services))
     return generate_latest(registry)
 
 
@@ -27,7 +27,7 @@ class _Collector:
     def collect(self) -> Iterable[Any]:
         families: dict[str, Any] = {}
         for name, service in self.services.items():
-            found = {**service.store.metrics(), "unjudged": service.unjudged}
+            found = {**service.store.metrics(), "unjudged": service.unjudged, "faults": service.faults}
             for labels, key, value in _numbers(name, found):
                 metric = f"cascade_{key}"
                 if metric not in families:

@@ -7,10 +7,11 @@ master key.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import pathlib
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -34,8 +35,11 @@ _PAGE_HEADERS = {
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-router = APIRouter()
-_Route = Callable[..., Coroutine[Any, Any, Response]]
+try:
+    _database: Any = importlib.import_module("pandora.serving.database")
+except ImportError:  # the former store has no such refusals
+    _database = None
+_CONFLICT, _REMOVED = (getattr(_database, name, ()) for name in ("FeedbackConflict", "FeedbackRemoved"))
 
 
 def add_to_proxy() -> None:
@@ -43,6 +47,9 @@ def add_to_proxy() -> None:
     from litellm.proxy.proxy_server import app
 
     if not any(getattr(route, "path", None) == "/cascade/feedback" for route in app.routes):
+        router = APIRouter()
+        for route, method, path in _ROUTES:
+            router.add_api_route(f"/cascade{path}", route, methods=[method], include_in_schema=False)
         app.include_router(router)
         # So that virtual keys, which may call models alone, may also say what they think of their answers.
         LiteLLMRoutes.openai_routes.value.extend(["/cascade/feedback", "/cascade/explain/{id}"])
@@ -98,11 +105,8 @@ def _named(body: dict[str, Any]) -> Any:
     return services[name]
 
 
-@router.post("/cascade/feedback")
 async def feedback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
     """{"id": "cascade-7124838092242945", "quality": 1}: 200 where it is kept, 202 where it waits for the database."""
-    from .store_errors import CONFLICT, REMOVED
-
     try:
         _require_own_origin(http)
         body = await _body(http)
@@ -116,9 +120,9 @@ async def feedback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_aut
         try:
             service = await asyncio.to_thread(handler.service_of, number)
             is_kept = await asyncio.to_thread(service.store.feedback, number, float(quality))
-        except CONFLICT:
+        except _CONFLICT:
             raise ToldError(409, "the answer has another feedback already", "quality", "feedback_conflict") from None
-        except REMOVED as error:
+        except _REMOVED as error:
             raise ToldError(410, str(error), "id", "feedback_removed") from None
         except UsageError as error:
             raise ToldError(404, str(error), "id", "not_found") from None
@@ -127,7 +131,6 @@ async def feedback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_aut
         return _told(error)
 
 
-@router.get("/cascade/explain/{id}")
 async def explain(id: str, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
     """Why a request went as it did, by its answer's id."""
     try:
@@ -142,7 +145,6 @@ async def explain(id: str, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> 
         return _told(error)
 
 
-@router.get("/cascade/metrics")
 async def metrics(http: Request) -> Response:
     """For Prometheus; without a key only where LiteLLM's own metrics need none."""
     try:
@@ -153,13 +155,11 @@ async def metrics(http: Request) -> Response:
         return _told(error)
 
 
-@router.get("/cascade")
 async def page() -> Response:
     """A page for a person, whose script asks for the key and shows /cascade/state."""
     return HTMLResponse(_PAGE.read_text(encoding="utf-8"), headers=_PAGE_HEADERS)
 
 
-@router.get("/cascade/state")
 async def state(key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
     """What the page shows: of each cascade its metrics, and what it promised."""
     try:
@@ -170,7 +170,8 @@ async def state(key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  
             for name, service in handler.services.items():
                 cascade = service.store.cascade
                 fitted = {"kind": cascade.kind, "price": cascade.price, "models": cascade.models}
-                out[name] = {**service.store.metrics(), "unjudged": service.unjudged, "cascade": fitted}
+                own = {"unjudged": service.unjudged, "faults": dict(service.faults), "fitted": fitted}
+                out[name] = {**service.store.metrics(), **own}
             return out
 
         return Response(json.dumps(await asyncio.to_thread(found)), media_type="application/json")
@@ -178,13 +179,11 @@ async def state(key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  
         return _told(error)
 
 
-@router.post("/cascade/publish")
 async def publish(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
     """{"name": "support"}: the cascade's file is taken anew; with a member `cascade`, what stands there instead."""
     return await _changed(http, key, _published)
 
 
-@router.post("/cascade/rollback")
 async def rollback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
     """{"name": "support"}: the version before the present one decides again."""
     return await _changed(http, key, lambda service, body: service.store.rollback())
@@ -214,3 +213,9 @@ def _published(service: Any, body: dict[str, Any]) -> Any:
             return service.store.publish(path)
         except Error as error:
             raise refused("cascade", str(error).replace(str(path), "cascade")) from None
+
+
+_ROUTES: list[tuple[Callable[..., Any], str, str]] = [
+    (feedback, "POST", "/feedback"), (explain, "GET", "/explain/{id}"), (metrics, "GET", "/metrics"),
+    (page, "GET", ""), (state, "GET", "/state"), (publish, "POST", "/publish"), (rollback, "POST", "/rollback"),
+]  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -30,6 +31,7 @@ class Service:
     store: Any
     unjudged: int = 0  #: answers on which the judge failed
     unjudged_in_a_row: int = 0
+    faults: Counter[str] = field(default_factory=Counter)  #: of answers that are none, by their reason
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Run:
     usages: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     spare: Any = None  #: an answer that could not be judged, or was no good
+    spare_is_faulty: bool = False
     problem: Optional[BaseException] = None  #: what the last model that failed said
     deployed: Optional[str] = None
     span: Optional[Told] = None  #: of the request
@@ -80,7 +83,7 @@ class Run:
                 found = piece
         return found
 
-    async def played(self, live: bool) -> AsyncIterator[Any]:
+    async def played(self, live: bool) -> AsyncGenerator[Any, None]:
         """Pieces of a stream where an answer is not judged and may be `live`; else the response alone, at the end."""
         name = self.service.settings.name
         with span("chat", name) as told:
@@ -100,7 +103,7 @@ class Run:
                 usage = usage_of(calling.total(self.usages))
                 told.update({"gen_ai.response.model": self.deployed, "pandora.dollars": self.dollars, **usage})
 
-    async def _played(self, live: bool) -> AsyncIterator[Any]:
+    async def _played(self, live: bool) -> AsyncGenerator[Any, None]:
         while (model := self.request.next()) is not None:
             if live and not self.answers and not self.request.needs_score:
                 stream = Live(self.id)
@@ -123,7 +126,7 @@ class Run:
             self.request.cancel()
             response = self.spare
         else:
-            raise told_of(self.problem or UsageError("the cascade calls no model")) from None
+            raise told_of(self.problem or UsageError("the cascade calls no model"), calling.hidden) from None
         response.id = self.id
         response.usage = litellm.Usage(**calling.total(self.usages))
         response.cascade = self.member
@@ -200,7 +203,9 @@ class Run:
             return
         if fault is not None:
             call["failure"] = fault
-            self.request.fail(fault, call["dollars"])
+            self.service.faults[fault] += 1
+            # It counts as no outage of the model: clients could make one rest for all others.
+            self.request.skip(call["dollars"])
             self._spared(response, better=False)
             return
         score: Any = ()
@@ -219,8 +224,8 @@ class Run:
 
     def _spared(self, response: Any, better: bool) -> None:
         """Keeps an answer for the case that there is no other: the first one, but rather one without a fault."""
-        if self.spare is None or (better and self._spare_is_faulty):
-            self.spare, self._spare_is_faulty = response, not better
+        if self.spare is None or (better and self.spare_is_faulty):
+            self.spare, self.spare_is_faulty = response, not better
 
     async def _score(self, call: dict[str, Any], response: Any) -> Optional[float]:
         """The judge's, whose dollars and usage are the call's too; None where it has not judged."""
@@ -246,7 +251,7 @@ class Run:
         service.unjudged_in_a_row = 0
         return score
 
-    async def _streamed(self, model: str, stream: Live) -> AsyncIterator[Any]:
+    async def _streamed(self, model: str, stream: Live) -> AsyncGenerator[Any, None]:
         """Pieces of an answer that nobody judges, as they come; nothing where there is none."""
         call = self._begun(model)
         began = time.monotonic()
@@ -259,7 +264,7 @@ class Run:
             except Exception as problem:
                 self._failed(call, problem, time.monotonic() - began, told)
                 if stream.begun:
-                    raise told_of(problem) from None
+                    raise told_of(problem, calling.hidden) from None
                 return
             call["seconds"] = time.monotonic() - began
             response = stream.response(self.asked.messages)

@@ -6,7 +6,7 @@ usage and the member `cascade`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 import litellm
@@ -25,7 +25,7 @@ class Live:
         self.chunks: list[Any] = []  # all of them, for the usage and the cost
         self.why: Optional[str] = None
 
-    async def pieces(self, stream: Any) -> AsyncIterator[Any]:
+    async def pieces(self, stream: Any) -> AsyncGenerator[Any, None]:
         """Pieces of a model's stream that have something in them."""
         self.stream, held = stream, []
         try:

@@ -1,8 +1,7 @@
-"""LiteLLM's proxy with cascades, in front of made-up models, as one process for all tests of this folder."""
+"""LiteLLM's proxy with cascades, in front of made-up models, and what it answers."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -14,19 +13,15 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Optional
 
-import pytest
 from upstream import Models
 
 import pandora
 
 KEY = "sk-of-the-operator-4f1d8c"
 MODEL_KEY = "sk-of-the-provider-77"
-HAS_PROXY = all(importlib.util.find_spec(name) for name in ("litellm", "fastapi", "apscheduler", "prometheus_client"))
-collect_ignore = [] if HAS_PROXY else [path.name for path in pathlib.Path(__file__).parent.glob("test_*.py")]
-
 #: The cascades of cascades.toml: `judged` asks small first, and large where the judge says less than about 0.85.
 CASCADES = """
 [judged]
@@ -127,7 +122,9 @@ def write_cascades(folder: pathlib.Path) -> None:
     assert judged.order == ["small", "large"] and 0.8 < judged.thresholds[0] < 0.9
     judged.save(folder / "judged.json")
     table["quality"] = table["scores"] = [[0.9, 0.5]] * 400
-    pandora.Cascade.fit(pandora.Trace(table), price=20.0, evaluator="score", kind="thresholds").save(folder / "single.json")
+    pandora.Cascade.fit(pandora.Trace(table), price=20.0, evaluator="score", kind="thresholds").save(
+        folder / "single.json"
+    )
 
 
 def write_configuration(folder: pathlib.Path, url: str) -> None:
@@ -152,25 +149,3 @@ def write_configuration(folder: pathlib.Path, url: str) -> None:
     }
     (folder / "config.yaml").write_text(json.dumps(configuration))  # JSON is YAML
     (folder / "cascades.toml").write_text(CASCADES)
-
-
-@pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    folder = tmp_path_factory.mktemp("proxy")
-    models = Models()
-    write_cascades(folder)
-    write_configuration(folder, models.url)
-    found = Proxy(folder, models)
-    try:
-        found.start()
-        yield found
-    finally:
-        found.stop()
-        models.close()
-
-
-@pytest.fixture
-def proxy(running: Proxy) -> Proxy:
-    running.models.calls.clear()
-    running.models.worth.clear()
-    return running

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pathlib
+import random
 import warnings
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
@@ -22,6 +23,7 @@ with warnings.catch_warnings():
     from pandora.serving.litellm import CascadeLLM, calling, number_of, read
     from pandora.serving.litellm.configuration import Judging
     from pandora.serving.litellm.judging import fault_of, question, score_of
+    from pandora.serving.litellm.saving import saved_of
 
     litellm.ModelResponse()
 
@@ -275,3 +277,25 @@ def test_a_file_says_where_things_are(tmp_path: pathlib.Path, monkeypatch: pytes
     monkeypatch.delenv("PANDORA_CASCADES")
     with pytest.raises(pandora.DataError, match="PANDORA_CASCADES names no file"):
         read()
+
+
+def test_what_is_saved_has_an_interval_where_squares_are_known() -> None:
+    draw = random.Random(3)
+    held = 0
+    for _ in range(200):  # large costs 0.01 on average; each request asks small, and large half the time
+        large = [draw.uniform(0.0, 0.02) for _ in range(400)]
+        spent = [0.001 + (cost if k % 2 else 0.0) for k, cost in enumerate(large)]
+        own = [cost for k, cost in enumerate(large) if k % 2]
+        models = [
+            {"model": "small", "calls": 400, "dollars": 0.4, "dollars_squared": 0.0004},
+            {"model": "large", "calls": 200, "dollars": sum(own), "dollars_squared": sum(x * x for x in own)},
+        ]
+        known = {"requests": 400, "deployed": 400, "dollars": sum(spent), "dollars_squared": sum(x * x for x in spent)}
+        found = saved_of({**known, "models": models})
+        assert found is not None and found["against"] == "large"
+        held += found["low"] <= 400 * 0.01 - sum(spent) <= found["high"]
+    assert held >= 180
+    for model in models:
+        del model["dollars_squared"]
+    assert saved_of({**known, "models": models})["low"] is None  # type: ignore[index]
+    assert saved_of({**known, "models": []}) is None

@@ -93,7 +93,8 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             params["allowed_openai_params"] = sorted({*ALLOWED, *(params.get("allowed_openai_params") or ())})
         for service in services.values():
             settings = service.settings
-            called = {settings.called(model): model for model in service.store.cascade.models}
+            models = [model["model"] for model in service.store.metrics()["models"] if not model["removed"]]
+            called = {settings.called(model): model for model in models}
             if settings.judge is not None:
                 called[settings.judge.model] = "its judge"
             for model, own in called.items():

@@ -25,6 +25,7 @@ from ...errors import Error, UsageError
 from .errors import ToldError, refused
 from .handler import handler, number_of
 from .metrics import exposed
+from .saving import saved_of
 
 _MOST_BYTES = 1 << 14  # of a body, but of one with a cascade
 _MOST_CASCADE_BYTES = 1 << 26
@@ -168,10 +169,9 @@ async def state(key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  
         def found() -> dict[str, Any]:
             out = {}
             for name, service in handler.services.items():
-                cascade = service.store.cascade
-                fitted = {"kind": cascade.kind, "price": cascade.price, "models": cascade.models}
-                own = {"unjudged": service.unjudged, "faults": dict(service.faults), "fitted": fitted}
-                out[name] = {**service.store.metrics(), **own}
+                kept = service.store.metrics()
+                own = {"unjudged": service.unjudged, "faults": dict(service.faults), "saved": saved_of(kept)}
+                out[name] = {**kept, **own}
             return out
 
         return Response(json.dumps(await asyncio.to_thread(found)), media_type="application/json")

@@ -81,6 +81,8 @@ def ask(**more: Any) -> Any:
 
 
 def counts(llm: CascadeLLM) -> Any:
+    """Of what has happened, once the store has learned of it."""
+    getattr(llm.services["any"].store, "settle", lambda: True)()
     return llm.services["any"].store.metrics()
 
 

@@ -15,8 +15,9 @@ PAGE = pathlib.Path(__file__).parents[2] / "src" / "pandora" / "serving" / "lite
 STATE: dict[str, Any] = {
     "support <b>": {
         "deployed": 1234, "dollars": 1.5, "feedbacks": 10, "quality": 8.5, "unjudged": 2,
-        "saved": {"against": "a model with quite a long name, such as large-2026-11-28", "value": 3.0, "low": 2.5, "high": 3.5},
-        "monitor": {"alarms": ["answers of small are worse than they were"]}, "version": {"number": 7, "origin": "publish"},
+        "saved": {"against": "a model with quite a long name, large-2026-11-28", "value": 3.0, "low": 2.5, "high": 3.5},
+        "monitor": {"alarms": ["answers of small are worse than they were"]},
+        "version": {"number": 7, "origin": "publish"},
         "models": [
             {"model": "small", "removed": False, "rests": True, "calls": 1234, "deployed": 900, "failures": 3,
              "dollars": 0.5, "feedbacks": 4, "quality": 3.0},

@@ -2,8 +2,8 @@
 
 [tools] two tool calls; [bad tools] one whose arguments do not fit; [empty] no text, cut off; [no usage]; [cached] a
 prompt cache; [slow:S] after S seconds; [status:429] and the like, an error; [break] a stream that ends halfway;
-[json] an object; [refuse]; [only:NAME] what stands behind it holds for that model alone. The model judge says the
-score that follows "worth" in an answer, else 8.
+[json] an object; [refuse]; [only:NAME] all of it is for that model alone. The judge says the score that follows
+"worth" in an answer, else 8.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ CODES = {400: "context_length_exceeded", 401: "invalid_api_key", 429: "rate_limi
 class Models:
     """They answer at `url` until `close`; `calls` has the bodies that reached them, and their headers."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: str = "judge") -> None:
         self.calls: list[dict[str, Any]] = []
         self.worth: dict[str, float] = {}  # of a model's answers, by its name
-        models = self
+        models, own_judge = self, judge
 
         class Handler(_Handler):
+            judge = own_judge
+
             def heard(self, body: dict[str, Any]) -> None:
                 models.calls.append({**body, "headers": dict(self.headers)})
 
@@ -59,6 +61,7 @@ class Models:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    judge = "judge"
 
     def log_message(self, *_: Any) -> None: ...
 
@@ -74,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = users[-1]["content"] if users else ""
         text = content if isinstance(content, str) else " ".join(part.get("text") or "" for part in content)
         only = re.search(r"\[only:(\w+)\]", text)
-        asked = text if model != "judge" and (only is None or only[1] == model) else ""
+        asked = text if model != self.judge and (only is None or only[1] == model) else ""
         if slow := re.search(r"\[slow:([\d.]+)\]", asked):
             time.sleep(float(slow[1]))
         if status := re.search(r"\[status:(\d+)\]", asked):
@@ -92,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
     def choice(self, model: str, asked: str, text: str) -> dict[str, Any]:
         why = "stop"
         message: dict[str, Any] = {"role": "assistant", "content": f"{model} answers.{self.worth(model)}"}
-        if model == "judge":
+        if model == self.judge:
             worth = re.findall(r"worth ([\d.]+)", text)
             message["content"] = str(10 * float(worth[-1])) if worth else "8"
         elif "[tools]" in asked or "[bad tools]" in asked:

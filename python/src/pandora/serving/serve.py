@@ -35,6 +35,8 @@ def serve(config: str, proxy: str, host: str, port: int, workers: int) -> NoRetu
     os.environ["PANDORA_CASCADES"] = str(cascades)
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # prices without the network
     listening = ["--host", host, "--port", str(port), "--num_workers", str(workers)]
+    if workers > 1:  # a worker that starts for longer than 5 seconds would be ended, and another one started
+        listening += ["--timeout_worker_healthcheck", "120"]
     command = [sys.executable, "-m", "litellm.proxy.proxy_cli", "--config", str(file), *listening]
     sys.stdout.flush()
     os.execv(sys.executable, command)

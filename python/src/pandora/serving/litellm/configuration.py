@@ -31,6 +31,7 @@ else:
 __all__ = ["Cascades", "Judging", "Settings", "read"]
 
 ENVIRONMENT = "PANDORA_CASCADES"
+_FROM_ENVIRONMENT = "os.environ/"  # as in LiteLLM's own configuration; passwords stay out of files
 TOOLS = ("judge", "schema", "first")
 _SESSIONS = re.compile(r"|user|conversation|(header|metadata)\..+")
 INSTRUCTIONS = "How good is the answer? Say a number from 0 to 10 and nothing else."
@@ -110,8 +111,14 @@ def _settings(file: str, folder: pathlib.Path, name: str, table: Any) -> Setting
     for key in ("cascade", "shadow", "url"):
         if key in given:
             need(key, given[key], str, "a text")
-            if "://" not in given[key]:
-                given[key] = str(folder / given[key])
+            if given[key].startswith(_FROM_ENVIRONMENT):
+                named = given[key][len(_FROM_ENVIRONMENT) :]
+                if not os.environ.get(named):
+                    raise DataError(f"{file}: {name}.{key}: the environment has no {named}; set it")
+                given[key] = os.environ[named]
+            scheme, found, path = given[key].rpartition("://")
+            if not found or (scheme == "sqlite" and not path.startswith("//")):
+                given[key] = (f"{scheme}:///" if found else "") + str(folder / path.lstrip("/" if found else ""))
     given.setdefault("url", f"sqlite:///{folder / name}.db")
     if isinstance(given.get("judge"), str):
         given["judge"] = {"model": given["judge"]}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing.util
 import os
+import sys
 import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
@@ -208,13 +208,28 @@ class _Checks(CustomLogger):  # type: ignore[misc]
 handler = CascadeLLM()
 
 
+def _close_with_proxy() -> None:
+    """Stores are closed when the proxy has answered its last request.
+
+    Its server ends its processes by a signal, so that atexit does not work; and what an app does at its end was read
+    before its configuration.
+    """
+    server: Any = sys.modules["litellm.proxy.proxy_server"]
+    ended = server.proxy_shutdown_event
+
+    async def closed(*args: Any, **given: Any) -> None:
+        await asyncio.to_thread(handler.close)
+        await ended(*args, **given)
+
+    server.proxy_shutdown_event = closed
+
+
 def _begin_in_proxy() -> None:
     """Where a proxy's configuration names `handler`: routes now; entries and stores as soon as it has its router."""
     from . import routes
 
     routes.add_to_proxy()
-    # A worker's process ends without what atexit knows.
-    multiprocessing.util.Finalize(None, handler.close, exitpriority=1)
+    _close_with_proxy()
 
     async def prepared() -> None:
         for _ in range(600):

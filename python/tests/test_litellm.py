@@ -20,7 +20,7 @@ litellm: Any = pytest.importorskip("litellm")
 pytest.importorskip("jsonschema")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # LiteLLM's, where its classes are first used
-    from pandora.serving.litellm import CascadeLLM, calling, number_of, read
+    from pandora.serving.litellm import CascadeLLM, calling, read
     from pandora.serving.litellm.configuration import Judging
     from pandora.serving.litellm.judging import fault_of, question, score_of
     from pandora.serving.litellm.saving import saved_of
@@ -92,7 +92,7 @@ def test_the_judge_decides_whose_answer_is_deployed(llm: Any) -> None:
     assert answer.id == f"cascade-{answer.cascade['request']}" and answer.cascade["deployed"] in ("small", "large")
     assert {call["score"] for call in answer.cascade["calls"]} == {0.25}
     assert answer.cascade["dollars"] == pytest.approx(0.004) and answer.usage.total_tokens == 60  # the judge's too
-    assert made.services["any"].store.feedback(number_of(answer.id), 1.0)
+    assert made.explain(answer.id)["cascade"] == "any" and made.feedback(answer.id, 1.0)
     assert counts(made)["feedbacks"] == 1 and counts(made)["dollars"] == pytest.approx(0.004)
 
 
@@ -134,6 +134,18 @@ def test_a_refusal_of_the_client_is_told_without_the_key_and_rests_nobody(llm: A
     assert counts(made)["failures"] == 0 and not any(model["rests"] for model in counts(made)["models"])
 
 
+def test_what_a_cascade_cannot_honour_is_refused(llm: Any) -> None:
+    llm({"small": "a", "large": "b", "judge": "5"}.__getitem__)
+    for more, param in (({"modalities": ["text", "audio"]}, "modalities"), ({"columns": 5}, "columns")):
+        with pytest.raises(litellm.BadRequestError) as told:
+            ask(**more)
+        assert told.value.to_dict()["param"] == param and told.value.status_code == 400
+    made = llm({"small": "a", "large": "b"}.__getitem__, "")  # no judge: the operator's mistake, told in the log
+    with pytest.raises(litellm.BadRequestError, match="the proxy's log says why") as told:
+        ask()
+    assert told.value.status_code == 500 and counts(made)["cancelled"] == 1
+
+
 def test_a_judge_that_is_down_does_not_make_every_request_call_all_models(llm: Any) -> None:
     said: dict[str, Any] = {"small": "a", "large": "b", "judge": OSError("down")}
     made = llm(said.__getitem__)
@@ -141,7 +153,7 @@ def test_a_judge_that_is_down_does_not_make_every_request_call_all_models(llm: A
     assert [len(answer.cascade["calls"]) for answer in answers] == [2, 2, 1, 1, 1, 1]
     assert all(answer.cascade["deployed"] is None for answer in answers) and made.services["any"].unjudged == 8
     with pytest.raises(pandora.UsageError, match="was cancelled"):
-        made.services["any"].store.feedback(number_of(answers[-1].id), 1.0)
+        made.feedback(answers[-1].id, 1.0)
     said["judge"] = "5"
     assert len(ask().cascade["calls"]) == 2
 
@@ -180,8 +192,10 @@ def test_another_cascade_gets_its_share(llm: Any, tmp_path: pathlib.Path) -> Non
     made = llm({"small": "a", "large": "b", "judge": "5"}.__getitem__, more)
     names = [made.service("any", f"user {k}").settings.name for k in range(200)]
     assert 40 < names.count("other") < 80 and names[7] == made.service("any", "user 7").settings.name
-    request = made.services["other"].store.begin("x")
-    assert made.service_of(request.number).settings.name == "other"
+    answer = ask(user="user 1" if names[1] == "other" else f"user {names.index('other')}")
+    assert made.explain(answer.id)["cascade"] == "other" and made.feedback(answer.id, 1.0)
+    with pytest.raises(pandora.UsageError):
+        made.feedback("cascade-1", 1.0, seconds=0.0)
 
 
 def test_spans_have_no_text_of_exceptions_or_prompts(llm: Any) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, Optional, Union
@@ -106,7 +107,10 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         try:
             services = self.services
         except Error as error:
-            raise ToldError(500, str(error), code="configuration") from None
+            calling.log.error("%s", error)
+            raise ToldError(
+                500, "the cascades cannot be opened; the proxy's log says why", code="configuration"
+            ) from None
         if name not in services:
             raise refused("model", f"cascade/{name} is no cascade of cascades.toml", "model_not_found")
         draw = share_of(f"{name} {key}")
@@ -116,13 +120,32 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             draw -= share
         return services[name]
 
-    def service_of(self, number: int) -> Service:
-        """The one whose request it is. Raises UsageError."""
+    def explain(self, answer: str) -> dict[str, Any]:
+        """Why the request of an answer, by its id, went as it did. Raises UsageError for an id that nobody knows."""
+        return self._found(number_of(answer))[1]
+
+    def feedback(self, answer: str, quality: float, seconds: float = 2.0) -> bool:
+        """How good an answer was, by its id, in [0, 1]: True where it is kept, False where it waits for the database.
+
+        It blocks for up to `seconds`. Raises UsageError, as FeedbackConflict and FeedbackRemoved of the database are.
+        """
+        number, until = number_of(answer), time.monotonic() + seconds
+        services = list(self.services.values())
+        while len(services) > 1:
+            try:
+                services = [self._found(number)[0]]
+            except UsageError:  # another worker may have decided it just now
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+        return bool(services[0].store.feedback(number, quality, max(until - time.monotonic(), 0.1)))
+
+    def _found(self, number: int) -> tuple[Service, dict[str, Any]]:
+        """The one whose request it is, and the request's explanation."""
         problem: Optional[UsageError] = None
         for service in self.services.values():
             try:
-                service.store.explain(number)
-                return service
+                return service, {"cascade": service.settings.name, **service.store.explain(number)}
             except UsageError as error:
                 problem = error
         raise problem or UsageError("there are no cascades")

@@ -21,7 +21,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from litellm.proxy._types import LiteLLMRoutes, LitellmUserRoles, UserAPIKeyAuth
 from litellm.proxy.auth.user_api_key_auth import user_api_key_auth
 
-from ...errors import Error, UsageError
+from ...errors import DataError, Error, UsageError
 from .errors import ToldError, refused
 from .handler import handler, number_of
 from .metrics import exposed
@@ -115,19 +115,18 @@ async def feedback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_aut
         if isinstance(quality, bool) or not isinstance(quality, (int, float)) or not 0.0 <= quality <= 1.0:
             raise refused("quality", "quality: give a number from 0 to 1")
         try:
-            number = number_of(body.get("id"))
+            number_of(body.get("id"))
         except UsageError as error:
             raise refused("id", str(error)) from None
         try:
-            service = await asyncio.to_thread(handler.service_of, number)
-            is_kept = await asyncio.to_thread(service.store.feedback, number, float(quality))
+            is_kept = await asyncio.to_thread(handler.feedback, body["id"], float(quality))
         except _CONFLICT:
             raise ToldError(409, "the answer has another feedback already", "quality", "feedback_conflict") from None
         except _REMOVED as error:
             raise ToldError(410, str(error), "id", "feedback_removed") from None
         except UsageError as error:
             raise ToldError(404, str(error), "id", "not_found") from None
-        return JSONResponse({"id": body["id"], "kept": bool(is_kept)}, 200 if is_kept else 202)
+        return JSONResponse({"id": body["id"], "kept": is_kept}, 200 if is_kept else 202)
     except Exception as error:
         return _told(error)
 
@@ -136,11 +135,9 @@ async def explain(id: str, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> 
     """Why a request went as it did, by its answer's id."""
     try:
         try:
-            number = number_of(id)
-            service = await asyncio.to_thread(handler.service_of, number)
+            found = await asyncio.to_thread(handler.explain, id)
         except UsageError as error:
             raise ToldError(404, str(error), "id", "not_found") from None
-        found = {"cascade": service.settings.name, **await asyncio.to_thread(service.store.explain, number)}
         return Response(json.dumps(found), media_type="application/json")
     except Exception as error:
         return _told(error)
@@ -205,13 +202,16 @@ def _published(service: Any, body: dict[str, Any]) -> Any:
     if "cascade" not in body:
         if service.settings.cascade is None:
             raise refused("cascade", f"cascade: cascades.toml names no file of {service.settings.name}; give its JSON")
-        return service.store.publish(service.settings.cascade)
+        try:
+            return service.store.publish(service.settings.cascade)
+        except (UsageError, DataError) as error:
+            raise refused("cascade", str(error)) from None
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "cascade.json"
         path.write_text(json.dumps(body["cascade"]), encoding="utf-8")
         try:
             return service.store.publish(path)
-        except Error as error:
+        except (UsageError, DataError) as error:
             raise refused("cascade", str(error).replace(str(path), "cascade")) from None
 
 

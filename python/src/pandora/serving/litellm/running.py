@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 import litellm
 
+from ... import serving
 from ...errors import Error, UsageError
 from . import calling
 from .asking import Asked
@@ -20,6 +21,8 @@ from .judging import fault_of, question, score_of, tool_calls_of
 from .streaming import Live
 from .tracing import Told, span, usage_of
 
+#: That the day's dollars are spent, of stores that have such budgets.
+_SPENT: Any = getattr(serving, "BudgetSpent", ())
 _MOST_UNJUDGED = 5  # answers in a row, after which the judge is taken to be down
 
 
@@ -50,8 +53,12 @@ class Run:
     span: Optional[Told] = None  #: of the request
 
     def __post_init__(self) -> None:
+        if self.service.settings.judge is not None and "audio" in (self.asked.parameters.get("modalities") or ()):
+            raise refused("modalities", "modalities: answers are judged as text; leave out audio", "unsupported_value")
         try:
             self.request = self.service.store.begin(self.asked.text, self.asked.columns, session=self.asked.session)
+        except _SPENT as error:
+            raise ToldError(429, str(error), code="budget_spent") from None
         except UsageError as error:
             raise refused("columns", str(error), "missing_columns") from None
         except Error:
@@ -93,11 +100,9 @@ class Run:
                 async with aclosing(self._played(live)) as pieces:
                     async for piece in pieces:
                         yield piece
-            except BaseException as error:
+            except BaseException:
                 with suppress(UsageError):
                     self.request.cancel()
-                if isinstance(error, UsageError):
-                    raise ToldError(500, str(error), code="configuration") from None
                 raise
             finally:
                 usage = usage_of(calling.total(self.usages))
@@ -240,7 +245,10 @@ class Run:
                 usage = calling.total([said.usage.model_dump(exclude_none=True)])
                 self.usages.append(usage)
                 told.update(usage_of(usage))
-                call["dollars"] += calling.dollars_of(said) or 0.0
+                dollars = calling.dollars_of(said)
+                if dollars is None:
+                    calling.warn_once(judge.model)
+                call["dollars"] += dollars or 0.0
                 score = score_of(str(said.choices[0].message.content))
             except Exception as problem:
                 told["error.type"] = type(problem).__name__

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from made_up_proxy import KEY, MODEL_KEY, Answered, Proxy
+
+import pandora.serving
 
 openai: Any = pytest.importorskip("openai")
 pytest.importorskip("apscheduler")  # of LiteLLM's proxy, which is not installed where it is missing
@@ -75,6 +78,22 @@ def test_routes_that_write_need_the_key_and_refuse_other_pages(proxy: Proxy, pat
     assert own.json["error"]["code"] != "foreign_origin"
 
 
+@pytest.mark.skipif(not hasattr(pandora.serving, "open"), reason="the former store has one version")
+def test_a_cascade_is_published_and_taken_back(proxy: Proxy) -> None:
+    edition = counts(proxy, "schema")["edition"]
+    for wrong in ({}, {"name": "none"}, {"name": "schema", "cascade": {"version": 1}}):
+        found = proxy.call("/cascade/publish", wrong)
+        assert found.status == 400 and str(proxy.folder) not in found.text, found.text
+    file = json.loads((proxy.folder / "judged.json").read_text())
+    assert proxy.call("/cascade/publish", {"name": "schema"}).status == 200
+    assert proxy.call("/cascade/publish", {"name": "schema", "cascade": file}).status == 200
+    assert counts(proxy, "schema")["edition"] == edition + 2
+    for _ in range(2):
+        assert proxy.call("/cascade/rollback", {"name": "schema"}).status == 200
+    assert counts(proxy, "schema")["edition"] == edition
+    assert proxy.call("/cascade/rollback", {"name": "schema"}).status == 400  # there is nothing before
+
+
 def test_reading_needs_a_key_too_but_the_page_holds_nothing(proxy: Proxy) -> None:
     for path in ("/cascade/state", "/cascade/metrics", "/cascade/explain/cascade-1"):
         assert proxy.call(path, key=None).status == 401
@@ -84,7 +103,17 @@ def test_reading_needs_a_key_too_but_the_page_holds_nothing(proxy: Proxy) -> Non
         and "single" not in page.text
         and "frame-ancestors" in page.headers["content-security-policy"]
     )
-    assert 'cascade_requests_total{cascade="single"}' in proxy.call("/cascade/metrics").text
+
+
+def test_metrics_are_prometheus_s(proxy: Proxy) -> None:
+    proxy.chat("judged", "[empty] [only:small] hi")
+    lines = proxy.call("/cascade/metrics").text.splitlines()
+    for beginning in (
+        'cascade_requests_total{cascade="single"} ', 'cascade_faults_total{cascade="judged",reason="length"} ',
+        'cascade_model_rests{cascade="judged",model="small"} ', 'cascade_dollars_total{cascade="judged"} ',
+        'cascade_unjudged_total{cascade="judged"} ',
+    ):  # fmt: skip
+        assert any(line.startswith(beginning) for line in lines), beginning
 
 
 def test_what_nobody_judges_is_streamed_as_it_comes(proxy: Proxy) -> None:

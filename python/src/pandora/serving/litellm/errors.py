@@ -24,7 +24,7 @@ class ToldError(_Told, litellm.BadRequestError):  # type: ignore[misc]
         headers: Optional[dict[str, str]] = None,
     ) -> None:  # fmt: skip
         litellm.BadRequestError.__init__(self, message, model="cascade", llm_provider="cascade")
-        self.message = message
+        self.message, self._said = message, message  # LiteLLM's router adds to `message`
         self.type = "invalid_request_error" if status < 500 else "api_error"
         if status in (408, 429):
             self.type = "timeout_error" if status == 408 else "rate_limit_error"
@@ -39,7 +39,7 @@ class ToldError(_Told, litellm.BadRequestError):  # type: ignore[misc]
 
     def to_dict(self) -> dict[str, Any]:
         """The member `error` of the body."""
-        return {"message": self.message, "type": self.type, "param": self.param, "code": self.openai_code}
+        return {"message": self._said, "type": self.type, "param": self.param, "code": self.openai_code}
 
 
 def refused(param: Optional[str], message: str, code: str = "invalid_value") -> ToldError:

@@ -10,7 +10,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from .running import Service
 
-_GAUGES = {"alarms", "open", "price", "epoch", "version", "waiting", "kept", "rests"}
+#: What only grows; all else goes up and down.
+_COUNTERS = {
+    "calls", "cancelled", "committed", "deployed", "dollars", "events", "failures", "faults", "feedbacks", "lost",
+    "quality", "refused", "requests", "unjudged", "unlearned", "unlogged", "unsolved_refits",
+}  # fmt: skip
 
 
 def exposed(services: Mapping[str, Service]) -> bytes:
@@ -31,7 +35,8 @@ class _Collector:
             for labels, key, value in _numbers(name, found):
                 metric = f"cascade_{key}"
                 if metric not in families:
-                    kind = GaugeMetricFamily if key.rsplit("_", 1)[-1] in _GAUGES else CounterMetricFamily
+                    is_counter = key.removeprefix("model_").removeprefix("outbox_") in _COUNTERS
+                    kind = CounterMetricFamily if is_counter else GaugeMetricFamily
                     families[metric] = kind(metric, "of a cascade", labels=list(labels))
                 families[metric].add_metric(list(labels.values()), value)
         return families.values()
@@ -46,10 +51,13 @@ def _numbers(name: str, found: Mapping[str, Any]) -> Iterator[tuple[dict[str, st
                 for of_model, number in model.items():
                     if isinstance(number, (int, float)):
                         yield labels, f"model_{of_model}", float(number)
+        elif key == "faults":
+            for reason, count in value.items():
+                yield {"cascade": name, "reason": reason}, key, float(count)
         elif isinstance(value, Mapping):
             for labels, inner, number in _numbers(name, value):
                 yield labels, inner if inner == "alarms" else f"{key}_{inner}", number
         elif key == "alarms":
             yield {"cascade": name}, "alarms", float(len(value))
-        elif isinstance(value, (int, float)):
+        elif isinstance(value, (int, float)) and key != "worker":  # a name, which happens to be a number
             yield {"cascade": name}, key, float(value)

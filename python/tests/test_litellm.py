@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import os
 import pathlib
 import random
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
@@ -131,7 +133,12 @@ def test_a_refusal_of_the_client_is_told_without_the_key_and_rests_nobody(llm: A
         with pytest.raises(litellm.BadRequestError, match="unknown format") as told:
             ask()
         assert told.value.status_code == 400 and SECRET not in str(told.value)
-    assert counts(made)["failures"] == 0 and not any(model["rests"] for model in counts(made)["models"])
+    llm({"small": bad, "large": litellm.InternalServerError("x", "openai", "x")}.__getitem__)
+    with pytest.raises(litellm.BadRequestError) as told:
+        ask()
+    assert told.value.status_code == 500  # later it may be answered
+    made = llm({"small": bad, "large": bad}.__getitem__)
+    assert counts(made)["failures"] == 1 and not any(model["rests"] for model in counts(made)["models"])
 
 
 def test_what_a_cascade_cannot_honour_is_refused(llm: Any) -> None:
@@ -281,6 +288,20 @@ def test_a_file_that_says_something_wrong_is_refused(tmp_path: pathlib.Path, tex
         read(tmp_path / "cascades.toml")
 
 
+def test_what_cannot_be_opened_is_tried_again_later(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cascades.toml").write_text('[any]\ncascade = "missing.json"\nurl = "kept"\njudge = "judge"')
+    made = CascadeLLM(tmp_path / "cascades.toml")
+    litellm.custom_provider_map = [{"provider": "cascade", "custom_handler": made}]
+    for _ in range(2):
+        with pytest.raises(litellm.BadRequestError, match="the proxy's log says why") as told:
+            ask()
+        assert told.value.status_code == 500 and str(tmp_path) not in str(told.value)
+    pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score").save(tmp_path / "missing.json")
+    monkeypatch.setattr(made, "_problem", (0.0, made._problem[1] if made._problem else None))
+    assert list(made.services) == ["any"]
+    made.close()
+
+
 def test_a_file_says_where_things_are(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cascades.toml").write_text(
         'a = "a.json"\nb = "postgresql://x/y"\n[c]\njudge = "j"\nmodels = {s = "t"}'
@@ -315,3 +336,33 @@ def test_what_is_saved_has_an_interval_where_squares_are_known() -> None:
         del model["dollars_squared"]
     assert saved_of({**known, "models": models})["low"] is None  # type: ignore[index]
     assert saved_of({**known, "models": []}) is None
+
+
+def test_serve_becomes_the_proxy_or_says_what_is_missing(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pandora.offline.commands import main
+
+    became: list[Any] = []
+
+    def execv(program: str, words: list[str]) -> None:
+        became.append(words)
+        sys.exit(0)
+
+    monkeypatch.setattr(os, "execv", execv)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "apscheduler" else name)
+    config = str(tmp_path / "cascades.toml")
+    assert main(["serve", "--config", config]) == 2
+    assert "apscheduler is missing); install it with uv pip install 'litellm[proxy]'" in capsys.readouterr().err
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    for file in ("cascades.toml", "config.yaml"):
+        assert main(["serve", "--config", config]) == 3
+        assert f"{file}: there is no such file" in capsys.readouterr().err
+        (tmp_path / file).write_text("")
+    monkeypatch.setenv("PANDORA_CASCADES", "")
+    with pytest.raises(SystemExit):
+        main(["serve", "--config", config, "--workers", "2", "--port", "4001"])
+    assert os.environ["PANDORA_CASCADES"] == config and "--timeout_worker_healthcheck" in became[0]
+    for pair in (("--config", str(tmp_path / "config.yaml")), ("--port", "4001"), ("--num_workers", "2")):
+        assert became[0][became[0].index(pair[0]) + 1] == pair[1]
+    assert main(["serve", "--port", "0"]) == 2 and main(["serve", "--workers", "0"]) == 2

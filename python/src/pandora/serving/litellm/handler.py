@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, Optional, Union
 
 import litellm
@@ -28,6 +28,7 @@ from .running import Run, Service
 PROVIDER = "cascade"
 _CHAT = ("completion", "acompletion")
 _BEGINNING = "cascade-"  # of an answer's id; the request's number follows
+_AGAIN_SECONDS = 5.0  # after which what could not be opened is tried again
 _PING_SECONDS = 10  # in which a stream is not silent, unless the entry has keepalive_seconds: nginx waits for 60
 
 
@@ -50,23 +51,28 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         super().__init__()
         self._given = cascades
         self._services: Optional[dict[str, Service]] = None
+        self._problem: Optional[tuple[float, Error]] = None  # until when it is not tried again, and why
         self._lock = threading.Lock()
 
     @property
     def services(self) -> Mapping[str, Service]:
-        """The cascades, opened. Raises Error."""
+        """The cascades, opened, which may take seconds. Raises Error, and the same one again for some seconds."""
         with self._lock:
+            if self._problem is not None and time.monotonic() < self._problem[0]:
+                raise self._problem[1]
             if self._services is None:
                 cascades = self._given if isinstance(self._given, Mapping) else read(self._given)
                 opened: dict[str, Service] = {}
                 try:
                     for name, settings in cascades.items():
                         opened[name] = Service(settings, _opened(settings))
-                except BaseException:
+                except BaseException as error:
                     for service in opened.values():
                         service.store.close()
+                    if isinstance(error, Error):
+                        self._problem = time.monotonic() + _AGAIN_SECONDS, error
                     raise
-                self._services = opened
+                self._services, self._problem = opened, None
             return self._services
 
     def close(self) -> None:
@@ -150,6 +156,12 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                 problem = error
         raise problem or UsageError("there are no cascades")
 
+    async def _prepared(self) -> None:
+        """Opens the cascades beside the event loop; what goes wrong is told when a service is asked for."""
+        if self._services is None:
+            with suppress(Error):
+                await asyncio.to_thread(lambda: self.services)
+
     @contextmanager
     def _run(self, given: Mapping[str, Any]) -> Iterator[Run]:
         """A request; a defect is told in the log alone, as LiteLLM would tell the client with its traceback."""
@@ -168,11 +180,13 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
 
     async def acompletion(self, *args: Any, **given: Any) -> ModelResponse:
         """As LiteLLM calls it."""
+        await self._prepared()
         with self._run(given) as run:
             return await run.answer()
 
     async def astreaming(self, *args: Any, **given: Any) -> AsyncGenerator[Any, None]:
         """As LiteLLM calls it: an answer that nobody judges comes as its model gives it, any other at the end."""
+        await self._prepared()
         with self._run(given) as run:
             async with aclosing(run.played(live=True)) as pieces:
                 async for piece in pieces:
@@ -238,11 +252,12 @@ def _close_with_proxy() -> None:
     before its configuration.
     """
     server: Any = sys.modules["litellm.proxy.proxy_server"]
-    ended = server.proxy_shutdown_event
+    ended = getattr(server, "proxy_shutdown_event", None)
 
     async def closed(*args: Any, **given: Any) -> None:
         await asyncio.to_thread(handler.close)
-        await ended(*args, **given)
+        if ended is not None:
+            await ended(*args, **given)
 
     server.proxy_shutdown_event = closed
 

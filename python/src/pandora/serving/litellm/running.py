@@ -48,7 +48,7 @@ class Run:
     answers: dict[str, Any] = field(default_factory=dict)
     spare: Any = None  #: an answer that could not be judged, or was no good
     spare_is_faulty: bool = False
-    problem: Optional[BaseException] = None  #: what the last model that failed said
+    problem: Optional[BaseException] = None  #: what a client is told of where no model answers
     deployed: Optional[str] = None
     span: Optional[Told] = None  #: of the request
 
@@ -181,7 +181,7 @@ class Run:
         """A call that raised: the next model may answer."""
         told["error.type"] = call["failure"] = type(problem).__name__
         call["seconds"] = seconds
-        if self.problem is None or not is_of_client(self.problem):  # what the client can mend is what it is told
+        if self.problem is None or not is_of_client(problem):  # the same request may be answered later
             self.problem = problem
         if is_of_client(problem):
             self.request.skip()

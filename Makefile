@@ -93,15 +93,18 @@ python: package
 	$(venv)/python python/examples/tutorial.py build/python/tutorial >build/python/tutorial.txt
 	[ -s build/python/tutorial/regret.png ]
 
-# The gateway of examples/, with OpenAI's client and models on the loopback interface; after `make python`.
+# Cascades in LiteLLM's proxy, and examples/gateway with PostgreSQL, on the loopback interface; after `make python`.
 gateway:
-	$(venv)/pip install --quiet --disable-pip-version-check --requirement examples/gateway/requirements.txt
-	$(venv)/python tests/service/gateway.py examples/gateway/gateway.py 1000
-	$(venv)/python tests/service/refusals.py examples/gateway/gateway.py
+	@scripts/install-dependencies.sh postgresql initdb
+	$(pip) uv==0.13.9
+	$(venv)/uv pip install --quiet --python $(venv)/python --requirement examples/gateway/requirements.txt
+	cd python && ../$(venv)/python -m pytest --quiet tests/proxy tests/test_litellm.py
+	$(venv)/python examples/gateway/check.py
 
-# Lanes in Python, and reading 1,000 replications; after `make python`, on a quiet machine.
+# Lanes in Python, reading 1,000 replications, first tokens; after `make python` and `make gateway`, on a quiet machine.
 python-bench:
 	$(venv)/python python/benchmark.py
+	$(venv)/python python/tests/proxy/first_tokens.py
 
 # What is committed in experiments/results, and so the numbers of the documents: STAGES, or all that are not up to date. It stands back
 # for other programs, and goes on where it was stopped. ARGS=--plan: what there is to do. PANDORA_DATA: tables of real outcomes.
@@ -287,7 +290,7 @@ help:
 	@echo 'make test-slow  the slow tests'
 	@echo 'make example    the example program on the installed package'
 	@echo 'make python     what is checked of the package beside its tests: style, types, docstrings, tutorial'
-	@echo 'make gateway    examples/gateway under load, kills and failures; after make python'
+	@echo 'make gateway    cascades in LiteLLM'\''s proxy, and examples/gateway; after make python'
 	@echo 'make numbers    the results that are committed, and with them the numbers of the documents; ARGS=--plan: what there is to do'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'

@@ -110,6 +110,8 @@ void add_trace(CLI::App& program, Session& session) {
   for (const auto add : {add_export, add_features}) add(*trace, session);
   add_package_command(program, "import",
                       "a table of outcomes from what another program exported, with what was left out", session);
+  add_package_command(program, "serve", "LiteLLM's proxy with cascades, feedback and a page that shows what they do",
+                      session);
 }
 
 }  // namespace pandora::cli

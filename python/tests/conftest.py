@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -65,3 +66,29 @@ def toml_of(study: dict[str, Any]) -> str:
 def single() -> dict[str, Any]:
     """A study of one environment and regime."""
     return {**SINGLE}
+
+
+@pytest.fixture(scope="session")
+def running_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """LiteLLM's proxy with cascades in front of made-up models, one for all tests (tests/proxy; make gateway)."""
+    from made_up_proxy import Proxy, write_cascades, write_configuration
+    from upstream import Models
+
+    folder = tmp_path_factory.mktemp("proxy")
+    models = Models()
+    write_cascades(folder)
+    write_configuration(folder, models.url)
+    found = Proxy(folder, models)
+    try:
+        found.start()
+        yield found
+    finally:
+        found.stop()
+        models.close()
+
+
+@pytest.fixture
+def proxy(running_proxy: Any) -> Any:
+    running_proxy.models.calls.clear()
+    running_proxy.models.worth.clear()
+    return running_proxy

@@ -39,7 +39,8 @@ TEST_F(PackageCommand, HandsItsWordsOnAndEndsAsThePackageDoes) {
                                      {"cascade", "frontier"},
                                      {"cascade", "show"},
                                      {"trace", "check"},
-                                     {"import"}}) {
+                                     {"import"},
+                                     {"serve"}}) {
     test::Words words = command;
     std::string name;
     for (const std::string& word : command) name += word + "|";

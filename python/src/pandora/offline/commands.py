@@ -1,4 +1,4 @@
-"""`pandora cascade fit|test|frontier|show`, `trace check` and `import`: reads tables, calls the functions, prints."""
+"""`pandora cascade ...`, `trace check`, `import` and `serve`: reads tables, calls the functions, prints."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     try:
         command, given = read(sys.argv[1:] if words is None else words)
         if command is not None:
-            _print(given["format"], *_COMMANDS[command.words](given))
+            _print(given.get("format", "text"), *_COMMANDS[command.words](given))
         _write("")
         return 0
     except _Lost as error:
@@ -270,6 +270,12 @@ def _import(given: dict[str, Any]) -> Said:
         return found, [sheet], f"{rows.prompts} prompts in {out}\n"
 
 
+def _serve(given: dict[str, Any]) -> Said:
+    from ..serving.serve import serve
+
+    serve(given["config"], given["proxy"], given["host"], int(given["port"]), int(given["workers"]))
+
+
 _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "fit"): _fit,
     ("cascade", "test"): _test,
@@ -278,6 +284,7 @@ _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "show"): _show,
     ("trace", "check"): _check,
     ("import",): _import,
+    ("serve",): _serve,
 }
 
 

@@ -140,6 +140,18 @@ rows flag
     rows.csv is written too: what becomes of each prompt by each cascade and each model alone.
 figures texts svg|pdf|png
     the formats of figures: svg, pdf or png; a list.
+config file =cascades.toml
+    the cascades that are served, and who judges their answers.
+proxy file
+    the configuration of LiteLLM's proxy; config.yaml beside the cascades if nobody says.
+host text =127.0.0.1
+    the address at which the proxy listens.
+port number =4000 [1,65535]
+    the port at which it listens.
+    > a port, such as 4000
+workers number =1 [1,1000]
+    processes of the proxy.
+    > a number of processes, such as 2
 format text =text text|json|markdown|csv
     how results are printed: text, json, markdown or csv.
 """
@@ -266,6 +278,11 @@ COMMANDS = (
         "a table of outcomes from what another program exported, with what was left out",
         "export source filter metric prices_file characters_per_token quality out force format",
         out="table.jsonl",
+    ),
+    Command.of(
+        "serve",
+        "LiteLLM's proxy with cascades, feedback and a page that shows what they do, /cascade",
+        "config proxy host port workers",
     ),
 )
 

@@ -9,6 +9,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from typing import Any, Callable
@@ -328,3 +329,39 @@ def test_every_call_of_the_driver_fails_once(
         with db.open(url) as kept:
             assert kept.verify() == [], at
             assert kept.newest() >= 4
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+def test_a_process_may_be_forked_while_threads_open_the_database(sqlite_url: str) -> None:
+    """A child that took an open connection along would take its locks for its own, and damage the file."""
+    db.open(sqlite_url).close()
+    enough = threading.Event()
+
+    def write() -> None:
+        with db.open(sqlite_url, check=False) as kept:
+            kept.append(db.chained(db.new_worker(), 0, bytes(32), [db.event("monitor", 1)]))
+
+    def work() -> None:
+        while not enough.wait(0.01):
+            write()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    codes = []
+    for _ in range(300 if LONG else 25):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                write()
+                code = 0
+            finally:
+                os._exit(code)
+        codes.append(os.waitpid(child, 0)[1])
+    enough.set()
+    for thread in threads:
+        thread.join()
+    assert set(codes) == {0}
+    with db.open(sqlite_url) as kept:
+        assert kept.verify() == []

@@ -29,6 +29,7 @@ _BUSY_SECONDS = 5.0  # how long SQLite waits for another process's transaction
 _POLL_SECONDS = 0.2  # how often it looks for another process's commit
 _HELD: set[str] = set()  # paths of the lock files whose lock this process has
 _MAKING = threading.Lock()
+_GATE = threading.Lock()  # is held while a file is opened, and while a process is forked
 _ALL: weakref.WeakSet[Connection] = weakref.WeakSet()
 _FORKING: list[Connection] = []  # those that wait for a fork under way
 _INHERITED: list[Any] = []  # drivers' connections of the parent: closing them here would end them there
@@ -60,6 +61,7 @@ class Connection(Closes):
         self._lock = threading.RLock()
         self._raw: Any = None
         self._process = os.getpid()
+        self._at_gate = False  # waits for it, and is not open
         self._pinned = False  # whether a lock ends with the driver's connection, so that no other one replaces it
         _ALL.add(self)
 
@@ -169,6 +171,12 @@ class Sqlite(Connection):
         self._seen: Any = None  # PRAGMA data_version
 
     def _open(self) -> Any:
+        self._at_gate = True
+        with _GATE:
+            self._at_gate = False
+            return self._open_file()
+
+    def _open_file(self) -> Any:
         with _MAKING:
             _make(self._path)
         raw = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -389,10 +397,17 @@ def connect(url: str) -> Connection:
 
 
 def _before_fork() -> None:
-    """A child would take SQLite's locks of this process for its own: no connection is open while it is forked."""
+    """A child would take SQLite's locks of this process for its own: no connection is open, or is opened, while it is
+    forked.
+    """
+    _GATE.acquire()
     for connection in sorted(_ALL, key=id):
-        if isinstance(connection, Sqlite):
-            connection._lock.acquire()
+        if not isinstance(connection, Sqlite):
+            continue
+        while not connection._lock.acquire(timeout=0.01):
+            if connection._at_gate:  # of a thread that waits until the fork is over
+                break
+        else:
             connection._drop()
             _FORKING.append(connection)
 
@@ -400,11 +415,12 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     while _FORKING:
         _FORKING.pop()._lock.release()
+    _GATE.release()
 
 
 def _after_fork_in_child() -> None:
-    global _MAKING
-    _MAKING = threading.Lock()
+    global _MAKING, _GATE
+    _MAKING, _GATE = threading.Lock(), threading.Lock()
     _HELD.clear()  # locks of fcntl are not inherited
     _FORKING.clear()
     for connection in list(_ALL):

@@ -111,7 +111,7 @@ gateway:
 	$(venv)/python tests/service/gateway.py examples/gateway/gateway.py 1000
 	$(venv)/python tests/service/refusals.py examples/gateway/gateway.py
 
-# Lanes in Python, and reading 1,000 replications; after `make python`, on a quiet machine.
+# Lanes in Python, reading 1,000 replications, and the calls of a store; after `make python`, on a quiet machine.
 python-bench:
 	$(venv)/python python/benchmark.py
 

@@ -204,7 +204,7 @@ class RunningCascade:
         return model in self.members.removed or model in request.resting or request.is_passed_over(model)
 
     def _resting(self, period: int) -> frozenset[int]:
-        """Models that rest while the request of that period begins. From rests_until on one request at a time tries a model."""
+        """Models that rest while the request of that period begins; from rests_until on one at a time tries a model."""
         out = set()
         for model, state in enumerate(self.states):
             if state.rests_until == 0:

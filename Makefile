@@ -101,7 +101,7 @@ gateway:
 	cd python && ../$(venv)/python -m pytest --quiet tests/proxy tests/test_litellm.py
 	$(venv)/python examples/gateway/check.py
 
-# Lanes in Python, reading 1,000 replications, first tokens; after `make python` and `make gateway`, on a quiet machine.
+# Lanes in Python, reading 1,000 replications, the calls of a store, first tokens; after `make python` and `make gateway`, on a quiet machine.
 python-bench:
 	$(venv)/python python/benchmark.py
 	$(venv)/python python/tests/proxy/first_tokens.py

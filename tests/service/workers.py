@@ -7,7 +7,7 @@ Twenty requests a second come to workers by chance. A call takes a second on ave
 the answer on average. A decision is written a second after it was made. The learner reads at once what is written, and
 publishes a version each half a second, which every worker adopts two seconds later. In place of all that, "at once" is
 one process that learns of a decision when it is made, and decides by it from then on. When half of the requests have
-come a model more is there, which is on trial first.
+come a model more is there, which is on trial first; after three quarters another one is down for a minute.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ MODELS = "small", "middle", "large", "largest", "new"
 DOLLARS, WORTH = np.array([0.001, 0.004, 0.012, 0.03, 0.006]), np.array([-0.4, 0.2, 0.8, 1.5, 0.9])
 PER_SECOND, CALL_SECONDS, FEEDBACK_SECONDS = 20.0, 1.0, 60.0
 SYNC_SECONDS, PUBLISH_SECONDS, ADOPT_SECONDS = 1.0, 0.5, 2.0
+DOWN, DOWN_SECONDS = "large", 60.0
 EARLY = 1000  # requests of which regret is told
 
 
@@ -112,9 +113,24 @@ class Service:
         self._at(now + seconds, self._answered, live, number, k, model)
 
     def _answered(self, now: float, live: RunningCascade, number: int, k: int, model: str) -> None:
-        a = MODELS.index(model)
+        a, down = MODELS.index(model), len(self.given.psi) / PER_SECOND * 0.75
+        if model == DOWN and down <= now < down + DOWN_SECONDS:
+            self._failed(now, live, number, model)
+            return self._call(now, live, number, k)
         live.observe(number, model, self.given.dollars[k, a], [self.given.score[k, a]])
         self._call(now, live, number, k)
+
+    def _failed(self, now: float, live: RunningCascade, number: int, model: str) -> None:
+        state = live.states[live.position(model)]
+        before = state.rests_until
+        live.fail(number, model)
+        if state.rests_until > before:  # which the others hear of
+            self._at(now + SYNC_SECONDS + PUBLISH_SECONDS, self._rest, live, model)
+
+    def _rest(self, _: float, first: RunningCascade, model: str) -> None:
+        for live in self.live:
+            if live is not first:
+                live.rest(model)
 
     def _deploy(self, now: float, live: RunningCascade, number: int, k: int) -> None:
         request = live.request_of(number)

@@ -96,3 +96,18 @@ def test_a_worker_that_opens_knows_which_models_are_on_trial(tmp_path: pathlib.P
         store.add_model("c")
         with pandora.serving.open(url, learns=False) as worker:
             assert [state.trial for state in worker._opened().states] == [0, 0, 30]
+
+
+def test_a_rest_lasts_as_many_requests_of_all_workers() -> None:
+    members = new_members(["a", "b"], 1.0, "score")
+    learned = Learned.of_cascade(RunningCascade(members))
+    assert learned.learning is not None
+    worker = RunningCascade(members, estimates=Estimates(members, learned.learning.estimator.saved(False)))
+    worker.rest("a")
+
+    def calls_a() -> bool:
+        return "a" in [call["model"] for call in decided(worker)["calls"]]
+
+    assert not calls_a()
+    worker.periods = max(worker.periods, 99)  # as it adopts a version
+    assert not calls_a() and calls_a()

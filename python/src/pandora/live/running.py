@@ -68,7 +68,7 @@ class ModelState:
     """What is known of a model beside estimates."""
 
     failures: int = 0  #: in a row, of the last calls
-    rests_until: int = 0  #: the request, counted from 1, from which on it is tried again; 0: it does not rest
+    rests_until: int = 0  #: the period from which on it is tried again; 0: it does not rest
     tried_by: int = 0  #: the request that tries it then
     trial: int = 0  #: calls that are left until its index decides
 
@@ -92,7 +92,7 @@ class RunningCascade:
         self.counts_now = Counts()
         self.requests: OrderedDict[int, UnderWay] = OrderedDict()  # by their ids, 1, 2, ...
         self._ids: dict[int, int] = {}  # by their numbers
-        self.last_id = self.periods = 0  # the latest request's id and period
+        self.last_id = self.periods = 0  # the latest request's id and period; periods count other workers' requests too
         self.epoch: Optional[int] = None  # of the numbers of requests; drawn when the first one begins
         self._process = os.getpid()
         self.learning = True
@@ -177,7 +177,7 @@ class RunningCascade:
             request = UnderWay(number, period, taken, id=self.last_id + 1, version=self.version, session=session)
             if prompt is not None and self.logs_prompts:
                 request.prompt = {name: value for name, value in prompt.items() if value}
-            request.resting = self._resting(self.last_id + 1)
+            request.resting = self._resting(period)
             self._rank(request)
             self.last_id += 1
             self.periods = period
@@ -215,15 +215,15 @@ class RunningCascade:
     def _is_absent(self, request: UnderWay, model: int) -> bool:
         return model in self.members.removed or model in request.resting or request.is_passed_over(model)
 
-    def _resting(self, id: int) -> frozenset[int]:
-        """Models that rest while that request begins. From rests_until on one request at a time tries a model."""
+    def _resting(self, period: int) -> frozenset[int]:
+        """Models that rest while the request of that period begins; from rests_until on one at a time tries a model."""
         out = set()
         for model, state in enumerate(self.states):
             if state.rests_until == 0:
                 continue
             tried = self.requests.get(state.tried_by)
             is_tried = tried is not None and not tried.deployed and not self._is_absent(tried, model)
-            if id < state.rests_until or is_tried:
+            if period < state.rests_until or is_tried:
                 out.add(model)
         return frozenset(out)
 
@@ -407,7 +407,7 @@ class RunningCascade:
             state, until = self.states[position], self.members.failures_until_rest
             state.failures += 1
             if until and state.failures >= until:
-                state.rests_until = self.last_id + self.members.requests_of_rest + 1
+                state.rests_until = self.periods + self.members.requests_of_rest + 1
                 state.tried_by = 0
 
     def skip(self, number: int, model: str, dollars: float = 0.0) -> None:
@@ -490,7 +490,7 @@ class RunningCascade:
         with self.lock:
             if model in self.members.models:
                 state = self.states[self.position(model)]
-                state.rests_until, state.tried_by = self.last_id + self.members.requests_of_rest + 1, 0
+                state.rests_until, state.tried_by = self.periods + self.members.requests_of_rest + 1, 0
 
     def adopt(self, members: Members, estimates: Optional[Estimates], trial: Sequence[int]) -> None:
         """Decides from now on by what another process has learned of the same models, and perhaps more."""

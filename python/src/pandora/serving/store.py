@@ -598,7 +598,7 @@ class Store:
             content, version = self._content, self._version
         models = []
         for position, (name, removed) in enumerate(live.models()):
-            rests = live.states[position].rests_until > live.last_id
+            rests = live.states[position].rests_until > live.periods
             totals = content["by_model"].get(name, {})
             models.append({"model": name, "removed": removed, "rests": rests, **totals})
         out = {**content["counts"], "models": models, "price": live.members.price, "edition": content["edition"]}

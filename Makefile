@@ -59,18 +59,6 @@ example: test-dependencies tests
 	build/custom/custom-pandora run examples/custom/twin.toml --out build/custom/twin --force $(ARGS)
 	grep ,dow,known, build/custom/twin/summary.csv >build/custom/dow.csv
 	sed -n 's|/dow_twin/|/dow/|; s/,dow_twin,/,dow,/p' build/custom/twin/summary.csv | cmp - build/custom/dow.csv
-	cmake -S examples/service -B build/service -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
-	cmake --build build/service --parallel $(JOBS)
-	rm -rf build/service/kept
-	build/pandora cascade new --models small,middle,large --price 2 --evaluator score --psi 3 --most-samples 20000 \
-	  --out build/service/cascade.json --force
-	build/pandora cascade new --models a,b --price 1 --evaluator quality --out build/service/truth.json --force
-	rm -rf build/service/truth
-	build/service/cascade-service build/service/truth build/service/truth.json </dev/null 2>&1 | grep 'must be the true quality'
-	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
-	tests/service/trials.py build/service/cascade-service build/pandora build/service/cascade.json
-	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
-	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 
 # The Python package in a virtual environment, where the program finds it: it fits, tests and shows cascades, checks tables.
 PYTHON ?= python3
@@ -89,7 +77,7 @@ test-python: dependencies build pytest
 
 pytest: installed
 	$(pip) --requirement python/requirements-checks.txt
-	cd python && ../$(venv)/python -m pytest --quiet tests
+	cd python && ../$(venv)/python -m pytest --quiet $(or $(TESTS),tests)
 
 # What is checked of it beside its tests: style, types, examples in docstrings and documents, pandora_verdict, and the
 # tutorial, whose figures are left in build/python/tutorial.
@@ -191,12 +179,14 @@ figure-dependencies:
 	@scripts/install-dependencies.sh python3-matplotlib py:matplotlib+jinja2 \
 	  python3-jinja2 py:matplotlib+jinja2 || echo 'Reports will not be rendered.' >&2
 
-# What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports, older processors.
+# What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports, older processors, a server of
+# PostgreSQL's, which they start themselves in a temporary folder.
 test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump qemu-user qemu-x86_64 \
 	  python3-h5py py:h5py python3-scipy py:scipy \
 	  python3-matplotlib py:matplotlib+jinja2 \
 	  python3-jinja2 py:matplotlib+jinja2
+	@scripts/install-dependencies.sh postgresql initdb || echo 'Tests on PostgreSQL will be skipped.' >&2
 
 # The documents, with a search and the reference of C++ and Python, as a site: build/site/html/index.html. A link that leads
 # nowhere is an error.

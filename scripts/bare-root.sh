@@ -22,6 +22,8 @@ mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
 cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"  # a package's server is not started: it would outlive this script
+chmod +x "$root/usr/sbin/policy-rc.d"
 rm -rf "$root/pandora"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # where a mirror of PyPI has its own
 mkdir -p "$root/taken"

@@ -111,8 +111,9 @@ class WeitzmanEstimator {
 
   /// How many samples every box may have for saved() to be no longer than so many bytes, but for a few hundred.
   int most_samples_within(std::size_t bytes) const;
-  /// All that was learned, in bytes that depend on nothing else.
-  std::string saved() const;
+  /// All that was learned, in bytes that depend on nothing else. Without samples: what a period is asked for; an
+  /// estimator that they are restored into answers as this one does, and cannot go on learning.
+  std::string saved(bool with_samples = true) const;
   /// Into an estimator of the same shape, rules and options; throws Damaged (host/ground/files/sealed_file.hpp) if the
   /// bytes are not what saved() gave for such a one.
   void restore(std::string_view bytes);

@@ -28,9 +28,13 @@ def test_a_call_costs_what_its_parts_cost(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
-    prices = Prices({"x": (1, 2)})
+    prices = Prices({"x": (1, 2), "gpt-5": (1, 2)})
     refused: list[tuple[str, dict[str, Any], str]] = [
-        ("y", USAGE, "no price is given for model y"),
+        (
+            "gpt-4",
+            USAGE,
+            "no price is given for model gpt-4; the nearest is gpt-5; give a list of prices that has every",
+        ),
         ("x", {"prompt_tokens": 5}, "has no completion_tokens"),
         (
             "x",
@@ -54,12 +58,16 @@ def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
 def test_the_list_of_litellm_is_taken(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = {"litellm_provider": "made_up", "input_cost_per_token": 1.4e-06, "output_cost_per_token": 4.4e-06}
     listed = {"kimi": {**entry, "cache_read_input_token_cost": 2.6e-07, "max_tokens": 9}, "image": {"mode": "image"}}
+    above = {"input_cost_per_token_above_200k_tokens": 2.8e-06, "output_cost_per_token_above_200k_tokens": 6.6e-06}
+    listed["long"] = {**entry, **above}
     (tmp_path / "model_prices_and_context_window_backup.json").write_text(json.dumps(listed))
     found: Any = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
     for name in ("kimi", "made_up/kimi"):
         assert Prices.read("litellm").dollars(name, USAGE) == pytest.approx(0.00860376, abs=1e-12)
     table = {"models": ["kimi"], "quality": [[1.0]], "prompt_tokens": [[27147]], "completion_tokens": [[351]]}
+    long = {"prompt_tokens": 200001, "completion_tokens": 1000}  # all of it at the prices for long prompts
+    assert Prices.read("litellm").dollars("long", long) == pytest.approx(200001 * 2.8e-06 + 0.0066, abs=1e-12)
     priced = pandora.Trace({**table, "cached_tokens": [[27146]]}, prices="litellm")
     assert priced.cost[0, 0] == pytest.approx(0.00860376, abs=1e-12)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

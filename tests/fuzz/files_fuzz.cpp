@@ -19,7 +19,6 @@
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
-#include "tests/fuzz/as_cascade.hpp"
 
 namespace {
 
@@ -139,7 +138,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Damaged&) {
   }
   if (size % 4 == 0) as_manifest(f, bytes);  // writes files
-  if (size % 4 == 1) fuzz::as_cascade(bytes);
   (void)csv_rows(bytes);
   try {
     (void)Shard::parse(bytes);

@@ -71,14 +71,6 @@ void require_regular(const fs::path& path, mode_t mode, const std::string& other
                   link ? "put what it names in its place" : "remove it", otherwise));
 }
 
-void require_own(const fs::path& path, const struct ::stat& about, const std::string& otherwise) {
-  require_regular(path, about.st_mode, otherwise);
-  if (about.st_nlink > 1)
-    throw Error(ExitCode::usage, fmt::format("{}: cannot be written (it has a second name, a hard link, under which it "
-                                             "would change too); put a copy in its place or {}",
-                                             path.string(), otherwise));
-}
-
 }  // namespace
 
 fs::path claim_output_folder(const std::string& path, bool force) {
@@ -110,32 +102,6 @@ void require_replaceable(const fs::path& path, const std::string& otherwise) {
   if (::lstat(path.c_str(), &about) == 0) require_regular(path, about.st_mode, otherwise);
 }
 
-void require_own_file(const fs::path& path, const std::string& otherwise) {
-  struct stat about {};
-  if (::lstat(path.c_str(), &about) == 0) require_own(path, about, otherwise);
-}
-
-int open_own_file(const fs::path& path, const std::string& otherwise) {
-  require_own_file(path, otherwise);  // to open a device may already do something
-  const int file = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                          S_IRUSR | S_IWUSR);
-  if (file < 0) {
-    const int reason = errno;
-    require_own_file(path, otherwise);  // a link since
-    errno = reason;
-    return -1;
-  }
-  struct stat about {};
-  try {
-    if (::fstat(file, &about) == 0) require_own(path, about, otherwise);  // another one since
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  make_private(file);
-  return file;
-}
-
 void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
   if (path.empty()) throw Error(ExitCode::usage, option("out") + ": names no file; give one");
   require_replaceable(path);
@@ -150,9 +116,9 @@ void claim_output_file(const std::string& path, bool force, const std::vector<fs
   require_writable(fs::path(path).parent_path(), option("out", path), "name a file in a writable folder");
 }
 
-void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise, Readers readers) {
+void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise) {
   require_replaceable(path, otherwise);
-  TemporaryFile file(path.parent_path(), path.filename().string(), readers);
+  TemporaryFile file(path.parent_path(), path.filename().string());
   if (file.write(contents) && file.become_target()) return;
   throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
                                                  std::strerror(file.error()), remedy(file.error(), otherwise)));

@@ -31,16 +31,7 @@ void claim_output_file(const std::string& path, bool force, const std::vector<st
 /// Error (output_lost) on any other failure, after removing the temporary file; an older file of that name stays as it
 /// was.
 void write_file(const std::filesystem::path& path, const std::string& contents,
-                const std::string& otherwise = kOtherOut, Readers readers = Readers::all);
-
-/// Error (usage) for what require_replaceable() refuses, and for a file with a second name (a hard link): what is
-/// written in place, or cut, would be another file's.
-void require_own_file(const std::filesystem::path& path, const std::string& otherwise);
-
-/// Opens a file that grows in place, such as a journal, to write at its end, and makes it where there is none. Its owner
-/// alone may read it. Nothing of what is there changes. -1, with errno, where the system refuses; throws Error (usage) as
-/// require_own_file(), and follows no link.
-int open_own_file(const std::filesystem::path& path, const std::string& otherwise);
+                const std::string& otherwise = kOtherOut);
 
 /// One process at a time writes in a folder. It is held until the object is destroyed or the process ends. Where the
 /// file system knows no locks it holds nothing.

@@ -53,22 +53,16 @@ std::optional<std::string> target_of_temporary(const std::string& name) {
   return name.substr(0, at);
 }
 
-void make_private(int descriptor) {
-  (void)::fchmod(descriptor, S_IRUSR | S_IWUSR);
-}
-
-TemporaryFile::TemporaryFile(const fs::path& folder, const std::string& target, Readers readers)
+TemporaryFile::TemporaryFile(const fs::path& folder, const std::string& target)
     : folder_(folder.empty() ? fs::path(".") : folder), target_(folder_ / target) {
   constexpr int kTries = 100;
-  const mode_t mode = readers == Readers::owner ? 0600 : 0644;
   for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
     name_ = folder_ / fmt::format("{}{}{}.{}", target, target.empty() ? kProbe : kMark, ::getpid(), random_digits());
-    descriptor_ = ::open(name_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, mode);
+    descriptor_ = ::open(name_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0644);
     error_ = descriptor_ < 0 ? errno : 0;
     if (error_ != 0 && error_ != EEXIST && error_ != EINTR) return;
   }
   there_ = descriptor_ >= 0;
-  if (there_ && readers == Readers::owner) make_private(descriptor_);
   if (there_) (void)::flock(descriptor_, LOCK_EX | LOCK_NB);  // so that nobody takes it for a leftover
 }
 

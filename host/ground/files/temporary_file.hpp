@@ -13,16 +13,11 @@ namespace pandora {
 /// for ".probe.<process>.<digits>", and none for every other name. (Versions before had no digits.)
 std::optional<std::string> target_of_temporary(const std::string& name);
 
-enum class Readers { all, owner };  ///< who may read a new file: all whom the umask lets, or its owner alone
-
-/// Mode 0600, whatever the umask is. A file system without modes keeps its own.
-void make_private(int descriptor);
-
 /// A new file in a folder, of a random name that nobody can have foreseen, locked while it is open.
 class TemporaryFile {
  public:
   /// `target` is what it is to become; empty for a probe. After a failure error() is its number.
-  TemporaryFile(const std::filesystem::path& folder, const std::string& target, Readers readers = Readers::all);
+  TemporaryFile(const std::filesystem::path& folder, const std::string& target);
   ~TemporaryFile();  ///< removes it, unless it became its target
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

@@ -16,17 +16,22 @@ constexpr const char* kKind = "estimator";
 
 class EstimatorWriter {
  public:
-  // Without what stands in lists it is written of an estimator without samples.
-  explicit EstimatorWriter(bool with_lists = true) : with_lists_(with_lists) {}
+  // Without samples: what a period is asked for remains.
+  explicit EstimatorWriter(bool with_samples = true) : with_samples_(with_samples) {}
   void number(double& value) { numbers_.push_back(value); }
   template <class T>
   void whole(T& value) {
     numbers_.push_back(static_cast<double>(value));
   }
+  // One number for each sample, or for each of what samples share.
+  void samples(int& count) { numbers_.push_back(with_samples_ ? count : 0); }
+  template <class Values>
+  void samples(Values& values) {
+    with_samples_ ? list(values) : numbers_.push_back(0.0);
+  }
   template <class Values>
   void list(Values& values) {
     numbers_.push_back(static_cast<double>(values.size()));
-    if (!with_lists_) return;
     if constexpr (std::is_same_v<typename Values::value_type, float>)
       floats_.insert(floats_.end(), values.begin(), values.end());
     else
@@ -44,7 +49,7 @@ class EstimatorWriter {
   }
 
  private:
-  bool with_lists_;
+  bool with_samples_;
   std::vector<double> numbers_;
   std::vector<float> floats_;
 };
@@ -68,6 +73,13 @@ class EstimatorReader {
     const double found = take(numbers_, next_number_);
     if (!(std::abs(found) < 2147483648.0) || found != std::floor(found)) throw Damaged("has a count that cannot be");
     value = static_cast<T>(found);
+  }
+  template <class Values>
+  void samples(Values& values) {
+    if constexpr (std::is_same_v<Values, int>)
+      whole(values);
+    else
+      list(values);
   }
   template <class Values>
   void list(Values& values) {
@@ -120,26 +132,28 @@ template <class Archive>
 void WeitzmanEstimator::State::visit(Archive& archive) {
   bool has_begun = psi.size() > 0;
   for (bool* flag : {&has_begun, &has_row, &calibrated, &unsettled}) archive.whole(*flag);
-  for (int* count : {&period, &faded_at, &kept.contexts.rows, &reward_samples_at_solve}) archive.whole(*count);
+  for (int* count : {&period, &faded_at}) archive.whole(*count);
+  archive.samples(kept.contexts.rows);
+  archive.whole(reward_samples_at_solve);
   if (has_begun) {
     psi.resize(m);
     archive.matrix(psi);
   }
-  archive.list(kept.contexts.psi);
-  archive.list(kept.phi);
+  archive.samples(kept.contexts.psi);
+  archive.samples(kept.phi);
   for (BoxEstimate& box : boxes) {
     archive.matrix(box.rho);
     for (SharedMatrix* matrix : {&box.design_inverse, &box.curvature_inverse, &box.cross}) archive.matrix(*matrix);
-    archive.list(box.samples.rows);
-    for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) archive.list(*list);
-    archive.list(box.phi);
+    archive.samples(box.samples.rows);
+    for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) archive.samples(*list);
+    archive.samples(box.phi);
     for (int* count : {&box.count, &box.samples_at_solve, &box.samples_at_curvature}) archive.whole(*count);
     archive.whole(box.due);
     for (double* number : {&box.mass, &box.reward_widths}) archive.number(*number);
   }
   archive.list(reward_memory);
-  archive.list(reward_samples.reward);
-  archive.list(reward_samples.weight);
+  archive.samples(reward_samples.reward);
+  archive.samples(reward_samples.weight);
   archive.number(joint.state.ridge_mean);
   archive.number(joint.state.ridge_own);
   for (double& dispersion : joint.state.dispersion) archive.number(dispersion);
@@ -150,8 +164,8 @@ void WeitzmanEstimator::State::visit(Archive& archive) {
   archive.number(joint.state.scale);
 }
 
-std::string WeitzmanEstimator::State::saved() const {
-  EstimatorWriter writer;
+std::string WeitzmanEstimator::State::saved(bool with_samples) const {
+  EstimatorWriter writer(with_samples);
   const_cast<State*>(this)->visit(writer);  // which only reads
   return writer.bytes();
 }
@@ -160,7 +174,7 @@ std::string WeitzmanEstimator::State::saved() const {
 int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
   EstimatorWriter empty(false);
   const_cast<State*>(this)->visit(empty);
-  const std::size_t least = empty.size_of_numbers() + 8 * reward_memory.size();
+  const std::size_t least = empty.size_of_numbers();
   if (bytes <= least) return 0;
   if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // of which sums are kept
   const std::size_t weight = options.forgetting.half_life > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);

@@ -99,7 +99,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void roll_back() noexcept;
 
   // estimator_archive.cpp
-  std::string saved() const;
+  std::string saved(bool with_samples) const;
   int most_samples_within(std::size_t bytes) const;
   void restore(std::string_view bytes);
 

@@ -150,8 +150,8 @@ int WeitzmanEstimator::most_samples_within(std::size_t bytes) const {
   return state_->most_samples_within(bytes);
 }
 
-std::string WeitzmanEstimator::saved() const {
-  return state_->saved();
+std::string WeitzmanEstimator::saved(bool with_samples) const {
+  return state_->saved(with_samples);
 }
 
 void WeitzmanEstimator::restore(std::string_view bytes) {

@@ -45,6 +45,8 @@ struct TraceKeys : OtherSource {
   std::vector<std::string> ranges;  ///< "score=1:5"
   std::vector<std::string> prices;  ///< "gpt=0.15:0.6"
   bool free_calls = false, repeats = false;
+  std::string quality;
+  std::vector<std::string> prompt_key;
   std::string drift;         ///< "MODEL:FACTOR": its quality from the middle of the horizon on; empty: none
   std::string regime = "B";  ///< the name in tables and the coordinate of the random streams: A or B
   // Filled in by a run, so that its results are read without the table.

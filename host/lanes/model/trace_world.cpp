@@ -40,9 +40,10 @@ std::string text_of(const TraceKeys& keys) {
                                 keys.evaluator, keys.drop_missing, keys.digest);
   out += keys.drift + "\n";
   for (const std::string& model : keys.models) out += model + "\n";
-  for (const auto& [mark, texts] : {std::pair{"\t", &keys.context}, {"\r", &keys.ranges}, {"$", &keys.prices}})
+  for (const auto& [mark, texts] :
+       {std::pair{"\t", &keys.context}, {"\r", &keys.ranges}, {"$", &keys.prices}, {"#", &keys.prompt_key}})
     for (const std::string& text : *texts) out += mark + text + "\n";
-  out += fmt::format("{}{}", keys.free_calls, keys.repeats);
+  out += fmt::format("{}{}{}", keys.free_calls, keys.repeats, keys.quality);
   return out;
 }
 
@@ -50,7 +51,7 @@ TraceTable read(const std::string& path, const TraceKeys& keys) {
   TraceOptions options;
   options.missing = keys.drop_missing ? MissingCells::drop : MissingCells::refuse;
   options.models = keys.models;
-  options.scores = scores_wanted(keys.evaluator);
+  if (!keys.quality.starts_with("score")) options.scores = scores_wanted(keys.evaluator);
   for (const std::string& text : keys.ranges) options.scale.push_back(*range_of(text));
   for (const std::string& text : keys.prices) {
     const StatedRange price = *range_of(text);
@@ -58,6 +59,8 @@ TraceTable read(const std::string& path, const TraceKeys& keys) {
   }
   options.free_calls = keys.free_calls;
   options.repeats = keys.repeats;
+  options.quality = keys.quality;
+  options.prompt_key = keys.prompt_key;
   if (progress_of_reading)
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress_of_reading(path, done, total); };
   return read_trace(path, options);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "host/lanes/estimator/reward_fit.hpp"
-#include "host/outcomes/routing/search_cascades.hpp"
+#include "host/outcomes/search/search_cascades.hpp"
 
 namespace pandora {
 namespace {

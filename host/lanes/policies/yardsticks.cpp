@@ -1,5 +1,5 @@
 // Yardsticks: told what no policy can know, they compete with nobody.
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/search/fit_fixed_cascade.hpp"
 #include "pandora/cascade_search.hpp"
 #include "pandora/policy.hpp"
 

@@ -14,7 +14,7 @@ namespace pandora {
 
 class JsonRows;
 
-/// The lines of a cascade's decision log, of one file or several (host/cascades/live/decision_log.hpp). A decision is a
+/// The lines of a cascade's decision log, of one file or several (docs/serving.md). A decision is a
 /// row and its calls are those of a log; the quality of the deployed answer comes with its feedback, in whatever order.
 /// With the evaluator "quality" every score is one. What is not known of answers that were not deployed:
 ///

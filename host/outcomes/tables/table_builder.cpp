@@ -67,12 +67,17 @@ void require_sound(const TraceOptions& options) {
       refuse(said + ": a range of it is given twice; give one");
   }
   constexpr double kMostTokenPrice = 1e6;
-  for (const auto& [model, price] : options.prices)
+  const auto require_price = [&](const std::string& model, const TokenPrice& price) {
     for (const double usd :
          {price.in, price.out, price.cached, price.cache_write, price.reasoning, price.batch_in, price.batch_out})
       if (!(usd >= 0 && usd <= kMostTokenPrice) && !(std::isnan(usd) && !std::isnan(price.in + price.out)))
         refuse(fmt::format("prices: {} of model {}: give dollars for a million tokens, from 0 to {:.0f}", usd,
                            in_quotes(model), kMostTokenPrice));
+  };
+  for (const auto& [model, price] : options.prices) {
+    require_price(model, price);
+    for (const TokenPrice& longer : price.longer) require_price(model, longer);
+  }
 }
 
 TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, bool infer)

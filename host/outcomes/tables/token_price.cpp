@@ -2,11 +2,24 @@
 
 #include <cmath>
 
+#include "host/ground/base/printable.hpp"
+
 namespace pandora {
 namespace {
 
 double given_or(double price, double other) {
   return std::isnan(price) ? other : price;
+}
+
+// input_cost_per_token and 200,000 of input_cost_per_token_above_200k_tokens; the name itself and 0 of any other.
+std::pair<std::string, double> without_length(const std::string& name) {
+  constexpr std::string_view kAbove = "_above_", kTokens = "k_tokens";
+  const std::size_t at = name.find(kAbove), end = name.find(kTokens, at);
+  if (end == std::string::npos || name.find("_token") > at) return {name, 0.0};
+  const std::size_t digits = at + kAbove.size();
+  const std::optional<double> thousands = number_of(std::string_view(name).substr(digits, end - digits));
+  if (!thousands || !(*thousands > 0.0)) return {name, 0.0};
+  return {name.substr(0, at) + name.substr(end + kTokens.size()), 1000.0 * *thousands};
 }
 
 }  // namespace
@@ -47,6 +60,8 @@ std::string_view canonical_count(std::string_view name) {
 }
 
 double dollars_of(const TokenPrice& price, const TokenUsage& usage) {
+  for (auto longer = price.longer.rbegin(); longer != price.longer.rend(); ++longer)
+    if (usage.prompt > longer->above) return dollars_of(*longer, usage);
   const bool batch = usage.batch > 0.5;
   const double in = batch ? given_or(price.batch_in, price.in) : price.in;
   const double out = batch ? given_or(price.batch_out, price.out) : price.out;
@@ -74,10 +89,11 @@ std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, dou
                                     {"reasoning", "output_cost_per_reasoning_token", &TokenPrice::reasoning},
                                     {"batch_in", "input_cost_per_token_batches", &TokenPrice::batch_in},
                                     {"batch_out", "output_cost_per_token_batches", &TokenPrice::batch_out}};
-  TokenPrice out{TokenPrice::kNone, TokenPrice::kNone};
+  std::map<double, std::vector<std::pair<double TokenPrice::*, double>>> found;  // by the tokens of a prompt
   double batch = TokenPrice::kNone;
   bool of_litellm = false, unknown = false;
-  for (const auto& [name, usd] : named) {
+  for (const auto& [given, usd] : named) {
+    const auto [name, above] = without_length(given);
     const auto is_it = [&name = name](const Name& known) { return name == known.ours || name == known.of_litellm; };
     const Name* const known = std::find_if(std::begin(kNames), std::end(kNames), is_it);
     if (known == std::end(kNames)) {
@@ -86,10 +102,18 @@ std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, dou
     }
     const bool by_token = name == known->of_litellm;
     of_litellm |= by_token;
-    out.*known->price = by_token ? std::round(usd * 1e18) / 1e12 : usd;  // 1.4e-6 is 1.4 to the last digit
+    // 1.4e-6 is 1.4 to the last digit
+    found[above].emplace_back(known->price, by_token ? std::round(usd * 1e18) / 1e12 : usd);
+  }
+  TokenPrice out{TokenPrice::kNone, TokenPrice::kNone};
+  for (const auto& [above, prices] : found) {
+    TokenPrice here = out.longer.empty() ? out : out.longer.back();  // what has no price for longer prompts stays
+    here.above = above;
+    for (const auto& [price, usd] : prices) here.*price = usd;
+    if (!std::isnan(batch)) here.batch_in = batch * here.in, here.batch_out = batch * here.out;
+    above > 0.0 ? out.longer.push_back(here) : void(out = here);
   }
   if (std::isnan(out.in) || std::isnan(out.out) || (unknown && !of_litellm)) return {};
-  if (!std::isnan(batch)) out.batch_in = batch * out.in, out.batch_out = batch * out.out;
   return out;
 }
 

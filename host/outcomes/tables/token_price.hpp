@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pandora {
 
@@ -20,6 +21,8 @@ struct TokenPrice {
   double cache_write = kNone;                  ///< of a prompt's tokens that were written to one (in)
   double reasoning = kNone;                    ///< of an answer's tokens that are thoughts (out)
   double batch_in = kNone, batch_out = kNone;  ///< of calls in a batch (in, out)
+  double above = 0.0;                          ///< tokens that a prompt has to exceed, of one of `longer`
+  std::vector<TokenPrice> longer{};            ///< by `above`; the last that a prompt exceeds holds for it all
 };
 using TokenPrices = std::map<std::string, TokenPrice>;  ///< by the model's name
 
@@ -45,7 +48,8 @@ std::string_view canonical_count(std::string_view name);
 /// Whether a member of that name holds an object of counts: usage, prompt_tokens_details and the like.
 bool holds_counts(std::string_view name);
 
-/// Dollars of a call. With u.hidden() among the thoughts and prices that are not given as TokenPrice says:
+/// Dollars of a call, by the prices for prompts of its length. With u.hidden() among the thoughts and prices that are not
+/// given as TokenPrice says:
 ///
 ///   (in (prompt - cached - cache_write) + cached' cached + cache_write' cache_write + out (answer - thoughts) +
 ///    reasoning' thoughts) / 10^6
@@ -55,8 +59,9 @@ double dollars_of(const TokenPrice& price, const TokenUsage& usage);
 
 /// The price that these names say: in, out, cached, cache_write, reasoning, batch_in and batch_out, dollars for a
 /// million tokens; batch, the share of all prices that a call in a batch pays; or LiteLLM's names of them, such as
-/// input_cost_per_token, in dollars for a token. Nothing without a price of both in and out, and for an unknown name,
-/// unless there are LiteLLM's, whose lists say much more of a model.
+/// input_cost_per_token and, for longer prompts, input_cost_per_token_above_200k_tokens, in dollars for a token. Nothing
+/// without a price of both in and out, and for an unknown name, unless there are LiteLLM's, whose lists say much more of
+/// a model.
 std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, double>> named);
 
 }  // namespace pandora

@@ -278,12 +278,4 @@ std::optional<EvaluatorSpec> evaluator_of(const std::string& text) {
   return {};
 }
 
-Error no_evaluator(const std::string& shown, const std::string& remedy) {
-  return Error(
-      ExitCode::usage,
-      fmt::format("no evaluator is given, which says what is seen of an answer at run time: {}, and quality is "
-                  "a yardstick, a free and perfect judge that needs the truth at run time; give {}",
-                  shown, option("evaluator", remedy)));
-}
-
 }  // namespace pandora

@@ -194,11 +194,4 @@ struct EvaluatorSpec {
 /// Of "quality", "score", "score:NAME", "noisy:S" or "column:NAME"; nothing of any other text.
 std::optional<EvaluatorSpec> evaluator_of(const std::string& text);
 
-/// The evaluator of who calls one model for a prompt, and judges no answer.
-inline constexpr const char* kNoEvaluator = "none";
-
-/// Error (usage) where nobody says through whose eyes a cascade sees. `shown`: what there is beside quality, such as
-/// "t.csv has score"; `remedy`: what to give.
-Error no_evaluator(const std::string& shown, const std::string& remedy);
-
 }  // namespace pandora

@@ -157,6 +157,10 @@ void add_reading(TableOptions& all) {
            &TraceKeys::free_calls);
   all.flag("repeats", "Whether further rows of a prompt and model in a long table are further answers.",
            &TraceKeys::repeats);
+  all.text("quality", "name of a column",
+           "The column or member of answers that is their quality; a judge's scores too.", &TraceKeys::quality);
+  all.list("prompt_key", "Columns whose values together make a prompt, if not prompt_id and equal texts.",
+           &TraceKeys::prompt_key);
   all.list("context", "What psi is made of beside 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context);
 }
 
@@ -234,6 +238,9 @@ std::map<std::string, std::string> options_of(const Environment& environment) {
   std::map<std::string, std::string> out;
   for (const EnvironmentOption& option : environment_options())
     if (option.is_for(environment) && !option.is_path) out[option.name] = option.text(environment);
+  // Results are older than these keys, and where a study does not give them it has the same parts as before.
+  if (keys_of(environment).quality.empty()) out.erase("quality");
+  if (keys_of(environment).prompt_key.empty()) out.erase("prompt_key");
   return out;
 }
 

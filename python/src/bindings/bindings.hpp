@@ -30,10 +30,9 @@ void bind_oracle(nb::module_& module);
 void bind_policies(nb::module_& module);
 void bind_environments(nb::module_& module);
 void bind_traces(nb::module_& module);
-void bind_cascades(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_searches(nb::module_& module);
-void bind_rows(nb::module_& module);
+void bind_indices(nb::module_& module);
 void bind_printing(nb::module_& module);
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();

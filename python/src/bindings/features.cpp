@@ -47,6 +47,28 @@ Array<float> apply_map(const FeatureMap& map, const TraceTable& table, const Cou
   return array_of(std::move(out), {table.rows(), map.size()});
 }
 
+Array<float> apply_to_prompt(const FeatureMap& map, const std::string& text, const Dict& columns) {
+  Prompt prompt;
+  prompt.text = text;
+  for (const auto& [key, value] : columns) {
+    const std::string name = nb::cast<std::string>(key);
+    if (nb::isinstance<nb::str>(value))
+      prompt.columns[name] = nb::cast<std::string>(value);
+    else if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value))
+      prompt.columns[name] = nb::cast<double>(value);
+    else if (value.is_none())
+      prompt.columns[name] = std::monostate();
+    else
+      prompt.columns[name] = nb::cast<std::vector<double>>(value);
+  }
+  std::vector<float> out;
+  {
+    const WithoutGil release;
+    for (const double x : map.apply(prompt)) out.push_back(static_cast<float>(x));
+  }
+  return array_of(std::move(out));
+}
+
 }  // namespace
 
 FeatureMap parse_map(const std::string& json) {
@@ -68,7 +90,9 @@ void bind_features(nb::module_& module) {
           "json", [](const FeatureMap& map) { return map.to_json().dump(); }, "As files of cascades have it.")
       .def_prop_ro("names", &FeatureMap::names, "One for each number.")
       .def_prop_ro("notes", &FeatureMap::notes, "What was dropped, a sentence each.")
-      .def_prop_ro("size", &FeatureMap::size, "d, numbers of a prompt.");
+      .def_prop_ro("size", &FeatureMap::size, "d, numbers of a prompt.")
+      .def("apply", &apply_to_prompt, nb::arg("text"), nb::arg("columns"),
+           "f32[d] of one prompt; columns: numbers, texts, lists of numbers, or None where a value is not known.");
   module.def(
       "features_fit", &fit_map, nb::arg("table"), nb::arg("specs"), nb::arg("rows"),
       nb::arg("counts").none() = nb::none(), nb::arg("near").none() = nb::none(),

@@ -100,9 +100,8 @@ NB_MODULE(_core, module) {
   bind_policies(module);
   bind_environments(module);
   bind_traces(module);
-  bind_cascades(module);
   bind_features(module);
   bind_searches(module);
-  bind_rows(module);
+  bind_indices(module);
   bind_printing(module);
 }

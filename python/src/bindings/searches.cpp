@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "beside.hpp"
-#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "host/outcomes/search/fit_fixed_cascade.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "rows.hpp"
 

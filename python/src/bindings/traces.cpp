@@ -244,7 +244,7 @@ void bind_traces(nb::module_& module) {
            nb::arg("free_calls"), nb::arg("repeats"), nb::arg("quality") = "",
            nb::arg("prompt_key") = std::vector<std::string>(), nb::arg("scores_alone") = false);
   nb::class_<TraceTable>(module, "TraceTable", "A table of outcomes, prompts x models.")
-      .def_ro("source", &TraceTable::source)
+      .def_rw("source", &TraceTable::source)
       .def_ro("models", &TraceTable::models)
       .def_ro("dropped", &TraceTable::dropped)
       .def_ro("notes", &TraceTable::notes)

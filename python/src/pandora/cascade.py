@@ -12,12 +12,14 @@ from typing import Any, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, arguments
+from . import arguments
 from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
 from .features import Features
 from .figures import Figure
 from .interval import Interval
+from .live import RunningCascade, load, new_members, parse, save, text_of
+from .live.decision_log import DecisionLog
 from .rendering.study import frontier_figure
 from .table import Shown, Table
 from .trace import Source, Trace, offline, table_of
@@ -264,8 +266,8 @@ class Cascade(Shown):
     ('thresholds', ['small', 'large'])
     """
 
-    def __init__(self, live: Any) -> None:
-        if not hasattr(live, "begin_prompt"):
+    def __init__(self, live: RunningCascade) -> None:
+        if not isinstance(live, RunningCascade):
             raise UsageError("Cascade: make one with Cascade.fit, Cascade.load or Cascade.new")
         self._live = live
         self._cautioned = False
@@ -306,7 +308,7 @@ class Cascade(Shown):
         the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
         samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
         is without either. `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which
-        the kinds "router" and "routed" choose; such a cascade is tested and runs, but cannot be saved. What was
+        the kinds "router" and "routed" choose; such a cascade is saved with a file beside it. What was
         promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         what = "Cascade.fit:"
@@ -325,9 +327,13 @@ class Cascade(Shown):
         return cascade
 
     @classmethod
-    def load(cls, path: Union[str, os.PathLike[str]]) -> Cascade:
-        """From a file of `save`, `pandora cascade fit` or a service."""
-        return cls(_core.Cascade.load(arguments.path("Cascade.load: path", path)))
+    def load(cls, path: Union[str, os.PathLike[str]], trusted: bool = False) -> Cascade:
+        """From a file of `save`, `pandora cascade fit` or a service.
+
+        `trusted`: whether an estimator that was saved beside it may be loaded. To load one runs what is in its file:
+        say so only where you trust who wrote it.
+        """
+        return cls(load(arguments.path("Cascade.load: path", path), trusted))
 
     @classmethod
     def new(
@@ -354,18 +360,21 @@ class Cascade(Shown):
         learned.
         """
         what = "Cascade.new:"
-        live = _core.new_cascade(
+        made = new_members(
             texts(f"{what} models", models), number(f"{what} price", price),
             _evaluator(f"{what} evaluator", evaluator), text(f"{what} policy", policy), number(f"{what} c", c),
             number(f"{what} c_theta", c_theta), _json(f"{what} features", features), integer(f"{what} psi", psi),
             text(f"{what} refit", refit), number(f"{what} forget", forget),
             integer(f"{what} most_samples", most_samples),
         )  # fmt: skip
-        return cls(live)
+        return cls(RunningCascade(made))
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Whole or not at all; loaded, it goes on to the same bytes."""
-        self._live.save(arguments.path("Cascade.save: path", path))
+        """Whole or not at all; loaded, it goes on to the same bytes.
+
+        A router that is an estimator of the caller's goes into a file PATH.joblib beside it, by joblib.
+        """
+        save(self._live, arguments.path("Cascade.save: path", path))
 
     def test(
         self,
@@ -494,12 +503,13 @@ class Cascade(Shown):
         what = "Cascade.log_to:"
         if not isinstance(prompts, bool):
             raise refused(f"{what} prompts", prompts, "True or False")
-        self._live.log_to(
+        log = DecisionLog(
             arguments.path(f"{what} folder", folder),
             integer(f"{what} file_bytes", file_bytes, _MOST_NUMBER),
             integer(f"{what} most_bytes", most_bytes, _MOST_NUMBER),
-            prompts,
         )
+        with self._live.lock:
+            self._live.log, self._live.logs_prompts = log.write, prompts
 
     def add_model(self, name: str) -> None:
         """A model more, or one back that was removed."""
@@ -516,7 +526,7 @@ class Cascade(Shown):
     @property
     def kind(self) -> str:
         """One of router, thresholds, indices and routed."""
-        return str(self._live.description()["kind"])
+        return self._live.members.kind
 
     @property
     def models(self) -> list[str]:
@@ -526,32 +536,34 @@ class Cascade(Shown):
     @property
     def order(self) -> list[str]:
         """Of the kind `thresholds`: the models in the order of calls."""
-        return list(self._live.description()["order"])
+        members = self._live.members
+        return [members.models[a] for a in members.plans[0].order] if members.kind == "thresholds" else []
 
     @property
     def thresholds(self) -> list[float]:
         """From which estimated quality on each model's answer is accepted, one fewer than `order`."""
-        return list(self._live.description()["thresholds"])
+        members = self._live.members
+        return list(members.plans[0].thresholds) if members.kind == "thresholds" else []
 
     @property
     def price(self) -> float:
         """Utility per dollar."""
-        return float(self._live.description()["price"])
+        return self._live.members.price
 
     @property
     def explore(self) -> float:
         """As set_explore has set it."""
-        return float(self._live.description()["explore"])
+        return self._live.members.explore
 
     @property
     def evaluator(self) -> str:
         """What is seen of an answer: "quality", the truth, or a judge's "score", "score:NAME"; or "column:NAME"."""
-        return str(self._live.description()["evaluator"])
+        return self._live.members.evaluator
 
     @property
     def about(self) -> Optional[dict[str, Any]]:
         """How it was fitted and what it promises; None for one that was not fitted."""
-        about: Optional[dict[str, Any]] = self._live.description()["about"]
+        about: Optional[dict[str, Any]] = self._live.members.about
         return about
 
     @property
@@ -561,10 +573,12 @@ class Cascade(Shown):
 
     @staticmethod
     def _parsed(text: str) -> Cascade:
-        return Cascade(_core.Cascade.parse(text, "a pickle"))
+        return Cascade(parse(text, "a pickle"))
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return Cascade._parsed, (self._live.text(),)  # a copy has all that was learned, and other numbers for requests
+        return Cascade._parsed, (
+            text_of(self._live),
+        )  # a copy has all that was learned, and other numbers for requests
 
     def _shown(self) -> list[Table]:
         shown: list[Table] = offline().show(self._live)

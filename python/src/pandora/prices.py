@@ -17,7 +17,9 @@ from .errors import DataError, UsageError
 Price = Union["_core.TokenPrice", Mapping[str, Any], Any]
 _LITELLM = "litellm"
 #: LiteLLM's names of prices, dollars for a token, of those that are read.
-OF_LITELLM = re.compile(r"(input|output)_cost_per_(reasoning_)?token(_batches)?|cache_(read|creation)_input_token_cost")
+OF_LITELLM = re.compile(
+    r"((input|output)_cost_per_(reasoning_)?token|cache_(read|creation)_input_token_cost)(_above_\d+k_tokens)?(_batches)?"
+)
 _EXAMPLE = '(0.15, 0.6) or {"in": 0.15, "out": 0.6, "cached": 0.075}, dollars for a million tokens'
 
 
@@ -61,7 +63,8 @@ class Prices:
         model without a price, and for counts that are missing or cannot be.
         """
         if model not in self.models:
-            raise DataError(f"no price is given for model {model}: add it to the prices")
+            near = _core.nearest_text(_core.nearest(model, list(self.models)))
+            raise DataError(f"no price is given for model {model}{near}; give a list of prices that has every model")
         counts = list(_counts(usage))
         for needed in ("prompt_tokens", "completion_tokens"):
             if needed not in (name for name, _ in counts):

@@ -99,7 +99,7 @@ class Trace:
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
             file = path("Trace:", source)
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file):
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file) and not is_url(file):
                 raise UsageError(
                     f"Trace: {file}: is an address, and nothing here opens a connection; download the file"
                 )
@@ -128,10 +128,11 @@ class Trace:
     ) -> Trace:
         """What another program exported, as `pandora import` reads it; docs/field.md says of which kinds, and how.
 
-        `kind` is lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench, `source` a
-        file or a folder. ``filter`` and ``metric`` choose among several, ``prices`` is a file or a dict of dollars for
-        a million tokens, ``characters_per_token`` counts tokens where none are logged, ``quality`` is a file that joins
-        qualities. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left out.
+        `kind` is lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench,
+        `source` a file or a folder. ``filter`` and ``metric`` choose among several, ``prices`` is a file or a dict of
+        dollars for a million tokens, ``characters_per_token`` counts tokens where none are logged, ``quality`` is a
+        file that joins qualities. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left
+        out.
 
         Raises DataError for what is not of the kind's shape and for what must be joined, UsageError for an argument.
         """
@@ -425,8 +426,18 @@ def _as_texts(values: Any) -> Any:
     return [json.dumps(value) if isinstance(value, Mapping) else value for value in values]
 
 
+def is_url(source: str) -> bool:
+    """Whether it names a database of a service."""
+    return source.startswith(("sqlite:///", "postgresql://", "postgres://"))
+
+
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
     """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
+    if "://" in file:
+        from .serving.as_log import read_decisions
+
+        if is_url(file):
+            return read_decisions(file, options)
     try:
         if file.lower().endswith((".parquet", ".pq")):
             return _of_frame(frame_of_parquet(file), file, options)

@@ -157,6 +157,28 @@ def folder_of(model: str) -> str:
     return model
 
 
+def alpaca_eval(w: World, folder: pathlib.Path) -> str:
+    """A list of every model against the same reference."""
+    annotations = [
+        {
+            "instruction": w.texts[p],
+            "output_1": "x",
+            "generator_1": "reference",
+            "dataset": "helpful_base",
+            "output_2": "a" * w.tokens[p][m][1],
+            "generator_2": w.models[m],
+            "annotator": "judge",
+            "preference": 1.0 + w.quality[p][m],
+            "price_per_example": 0.004,
+            "time_per_example": 1.5,
+        }
+        for p, m in w.cells()
+    ]
+    path = folder / "annotations.json"
+    path.write_text(json.dumps(annotations, indent=1))
+    return str(path)
+
+
 def openai_batch(w: World, folder: pathlib.Path) -> str:
     """A folder with the input and an output for each model, whose lines come in another order."""
     inside = folder / "batch"

@@ -17,6 +17,7 @@ import pandora
 from pandora.imports import KINDS, Settings, export, recognised, write_whole
 from pandora.offline import commands
 from pandora.offline.options import OPTIONS
+from pandora.prices import Prices
 
 Output = pytest.CaptureFixture[str]
 WRITERS: dict[str, Callable[[forms.World, pathlib.Path], str]] = {
@@ -24,12 +25,16 @@ WRITERS: dict[str, Callable[[forms.World, pathlib.Path], str]] = {
 }
 
 
+#: These log no tokens.
+BY_CHARACTERS = ("lm-eval", "alpaca-eval")
+
+
 def options_of(kind: str, w: forms.World, folder: pathlib.Path) -> dict[str, Any]:
     """What must be said of the export beside."""
     given: dict[str, Any] = {}
-    if kind in ("llmrouter", "openai-batch", "lm-eval"):
+    if kind in ("llmrouter", "openai-batch", *BY_CHARACTERS):
         given["prices"] = {**forms.PRICES, **{forms.folder_of(name): pair for name, pair in forms.PRICES.items()}}
-    if kind == "lm-eval":
+    if kind in BY_CHARACTERS:
         given["characters_per_token"] = 3
     if kind in ("openai-batch", "litellm"):
         given["quality"] = forms.qualities(w, folder, "q{p}" if kind == "openai-batch" else "r{p}-{m}")
@@ -41,7 +46,7 @@ def imported(kind: str, w: forms.World, folder: pathlib.Path, **more: Any) -> pa
 
 
 def dollars(kind: str, w: forms.World) -> list[list[float]]:
-    if kind == "lm-eval":
+    if kind in BY_CHARACTERS:
         return [
             [
                 (len(text) / 3.0 * forms.PRICES[m][0] + out / 3.0 * forms.PRICES[m][1]) / 1e6
@@ -50,6 +55,11 @@ def dollars(kind: str, w: forms.World) -> list[list[float]]:
             for text, row in zip(w.texts, w.tokens)
         ]
     return w.priced if kind in ("llmrouter", "openai-batch") else w.cost
+
+
+def qualities(kind: str, w: forms.World) -> list[list[float]]:
+    """As far as the form holds their digits: AlpacaEval's are 1 more."""
+    return [[1.0 + q - 1.0 for q in row] for row in w.quality] if kind == "alpaca-eval" else w.quality
 
 
 def run(*words: str) -> int:
@@ -64,7 +74,7 @@ def test_what_a_form_holds_comes_back_to_the_digit(kind: str, seed: int, tmp_pat
     names = sorted(map(forms.folder_of, w.models)) if kind == "lm-eval" else w.models
     of = [names.index(forms.folder_of(model) if kind == "lm-eval" else model) for model in w.models]
     assert trace.models == names and trace.rows == len(w.texts)
-    assert trace.quality[:, of].tolist() == w.quality
+    assert trace.quality[:, of].tolist() == qualities(kind, w)
     assert trace.cost[:, of].tolist() == dollars(kind, w)
     assert trace.column("prompt") == w.texts
     timed = kind in ("promptfoo", "llmrouter", "litellm", "langfuse", "helicone")
@@ -74,16 +84,16 @@ def test_what_a_form_holds_comes_back_to_the_digit(kind: str, seed: int, tmp_pat
     assert not any(name in trace.columns for name in ("oracle_model_to_route_to", "target", "ground_truth"))
 
 
-@pytest.mark.parametrize("kind", ["routerbench", "promptfoo", "llmrouter", "lm-eval"])
+@pytest.mark.parametrize("kind", ["routerbench", "promptfoo", "llmrouter", "lm-eval", "alpaca-eval"])
 def test_a_fit_on_the_import_is_that_on_the_plain_table(kind: str, tmp_path: pathlib.Path) -> None:
     w = forms.world(2, 80)
     trace = imported(kind, w, tmp_path, name="table")
     plain = {**w.columns(), "models": [forms.folder_of(m) for m in w.models] if kind == "lm-eval" else w.models}
-    plain.update(prompts=trace.prompts, cost=dollars(kind, w))
+    plain.update(prompts=trace.prompts, quality=qualities(kind, w), cost=dollars(kind, w))
     given = {"routerbench": ("eval_name", "mmlu"), "llmrouter": ("task", "gsm8k"), "lm-eval": ("task", "made_up")}
     if kind in given:
         plain["columns"] = {**plain["columns"], given[kind][0]: [given[kind][1]] * len(w.texts)}
-    if kind in ("routerbench", "lm-eval"):
+    if kind in ("routerbench", *BY_CHARACTERS):
         del plain["latency"]
     table = pandora.Trace(plain, name="table").select(trace.models)
     first, second = (
@@ -105,7 +115,7 @@ def test_the_command_writes_what_python_has(kind: str, tmp_path: pathlib.Path, c
         (tmp_path / "prices.toml").write_text(prices)
         words += ["--prices", str(tmp_path / "prices.toml")]
     words += ["--quality", given["quality"]] if "quality" in given else []
-    words += ["--characters-per-token", "3"] if kind == "lm-eval" else []
+    words += ["--characters-per-token", "3"] if kind in BY_CHARACTERS else []
     assert run(*words) == 0
     said = capsys.readouterr()
     assert f"{len(w.texts)} prompts in {tmp_path / 'out.jsonl'}\n" in said.out
@@ -313,6 +323,49 @@ def test_promptfoo_without_a_price_is_priced_or_refused(tmp_path: pathlib.Path) 
         pandora.Trace.from_export("promptfoo", source)
     trace = pandora.Trace.from_export("promptfoo", source, prices={"own": (1, 10)})
     assert trace.cost.tolist() == [[120e-6]] and any("cache" in note for note in trace.notes)
+
+
+def annotation(prompt: int, model: str, preference: Any) -> dict[str, Any]:
+    record = {"instruction": f"Say {prompt}", "output_1": "a", "generator_1": "base", "output_2": "abcd"}
+    record.update(generator_2=model, dataset="made_up", annotator="judge", preference=preference)
+    return {**record, "price_per_example": 0.004, "time_per_example": 1.5}
+
+
+def test_alpaca_eval_has_preferences_from_1_to_2_and_some_that_are_not_known(tmp_path: pathlib.Path) -> None:
+    preferences = {"alpha": (1.0, 2.0, 1.5, None), "beta": (2.0, 2.0, 1.31, 1.5), "gamma": (0, 1, 0, 2)}
+    records = [annotation(p, m, x) for m, of in preferences.items() for p, x in enumerate(of)]
+    prices = {model: (2e6, 1e6) for model in preferences}
+    for results in (tmp_path / "alpha" / "judge", tmp_path / "others" / "judge"):
+        results.mkdir(parents=True)
+        (results.parent / "model_outputs.json").write_text('[{"instruction": "Say 0", "output": "abcd"}]')
+    (tmp_path / "alpha" / "judge" / "annotations.json").write_text(json.dumps(records[:4]).replace("null", "NaN"))
+    forms.lines(tmp_path / "others" / "judge" / "annotations.jsonl", records[4:])
+    with pytest.raises(pandora.DataError, match=r"no dollars and no tokens, as AlpacaEval logs none; give prices"):
+        pandora.Trace.from_export("alpaca-eval", tmp_path)
+    trace = pandora.Trace.from_export("alpaca-eval", tmp_path, prices=prices, missing="drop")
+    assert trace.models == ["alpha", "beta", "gamma"]
+    assert trace.quality.T.tolist() == [[0.0, 1.0, 0.5], [1.0, 1.0, pytest.approx(0.31)], [0.5, 0.0, 0.5]]
+    assert trace.cost[0].tolist() == [5 / 4 * 2 + 1] * 3 and trace.column("prompt") == ["Say 0", "Say 1", "Say 2"]
+    assert "answers whose quality is not known: 1 of 12" in trace.notes
+    assert any("fares against that of base, which is no model of the table" in note for note in trace.notes)
+    with export("alpaca-eval", str(tmp_path), Settings(prices=Prices(prices))) as (rows, _):
+        assert [of[2] for of in rows.summary()] == pytest.approx([0.5, 0.7025, 0.5])
+
+
+def test_alpaca_eval_compares_with_one_reference_by_one_annotator(tmp_path: pathlib.Path) -> None:
+    refused: list[tuple[dict[str, Any], str]] = [
+        (
+            {"generator_1": "other"},
+            r"record 2: has generator_1 other and others base; keep those that can be compared",
+        ),
+        ({"annotator": 7}, "record 2: has annotator 7 and others judge"),
+        ({"preference": 2.5}, r"record 2: has preference 2.5, which is not from 1 to 2"),
+        ({"generator_2": None}, "record 2: has no instruction, generator_2 and preference"),
+    ]
+    for more, told in refused:
+        source = forms.lines(tmp_path / "a.jsonl", [annotation(0, "m", 1), {**annotation(1, "m", 1), **more}])
+        with pytest.raises(pandora.DataError, match=told):
+            pandora.Trace.from_export("alpaca-eval", source, prices={"m": (1, 1)})
 
 
 def test_a_batch_is_joined_by_custom_id(tmp_path: pathlib.Path) -> None:

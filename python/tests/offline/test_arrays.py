@@ -15,7 +15,10 @@ import pytest
 
 import pandora
 from pandora import _core
+from pandora.live import Members, RunningCascade, parse, text_of
+from pandora.live.learning import Estimates, Learning
 from pandora.offline import api
+from pandora.offline.judge import Meeting
 from pandora.offline.sources.log import sums_ended_at
 from pandora.trace import table_of
 
@@ -247,12 +250,11 @@ def test_features_of_all_rows_are_those_of_prompts(table: _core.TraceTable) -> N
     assert numbers.dtype == np.float32 and numbers.shape == (table.rows, fitted.size) == (table.rows, 7)
     np.testing.assert_array_equal(numbers, _core.features_apply(fitted, table))
     np.testing.assert_array_equal(numbers[:, -1], np.float32(world()["columns"]["hardness"]))
-    rules = json.loads(_core.index_rules(False, 0.0, 10))
-    cascade = _core.cascade_of(cascade_options(kind="indices", rules=rules, features=json.loads(fitted.json)))
     columns = world()["columns"]
     for row in (0, 7, 159):
-        psi = cascade.context_of(columns["prompt"][row], {name: columns[name][row] for name in ("hardness", "place")})
-        np.testing.assert_array_equal(psi, np.concatenate([[np.float32(1)], numbers[row]]))
+        one = fitted.apply(columns["prompt"][row], {name: columns[name][row] for name in ("hardness", "place")})
+        assert one.dtype == np.float32
+        np.testing.assert_array_equal(one, numbers[row])
 
 
 def test_features_of_some_rows_look_at_no_other(table: _core.TraceTable) -> None:
@@ -283,113 +285,112 @@ def test_features_of_some_rows_look_at_no_other(table: _core.TraceTable) -> None
 # Cascades.
 
 
-def cascade_options(**others: Any) -> str:
-    options = {"kind": "thresholds", "models": MODELS, "price": 5.0, "evaluator": "quality"}
-    return json.dumps({**options, "order": ["small", "large"], "thresholds": [0.5], **others})
+def fit(table: _core.TraceTable, kind: str, evaluator: str, context: list[str]) -> RunningCascade:
+    return api.fit(table, price=20.0, evaluator=evaluator, context=context, kind=kind, judge_usd=0.0)[0]
 
 
-def made_again(fitted: _core.Cascade) -> dict[str, Any]:
-    """What the cascade of a fit is made of."""
-    options = json.loads(fitted.text())
-    for name in ("version", "digest", "removed", "state"):
-        del options[name]
-    return dict(options)
-
-
-def fit(table: _core.TraceTable, kind: str, evaluator: str, context: list[str]) -> _core.Cascade:
-    fitted, _, _ = api.fit(table, price=20.0, evaluator=evaluator, context=context, kind=kind, judge_usd=0.0)
-    assert isinstance(fitted, _core.Cascade)
-    return fitted
-
-
-@pytest.mark.parametrize("kind", ["thresholds", "router", "routed"])
+@pytest.mark.parametrize("kind", ["thresholds", "router", "routed", "indices"])
 @pytest.mark.parametrize("evaluator", ["quality", "score"])
-def test_what_a_fit_deploys_can_be_made_of_json(table: _core.TraceTable, kind: str, evaluator: str) -> None:
+def test_a_test_of_rows_does_what_requests_do(table: _core.TraceTable, kind: str, evaluator: str) -> None:
+    """One request after the other, by the fitted cascade as its file has it."""
     fitted = fit(table, kind, evaluator, [] if kind == "thresholds" else ["hardness", "text:2"])
-    again = _core.cascade_of(json.dumps(made_again(fitted)))
-    assert again.text() == fitted.text()
-    # It does what one request after the other does, and is left as it was.
-    arrays, before = _core.TableArrays(table), again.text()
-    models = [name for name, _ in again.models()]
-    columns = [MODELS.index(name) for name in models]
-    shown = arrays.quality if evaluator == "quality" else arrays.score("score")
-    usd, shown = arrays.usd[:, columns], shown[:, columns]
-    features = json.loads(before)["features"]
-    psi = None
-    if features is not None:
-        numbers = _core.features_apply(_core.FeatureMap.parse(json.dumps(features)), table)
-        psi = np.column_stack([np.ones(table.rows, np.float32), numbers])
-    called, deployed, judged = _core.run_cascade(again, psi, usd, shown)
-    assert again.text() == before
-    assert called.shape == usd.shape and called.dtype == np.int8
-    assert deployed.dtype == np.int32 and judged.dtype == np.bool_
+    again = parse(text_of(fitted), "memory")
+    assert text_of(again) == text_of(fitted)
+    meeting = Meeting(fitted, table, None, 0.0)
+    called, deployed, judged = meeting.calls
+    assert text_of(again) == text_of(fitted)
+    again.set_learning(False)
+    shown = meeting.arrays.quality if evaluator == "quality" else meeting.arrays.score("score")
     for row in range(table.rows):
-        request = fitted.begin(np.ones(1, np.float32) if psi is None else psi[row])
-        assert judged[row] == fitted.needs_score(request)
+        request = again.begin([1.0] if meeting.psi is None else meeting.psi[row])
+        assert judged[row] == again.needs_score(request)
         order = []
-        while (model := fitted.next(request)) is not None:
-            order.append(models.index(model))
+        while (model := again.next(request)) is not None:
+            order.append(MODELS.index(model))
             at = (row, order[-1])
-            fitted.observe(request, model, usd[at], [shown[at]] if judged[row] else [], np.nan)
-        assert called[row].tolist() == order + [-1] * (len(models) - len(order))
-        assert models[deployed[row]] == fitted.deploy(request)
+            again.observe(request, model, meeting.arrays.usd[at], [shown[at]] if judged[row] else [], np.nan)
+        assert called[row].tolist() == order + [-1] * (called.shape[1] - len(order))
+        assert MODELS[deployed[row]] == again.deploy(request)
     assert kind != "thresholds" or (called[:, 1] >= 0).any()
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "context"), [("quality", []), ("score", ["hardness"]), ("score", ["raw:hardness"])]
-)
-def test_indices_are_those_of_a_fit(table: _core.TraceTable, evaluator: str, context: list[str]) -> None:
-    fitted = fit(table, "indices", evaluator, context)
-    options, arrays, rows = made_again(fitted), _core.TableArrays(table), np.arange(table.rows)
-    shown = arrays.quality if evaluator == "quality" else arrays.score("score")
-    psi: Any = None
-    if context:
-        numbers = _core.features_apply(_core.features_fit(table, context, rows), table)
-        psi = np.column_stack([np.ones(table.rows, np.float32), numbers])
-    usual = json.loads(_core.index_rules(evaluator != "quality", 0.0, table.rows))
-    assert options["rules"] == usual
-    assert {**options["estimation"], "most_samples": 100_000} == json.loads(_core.live_estimation())
-    again = _core.cascade_of(json.dumps(options))
-    _core.learn_rows(again, psi, arrays.usd, shown, arrays.quality, rows)
-    assert again.text() == fitted.text()
-    # Without what a service needs: the same calls, and those of a fold where it sets out from the whole table's.
-    options["features"], options["index_features"] = None, 1 if psi is None else psi.shape[1]
-    indices = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, rows)
-    found, expected = indices.run(), _core.run_cascade(fitted, psi, arrays.usd, shown)
-    for a, b in zip(found, expected):
-        np.testing.assert_array_equal(a, b)
-    assert len(np.unique(found[1])) > 1 and (found[0][:, 1] >= 0).any()
+@pytest.mark.parametrize("learned", [False, True])
+def test_indices_are_learned_from_rows(table: _core.TraceTable, learned: bool) -> None:
+    arrays, rows = _core.TableArrays(table), np.arange(table.rows)
+    shown = arrays.score("score") if learned else arrays.quality
+    psi = np.ones((table.rows, 1), np.float32)
+    if learned:
+        numbers = _core.features_apply(_core.features_fit(table, ["hardness"], rows), table)
+        psi = np.column_stack([psi, numbers])
+
+    def taught(some: Any, near: Optional[Any] = None) -> Any:
+        rules = _core.lane_rules("shrunk_weitzman", learned, 0.0, len(some), 0.0)
+        made = _core.IndexEstimator(rules, _core.estimation(), 3, psi.shape[1], 6 if learned else 0, "[1, 0, 0, 0]")
+        made.teach(psi, 20.0 * arrays.usd, shown, arrays.quality, some, near)
+        return made
+
+    def run(of: Any, some: Any, there: int = 7) -> Any:
+        return of.run(psi, 20.0 * arrays.usd, shown, some, there)
+
+    # Row by row, told of each answer.
+    whole = taught(rows)
+    rules = _core.lane_rules("shrunk_weitzman", learned, 0.0, len(rows), 0.0)
+    alone = _core.IndexEstimator(rules, _core.estimation(), 3, psi.shape[1], 6 if learned else 0, "[1, 0, 0, 0]")
+    for row in rows:
+        for a in range(3):
+            phi = [0.0] * 6 if learned else []
+            if learned:
+                phi[2 * a : 2 * a + 2] = [1.0, _core.logit_of_score(shown[row, a])]
+            output = (a, phi, 20.0 * arrays.usd[row, a], shown[row, a])
+            alone.calibrate(int(row) + 1, psi[row], output, arrays.quality[row, a])
+    assert alone.saved() == whole.saved()
+    called, deployed = run(whole, rows)
+    assert called.dtype == np.int8 and deployed.dtype == np.int32
+    assert len(np.unique(deployed)) > 1 and (called[:, 1] >= 0).any()
+    without, _ = run(taught(rows), rows, there=3)
+    assert (without != 2).all() and (called == 2).any()
+    # A fold that sets out from the whole table's estimates ends where it does alone.
     some, held_out = rows[rows % 5 != 0], rows[rows % 5 == 0]
-    options["rules"]["T0"] = len(some)
-    alone = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some)
-    near = _core.Indices(json.dumps(options), psi, arrays.usd, shown, arrays.quality, some, near=indices)
-    for found_alone, found_near in zip(alone.run(held_out), near.run(held_out)):
-        assert len(np.asarray(found_alone)) == len(held_out)
-        np.testing.assert_array_equal(found_alone, found_near)
+    for own, near in zip(run(taught(some), held_out), run(taught(some, whole), held_out)):
+        assert len(own) == len(held_out)
+        np.testing.assert_array_equal(own, near)
 
 
-def test_indices_keep_their_arrays(table: _core.TraceTable) -> None:
-    arrays = _core.TableArrays(table)
-    options = {"kind": "indices", "models": MODELS, "price": 20.0, "evaluator": "quality"}
-    options["rules"] = json.loads(_core.index_rules(False, 0.0, 100))
-
-    def made() -> _core.Indices:
-        usd, quality = arrays.usd.copy(), np.asfortranarray(arrays.quality)
-        return _core.Indices(json.dumps(options), None, usd, quality, quality, np.arange(100))
-
-    kept = [made() for _ in range(5)]
-    gc.collect()
-    expected = made().run()
-    for one in kept:
-        for a, b in zip(one.run(), expected):
-            np.testing.assert_array_equal(a, b)
+def test_what_an_estimator_saves_answers_without_its_samples(table: _core.TraceTable) -> None:
+    fitted = fit(table, "indices", "score", ["hardness"])
+    members, psi = fitted.members, np.array([1.0, 0.3], np.float32)
+    assert isinstance(fitted.indices, Learning)
+    asked = fitted.indices.ask(1, 1, psi)
+    whole, light = (fitted.indices.estimator.saved(with_samples) for with_samples in (True, False))
+    assert len(light) < len(whole) / 3
+    for estimates in (Estimates(members, whole), Estimates(members, light)):
+        assert estimates.ask(1, 1, psi) == asked
+    with pytest.raises(pandora.DataError, match="what was learned"):
+        Estimates(members, light[:-1])
 
 
-def test_options_that_cannot_be_are_refused(table: _core.TraceTable) -> None:
-    sound = json.loads(cascade_options())
-    _core.cascade_of(json.dumps(sound))
-    wrong: list[dict[str, Any]] = [
+def test_estimators_refuse_what_cannot_be(table: _core.TraceTable) -> None:
+    rules, quality, usd = _core.lane_rules("dow", False, 0.1, 0, 0.0), table.quality(), table.cost()
+    made = _core.IndexEstimator(rules, _core.estimation(), 3, 1, 0, "[1, 0, 0, 0]")
+    with pytest.raises(pandora.UsageError, match="shown is 160 x 2"):
+        made.teach(None, usd, quality[:, :2], quality, np.arange(9))
+    with pytest.raises(pandora.UsageError, match="psi must be 160 x 1"):
+        made.teach(np.ones((160, 2), np.float32), usd, quality, quality, np.arange(9))
+    with pytest.raises(pandora.UsageError, match="no row 160"):
+        made.teach(None, usd, quality, quality, np.array([160]))
+    with pytest.raises(pandora.UsageError, match="psi has 2 numbers"):
+        made.begin(1, np.ones(2, np.float32))
+    with pytest.raises(pandora.UsageError, match="an output of box 3"):
+        made.reward((3, [], 0.1, 0.5))
+    with pytest.raises(pandora.UsageError, match="policy other"):
+        _core.lane_rules("other", False, 0.1, 0, 0.0)
+
+
+def test_members_that_cannot_be_are_refused() -> None:
+    sound = {"kind": "thresholds", "models": MODELS, "price": 5.0, "evaluator": "quality"}
+    sound.update(order=["small", "large"], thresholds=[0.5])
+    Members.of_json(sound)
+    wrong: list[Any] = [
         {"kind": "other"},
         {"price": "dear"},
         {"price": -1.0},
@@ -401,22 +402,19 @@ def test_options_that_cannot_be_are_refused(table: _core.TraceTable) -> None:
         {"kind": "indices", "rules": {}},
         {"kind": "router", "plans": [{"order": ["small"], "thresholds": []}], "router": {}},
         {"features": {}},
+        {"models": "small"},
+        {"models": [1, 2]},
+        {"explore": 2.0},
+        {"exploration": ["a"]},
+        {"psi_range": [[0.0, 1.0]]},
     ]
     for change in wrong:
+        with pytest.raises(pandora.UsageError, match=r"^(cascade|the features)"):
+            RunningCascade(Members.of_json({**sound, **change}))
+    nothing: list[Any] = ["", [], None]
+    for given in nothing:
         with pytest.raises(pandora.UsageError, match="^cascade: "):
-            _core.cascade_of(json.dumps({**sound, **change}))
-    for text in ("", "[]", "{"):
-        with pytest.raises(pandora.UsageError, match="^cascade: "):
-            _core.cascade_of(text)
-    arrays, cascade = _core.TableArrays(table), _core.cascade_of(json.dumps(sound))
-    with pytest.raises(pandora.UsageError, match="shown is 160 x 2"):
-        _core.run_cascade(cascade, None, arrays.usd, arrays.quality[:, :2])
-    with pytest.raises(pandora.UsageError, match="psi is 160 x 2"):
-        _core.run_cascade(cascade, np.ones((160, 2), np.float32), arrays.usd, arrays.quality)
-    with pytest.raises(pandora.UsageError, match="score"):
-        _core.run_cascade(cascade, None, arrays.usd, arrays.quality + 1)
-    with pytest.raises(pandora.UsageError, match="rules"):
-        _core.Indices(json.dumps(sound), None, arrays.usd, arrays.quality, arrays.quality, np.arange(9))
+            Members.of_json(given)
 
 
 def test_a_long_search_can_be_interrupted() -> None:

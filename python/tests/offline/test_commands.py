@@ -16,6 +16,7 @@ import pytest
 
 import pandora
 from pandora import _core
+from pandora.live import text_of
 from pandora.offline import api, commands, table_fit
 
 Output = pytest.CaptureFixture[str]
@@ -69,7 +70,7 @@ def test_it_is_the_fit_of_python(folder: pathlib.Path, capsys: Output) -> None:
     cascade, _, record = api.fit(table, price=10.0, evaluator="score", kind="thresholds", judge_usd=0.0001, explore=0.1)
     assert of_file.about == record and of_file.explore == 0.1
     cascade.set_explore(0.1)
-    assert cascade.text() == (folder / "c.json").read_text()
+    assert text_of(cascade) == (folder / "c.json").read_text()
 
 
 def test_other_formats(folder: pathlib.Path, capsys: Output) -> None:

@@ -123,9 +123,9 @@ def test_what_is_the_same_for_all_prompts_is_known() -> None:
     assert none.predict(np.empty((0, 0)))[0].shape == (0, 2)
 
 
-def test_it_cannot_be_saved() -> None:
+def test_no_single_file_holds_it() -> None:
     predictor, _ = EstimatorPredictors(RandomForestRegressor(2), *TABLE).best(1.0)
-    with pytest.raises(pandora.UsageError, match="a RandomForestRegressor can be fitted, tested and reported, but not"):
+    with pytest.raises(pandora.UsageError, match="a RandomForestRegressor is saved by Cascade.save alone"):
         predictor.to_json()
 
 

@@ -11,6 +11,7 @@ import pytest
 from trace_law import TraceLaw, by_hardness, holds
 
 import pandora
+from pandora.live import Members, RunningCascade, parse, text_of
 from pandora.offline import api, frontier
 from pandora.offline.judge import judge_cascade, judged_json, judged_sheet
 from pandora.offline.kinds import Aim, AimKind, Candidate
@@ -80,7 +81,7 @@ def test_everything_names_the_evaluator_and_what_its_judge_costs() -> None:
     judged = judge_cascade(cascade, "c", trace._table)
     for told in (*map(repr, tables), judged_sheet(judged).title, judged.verdict, record["verdict"]):
         assert eyes in " ".join(told.split())
-    file = json.loads(cascade.text())
+    file = json.loads(text_of(cascade))
     for member in (file, file["about"], judged_json(judged), cascade.explain(cascade.begin(np.ones(1, "f4")))):
         assert member["evaluator"] == "score" and member.get("judge_usd", 0.0002) == 0.0002
     settings = FitSettings(Aim(AimKind.PRICE, 0.0), "score", (), "thresholds", 0.0002)
@@ -131,7 +132,7 @@ def test_a_kind_that_was_asked_for_is_given_and_that_it_does_not_pay_is_said() -
     noise = TraceLaw(1.0).draw(500, 2)  # the score says nothing
     cascade, _, record = fit(noise, price=10.0, evaluator="score", kind="indices", forget=200.0, c=0.3)
     single = record["single"]["model"]
-    assert (record["choice"], record["pays"], cascade.description()["kind"]) == ("indices", False, "indices")
+    assert (record["choice"], record["pays"], cascade.members.kind) == ("indices", False, "indices")
     assert "break_even_judge_usd" not in record
     assert record["verdict"].startswith(
         f"use indices of each prompt, as was asked for, although it is not sure to be better than {single} alone: gain "
@@ -142,7 +143,7 @@ def test_a_kind_that_was_asked_for_is_given_and_that_it_does_not_pay_is_said() -
         assert record["verdict"].startswith(
             f"use {single} alone: no cascade is better with this evaluator (score) at price 10: {record['cascade']} "
         )
-        file = json.loads(cascade.text())
+        file = json.loads(text_of(cascade))
         assert (file["models"], file["thresholds"]) == ([single], [])
         judged = judge_cascade(cascade, "c", TraceLaw(1.0).draw(100, 3)._table)
         assert judged.against == single and judged.verdict.startswith(f"the cascade is {single} alone: ")
@@ -155,7 +156,7 @@ def test_indices_that_are_no_better_leave_the_simpler_kind_and_models_are_those_
     assert "choice: thresholds; runner-up: indices; indices less thresholds is " in " ".join(repr(tables[1]).split())
     trace = TraceLaw(0.4).draw(500, 1).select(["small", "large", "medium"])
     cascade, _, record = fit(trace, price=60.0, evaluator="quality", kind="thresholds")
-    file = json.loads(cascade.text())
+    file = json.loads(text_of(cascade))
     assert file["models"] == file["order"] == ["small", "medium"] and len(file["thresholds"]) == 1
     shares = {share["model"]: share for share in record["shares"]}
     assert shares[file["order"][0]]["called"] == 1.0 and shares.keys() == set(file["order"])
@@ -177,7 +178,7 @@ def test_indices_by_the_context_where_it_tells() -> None:
     found = worth(cascade, sides(300, 6))
     assert found.gain.low > 0.0 and found.gain.value == pytest.approx(record["promise"]["gain"]["value"], abs=0.02)
     assert found.calls.value == pytest.approx(1.0, abs=0.05)  # the right one at once
-    again = pandora._core.Cascade.parse(cascade.text(), "again")
+    again = parse(text_of(cascade), "again")
     assert worth(again, sides(300, 6)) == found
     record = fit(sides(300, 5), price=10.0, **given)[2]
     assert record["choice"] in ("router", "indices") and not record["notes"]
@@ -348,7 +349,7 @@ def test_seconds_of_a_test_are_of_calls_in_series_where_all_are_known() -> None:
     seconds = np.where(draw.random((200, 3)) < 0.1, math.nan, draw.uniform(0.0, 3.0, (200, 3)))
     trace = TraceLaw(0.3).draw(200, 31, latency=seconds)
     file = {"kind": "thresholds", "models": trace.models, "price": 1.0, "evaluator": "quality"}
-    cascade = pandora._core.cascade_of(json.dumps({**file, "order": ["small", "large"], "thresholds": [0.5]}))
+    cascade = RunningCascade(Members.of_json({**file, "order": ["small", "large"], "thresholds": [0.5]}))
     found = judge_cascade(cascade, "c", trace._table, "medium").found.latency
     own = seconds[:, 0] + np.where(trace.quality[:, 0] < 0.5, seconds[:, 2], 0.0)
     known = ~np.isnan(own + seconds[:, 1])

@@ -29,7 +29,21 @@ from differences import DIFFERENCES, GIVEN_UP, NOTES, SWITCHED_OFF  # noqa: E402
 from make import cascade_in, kept, rows_in  # noqa: E402
 from worlds import WORLDS  # noqa: E402
 
-from pandora.offline import call_log, commands, crossfit, estimate, paths, table_fit, words, worth  # noqa: E402
+from pandora.live.request import UnderWay  # noqa: E402
+from pandora.offline import (  # noqa: E402
+    call_log,
+    commands,
+    crossfit,
+    deploy,
+    estimate,
+    judge,
+    paths,
+    table_fit,
+    words,
+    worth,
+)
+from pandora.offline.policies.order import Order  # noqa: E402
+from pandora.offline.policies.router import walked  # noqa: E402
 
 SPREAD = (
     "three tiny rarely-fails complements gaps independent classes judges heavy latency-gaps sessions labels-20 "
@@ -56,11 +70,34 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
         "few failures": (table_fit, "rare_note", lambda *_: None),
         "one stands out": (estimate, "SKEWED", math.inf),
     }
-    assert done.keys() == SWITCHED_OFF.keys()
+    assert done.keys() | {"first in the file"} == SWITCHED_OFF.keys()
+    for module in (deploy, judge):
+        patch.setattr(module, "walked", first_in_the_file)
+    patch.setattr(
+        UnderWay, "_is_better", lambda _, call, best: (call.quality, -call.model) > (best.quality, -best.model)
+    )
     for of, name, stand_in in done.values():
         patch.setattr(of, name, stand_in)
     patch.setattr(words, "too_few_text", lambda *_: "")
     patch.setattr(paths, "stretched", done["dollars"][2])
+
+
+def first_in_the_file(policy: Any, outcomes: Any) -> Any:
+    """walked(), where of answers of equal quality that of the model is deployed that comes first in the file."""
+    walk = Order.walk
+
+    def other_walk(order: Order, outcomes: Any) -> Any:
+        out = walk(order, outcomes)
+        rows = np.arange(len(out.deployed))
+        best = outcomes.seen[rows, out.deployed]
+        for model in sorted(order.order, reverse=True):
+            called = (out.called == model).any(axis=1)
+            out.deployed[called & (outcomes.seen[:, model] == best)] = model
+        return out
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Order, "walk", other_walk)
+        return walked(policy, outcomes)
 
 
 def said(words_of: list[str]) -> tuple[int, str, str]:

@@ -12,6 +12,7 @@ from made_up_logs import MODELS, Row, World, by_tosses, full, in_order, labelled
 import pandora
 from pandora import _core
 from pandora.errors import DataError
+from pandora.live import Members, RunningCascade, parse, text_of
 from pandora.offline import api
 from pandora.offline.errors import Refusal
 from pandora.offline.judge import JudgedCascade, judge_cascade, judged_json, judged_sheet
@@ -159,7 +160,7 @@ def test_of_a_full_table_values_are_plain_means(folder: Path, fitted: tuple[Any,
     assert values["estimator"] == "plugin" and values["against"] == "large" and not values["same_table"]
     assert values["judge_usd"] == 0.0003
     # A request at a time through the cascade itself.
-    live, prompts = _core.Cascade.parse(fitted[0].text(), "c"), World.drawn(4, 900)
+    live, prompts = parse(text_of(fitted[0]), "c"), World.drawn(4, 900)
     quality, usd = [], []
     for prompt in range(900):
         request, spent = live.begin(np.ones(1, np.float32)), 0.0
@@ -203,19 +204,16 @@ def test_what_a_cascade_is_held_against(folder: Path, fitted: tuple[Any, dict[st
     assert judge_cascade(cascade, "c", table(folder, "full"), "small").against == "small"
     with pytest.raises(DataError, match="has no model larg; the nearest is large; name one of the table's"):
         judge_cascade(cascade, "c", table(folder, "full"), "larg")
-    nameless = _core.cascade_of(
-        '{"kind": "thresholds", "models": ["small", "large"], "price": 40, "evaluator": "score", '
-        '"order": ["small", "large"], "thresholds": [0.7]}'
+    made = {"kind": "thresholds", "price": 40, "evaluator": "score"}
+    nameless = RunningCascade(
+        Members.of_json({**made, "models": ["small", "large"], "order": ["small", "large"], "thresholds": [0.7]})
     )
     judged = judge_cascade(nameless, "c", table(folder, "full"))
     assert judged.chosen_here and judged.promise is None
     assert any("best single model of this very table" in note for note in judged_sheet(judged).notes)
     with pytest.raises(DataError, match="cannot say which single model is the best"):
         judge_cascade(nameless, "c", table(folder, "order"))
-    alone = _core.cascade_of(
-        '{"kind": "thresholds", "models": ["large"], "price": 40, "evaluator": "score", "order": ["large"], '
-        '"thresholds": []}'
-    )
+    alone = RunningCascade(Members.of_json({**made, "models": ["large"], "order": ["large"], "thresholds": []}))
     found = judge_cascade(alone, "c", table(folder, "full"), "large", judge_usd=0.01)
     assert found.verdict.startswith("the cascade is large alone: quality 0.")
     assert found.found.worth.usd_per_1000.value == pytest.approx(1000.0 * World.drawn(4, 900).usd[:, 2].mean())

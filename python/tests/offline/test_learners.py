@@ -257,6 +257,14 @@ def test_without_features_all_prompts_are_alike() -> None:
             np.testing.assert_allclose(dollars[0], usd.mean(axis=0))
 
 
+def test_a_prompt_alone_is_predicted_as_among_others_in_every_digit() -> None:
+    for seed in range(20):
+        weights, features = uniform(seed, 40, 3) - 0.5, uniform(seed + 100, 7, 39).astype(np.float32)
+        predictor = LinearPredictor(weights, weights[:, ::-1] / 3.0, "ridge")
+        for one, many in zip(zip(*(predictor.predict(row[None]) for row in features)), predictor.predict(features)):
+            assert np.concatenate(one).tobytes() == many.tobytes()
+
+
 def test_a_running_cascade_takes_the_plans_that_a_router_of_its_file_promises_most_of(tmp_path: pathlib.Path) -> None:
     table = outcomes(seed=17, rows=150, features=2, plans=3)
     names, price = ["a", "b", "c"], 20.0

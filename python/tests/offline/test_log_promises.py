@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from trace_law import TraceLaw, by_hardness, holds, least_held
 
 import pandora
 from pandora import _core
+from pandora.live import Members, RunningCascade
 from pandora.offline import api, check
 from pandora.offline.apart import fit_log_apart
 from pandora.offline.call_log import CallLog, Openings
@@ -49,7 +49,7 @@ def independent(seed: int, rows: int) -> World:
 
 def thresholds() -> Any:
     file = {"kind": "thresholds", "models": MODELS, "price": PRICE, "evaluator": "score"}
-    return _core.cascade_of(json.dumps({**file, "order": MODELS, "thresholds": [0.6, 0.6]}))
+    return RunningCascade(Members.of_json({**file, "order": MODELS, "thresholds": [0.6, 0.6]}))
 
 
 def worth_in(world: _core.TraceTable, of: Any) -> tuple[float, float, float]:
@@ -289,7 +289,7 @@ def test_routers_are_fitted_to_logs_of_one_call() -> None:
         log = called(world, seed, lambda hard: 0.3 + 0.4 * hard, 1.0 if seed % 2 == 0 else 0.6)
         cascade, _, record = fit(log, **given)
         utility, usd = worth(cascade)
-        routers += cascade.description()["kind"] == "router"
+        routers += cascade.members.kind == "router"
         for name, value in zip(held, (utility, usd, utility - alone[record["single"]["model"]])):
             held[name] += holds(record["promise"][name], value)
         if seed < 2:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import pandora
+import pandora.serving
 from pandora import _core
+from pandora.live import load, text_of
 from pandora.offline import api
 from pandora.offline.cascade_sheets import cascade_sheets
 from pandora.offline.deploy import all_rows
@@ -21,7 +23,6 @@ from pandora.offline.judge import judge_cascade, judged_json
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
-from pandora.offline.policies.indices import LearnedIndices
 from pandora.offline.sheet import Sheet
 from pandora.offline.sources.table import TableSource
 from pandora.offline.text import (
@@ -87,14 +88,14 @@ def test_the_record_is_what_the_file_keeps(
 ) -> None:
     cascade, tables, record = fitted(trace, **given)
     assert set(record) == MEMBERS | more and list(record) == sorted(record)
-    assert cascade.description()["about"] == record
-    cascade.save(str(tmp_path / "c.json"))
+    assert cascade.members.about == record
+    pandora.Cascade(cascade).save(tmp_path / "c.json")
     file = json.loads((tmp_path / "c.json").read_text())
     assert file["about"] == record and file["kind"] == (record["choice"] if record["pays"] else file["kind"])
     assert sum(share["deployed"] for share in record["shares"]) == pytest.approx(1.0)
     assert [share["model"] for share in record["shares"]] == file["models"]
-    loaded = _core.Cascade.load(str(tmp_path / "c.json"))
-    sheets = cascade_sheets(json.loads(loaded.text()), loaded.counts(), "cascade")
+    loaded = load(str(tmp_path / "c.json"))
+    sheets = cascade_sheets(loaded.members.to_json(), loaded.counts(), "cascade")
     assert [sheet.text(100) for sheet in sheets] == [repr(table) + "\n" for table in tables]
     assert sheets[1].notes[-1] == f"verdict: {record['verdict']}"
 
@@ -131,21 +132,20 @@ def test_what_runs_does_what_was_fitted(trace: pandora.Trace, kind: str, evaluat
     source = TableSource(trace._table, evaluator, context, settings.judge)
     fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked)
     cascade, _, _ = api.fit(trace._table, price=10.0, evaluator=evaluator, context=context, kind=kind, judge_usd=1e-4)
-    assert isinstance(cascade, _core.Cascade)
     prepared = source.prepare(all_rows(source))
-    outcomes, models = prepared.outcomes, [name for name, _ in cascade.models()]
-    used = np.array([source.models.index(name) for name in models])
+    outcomes = prepared.outcomes
     psi = None if kind == "thresholds" else outcomes.psi
-    called, deployed, _ = _core.run_cascade(cascade, psi, outcomes.usd[:, used] + 1e-4, prepared.shown[:, used])
+    cascade.set_learning(False)
     walk = fit.policy.walk(outcomes)
-    positions = min(called.shape[1], walk.called.shape[1])
-    np.testing.assert_array_equal(np.array([*used, -1])[called[:, :positions]], walk.called[:, :positions])
-    # Of equal estimates the running cascade deploys that of the model that comes first in its file.
-    seen, rows = outcomes.seen, np.arange(len(deployed))
-    if isinstance(fit.policy, LearnedIndices):
-        np.testing.assert_array_equal(used[deployed], walk.deployed)
-    else:
-        np.testing.assert_array_equal(seen[rows, used[deployed]], seen[rows, walk.deployed])
+    for row in range(len(walk.deployed)):
+        request = cascade.begin([1.0] if psi is None else psi[row])
+        called = []
+        while (model := cascade.next(request)) is not None:
+            called.append(source.models.index(model))
+            dollars, score = outcomes.usd[row, called[-1]] + 1e-4, prepared.shown[row, called[-1]]
+            cascade.observe(request, model, dollars, [score])
+        assert called == walk.called[row][walk.called[row] >= 0].tolist()
+        assert source.models.index(cascade.deploy(request)) == walk.deployed[row]
 
 
 def test_all_models_are_in_a_cascade_that_explores(trace: pandora.Trace) -> None:
@@ -156,7 +156,7 @@ def test_all_models_are_in_a_cascade_that_explores(trace: pandora.Trace) -> None
 
 def test_indices_go_on_learning_as_asked(trace: pandora.Trace) -> None:
     cascade, _, _ = fitted(trace, kind="indices", forget=500.0, c=0.2)
-    file = json.loads(cascade.text())
+    file = json.loads(text_of(cascade))
     assert file["estimation"]["forget"] == 500.0 and file["rules"]["c_rho"] == 0.2 and file["rules"]["T0"] == 300
     _, tables, _ = fitted(trace, kind="indices", forget=500.0, c=0.2)
     assert "After 500 requests a sample counts half." in tables[0].notes
@@ -168,7 +168,7 @@ def test_one_model_alone_is_told(trace: pandora.Trace) -> None:
         "thresholds",
         "indices",
     )
-    assert cascade.description()["order"] == ["left"]
+    assert [cascade.members.models[a] for a in cascade.members.plans[0].order] == ["left"]
     assert any(note.startswith("one model alone learns nothing") for note in record["notes"])
     _, _, record = fitted(trace, price=1000.0, kind="thresholds", context=())
     assert record["choice"] in ("best single", "thresholds")
@@ -229,7 +229,7 @@ class Line:
 
 
 @pytest.mark.parametrize("kind", ["router", "routed"])
-def test_a_router_by_an_estimator_runs_and_is_not_saved(
+def test_a_router_by_an_estimator_runs_and_is_saved_beside_its_file(
     trace: pandora.Trace, tmp_path: pathlib.Path, kind: str
 ) -> None:
     cascade = pandora.Cascade.fit(trace, price=10.0, evaluator="score", context="x", kind=kind, router=Line())
@@ -240,9 +240,22 @@ def test_a_router_by_an_estimator_runs_and_is_not_saved(
     assert tested.gain.low > 0.0 and "t" in repr(tested) and "Line" in repr(cascade)
     called = sum(share["called"] for share in cascade.about["shares"])
     assert cascade.test(trace).calls.value == pytest.approx(called)
-    for call in (lambda: cascade.save(tmp_path / "c.json"), lambda: pickle.dumps(cascade)):
-        with pytest.raises(pandora.UsageError, match="whose router is a Line can be fitted, tested .* but not saved"):
-            call()
+    with pytest.raises(pandora.UsageError, match="whose router is a Line is saved by Cascade.save alone"):
+        pickle.dumps(cascade)
+    cascade.save(tmp_path / "c.json")
+    with pytest.raises(pandora.UsageError, match="its router is a Line, which .*c.json.joblib holds as a pickle"):
+        pandora.Cascade.load(tmp_path / "c.json")
+    again = pandora.Cascade.load(tmp_path / "c.json", trusted=True)
+    assert again.test(trace).values == cascade.test(trace).values
+    with pytest.raises(pandora.UsageError, match="which no database holds"):
+        pandora.serving.open(f"sqlite:///{tmp_path}/kept.db", again)
+    beside = tmp_path / "c.json.joblib"
+    beside.write_bytes(beside.read_bytes()[:-1])
+    with pytest.raises(pandora.DataError, match="is not the file that was saved beside"):
+        pandora.Cascade.load(tmp_path / "c.json", trusted=True)
+    beside.unlink()
+    with pytest.raises(pandora.DataError, match="No such file"):
+        pandora.Cascade.load(tmp_path / "c.json", trusted=True)
     with pytest.raises(pandora.UsageError, match="router"):
         pandora.Cascade.fit(trace, price=10.0, evaluator="score", context="x", router="forest")
 

@@ -27,7 +27,17 @@ from .rows import Rows, Settings
 
 __all__ = ["KINDS", "Rows", "Settings", "export", "from_python", "recognised", "write_whole"]
 
-KINDS = ("lm-eval", "promptfoo", "llmrouter", "openai-batch", "litellm", "langfuse", "helicone", "routerbench")
+KINDS = (
+    "lm-eval",
+    "promptfoo",
+    "alpaca-eval",
+    "llmrouter",
+    "openai-batch",
+    "litellm",
+    "langfuse",
+    "helicone",
+    "routerbench",
+)
 
 _HEAD = 64 << 10  # bytes of a file by which it is recognised
 _FILES = 8  # of a folder

@@ -47,19 +47,12 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
     if not files:
         raise DataError(f"{source}: has no files called samples_TASK_TIME.jsonl; run lm_eval with --log_samples")
     models = ", ".join(sorted({model for _, model, _, _ in files}))
-    if settings.prices is None:
-        raise DataError(
-            f"{source}: has no dollars and no tokens, as lm-evaluation-harness logs none; give {option('prices')}, a "
-            f"TOML file with dollars for a million tokens in and out of {models}, and {option('characters_per_token')}"
-        )
+    per_token = characters_per_token(source, "lm-evaluation-harness", models, settings, rows)
     files.sort()
     chosen = {}
     for task, _, _, path in files:
         if task not in chosen:
             chosen[task] = _choice(reader, task, path, settings)
-    per_token = settings.characters_per_token or CHARACTERS_PER_TOKEN
-    if settings.characters_per_token is None:
-        rows.say(f"a token is taken for {per_token:g} characters (characters_per_token), since none are logged")
     documents: dict[str, Any] = {}
     for task, model, _, path in files:
         wanted, metric = chosen[task]
@@ -77,6 +70,19 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             columns = {"prompt": _prompt(record), "task": task}
             usd = rows.dollars(model, None, usage)
             rows.add(prompt, model, number(record, metric), usd, None, columns, replaces=True)
+
+
+def characters_per_token(source: str, program: str, models: str, settings: Settings, rows: Rows) -> float:
+    """Of the exports of programs that log neither dollars nor tokens. Raises DataError without prices of `models`."""
+    if settings.prices is None:
+        raise DataError(
+            f"{source}: has no dollars and no tokens, as {program} logs none; give {option('prices')}, a TOML file "
+            f"with dollars for a million tokens in and out of {models}, and {option('characters_per_token')}"
+        )
+    if settings.characters_per_token is not None:
+        return settings.characters_per_token
+    rows.say(f"a token is taken for {CHARACTERS_PER_TOKEN:g} characters (characters_per_token), since none are logged")
+    return CHARACTERS_PER_TOKEN
 
 
 def _choice(reader: Reader, task: str, path: str, settings: Settings) -> tuple[str, str]:

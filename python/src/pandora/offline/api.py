@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from .. import _core
+from ..live import RunningCascade
 from ..table import Table
 from .cascade_sheets import cascade_sheets
 from .check import check_json, check_sheets, check_table
-from .estimator_router import RoutedByEstimator
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
-from .judge import AnyCascade, judge_cascade, judged_json, judged_sheet
+from .judge import judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .progress import Progress
-from .table_fit import Deployed, fit_table
+from .table_fit import fit_table
 
 
 def fit(
@@ -28,7 +27,7 @@ def fit(
     max_latency: Optional[float] = None,
     progress: Optional[Callable[[int, int], None]] = None,
     **options: Any,
-) -> tuple[Deployed, list[Table], dict[str, Any]]:
+) -> tuple[RunningCascade, list[Table], dict[str, Any]]:
     """A cascade with the tables that are printed of it and the record that its file keeps.
 
     `options`: members of FitSettings.
@@ -40,7 +39,7 @@ def fit(
 
 
 def test(
-    cascade: AnyCascade,
+    cascade: RunningCascade,
     table: _core.TraceTable,
     against: str = "",
     evaluator: str = "",
@@ -76,7 +75,7 @@ def check(table: _core.TraceTable, evaluator: str, prices: Sequence[float]) -> t
     return check_json(found), [sheet.table() for sheet in check_sheets(found)]
 
 
-def show(cascade: Any) -> list[Table]:
+def show(cascade: RunningCascade) -> list[Table]:
     """A running cascade in words."""
-    file = cascade.file if isinstance(cascade, RoutedByEstimator) else json.loads(cascade.text())
+    file = cascade.members.described()
     return [sheet.table() for sheet in cascade_sheets(file, cascade.counts(), "cascade")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -13,6 +12,9 @@ from typing import Any, Callable, Optional
 
 from .. import _core
 from ..errors import Error
+from ..live import RunningCascade, load, new_members, text_of
+from ..live.file import read_text
+from ..live.learning import Learning
 from ..prices import Prices
 from ..progress import bar_of
 from ..spelling import as_option, option
@@ -156,27 +158,51 @@ def _fit(given: dict[str, Any]) -> Said:
     with _bar("fits") as bar:
         cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
-    sheets, at_the_end = cascade_sheets(json.loads(cascade.text()), cascade.counts(), out), f"cascade in {out}\n"
+    sheets, at_the_end = cascade_sheets(cascade.members.to_json(), cascade.counts(), out), f"cascade in {out}\n"
     # Where nothing is surely better than the rules that made the log, an existing cascade file is left as it is.
     if record.get("running", {}).get("keep") and os.path.exists(out):
         at_the_end = f"{out} stays as it is; for what comes nearest name another file\n"
     else:
-        _core.write_file(out, cascade.text())
+        _core.write_file(out, text_of(cascade))
     return record, sheets, at_the_end
 
 
+def _new(given: dict[str, Any]) -> Said:
+    out, features = given["out"], given["features"]
+    if not given["models"] or given["price"] is None:
+        missing = "models" if not given["models"] else "price"
+        raise Refusal(missing, None, "is missing", f"give {option(missing)}")
+    _core.claim_file(out, given["force"], [features] if features else [])
+    named = ("price", "evaluator", "policy", "c", "c_theta", "refit", "forget", "explore")
+    options = {name: given[name] for name in named}
+    options |= {name: _whole(name, given[name]) for name in ("psi", "most_samples")}
+    made = new_members(given["models"], features=read_text(features) if features else "", **options)
+    cascade = RunningCascade(made)
+    _core.write_file(out, text_of(cascade))
+    told = f"{out}: {len(made.models)} models, evaluator {made.evaluator}, nothing learned yet\n"
+    if isinstance(cascade.indices, Learning) and not 0 < options["most_samples"] <= cascade.indices.most_held:
+        told += f"of a model at most {cascade.indices.most_held} samples are kept, for which the file has room\n"
+    return made.to_json(), [], told
+
+
+def _whole(name: str, value: float) -> int:
+    if value != int(value):
+        raise Refusal(name, value, "is no whole number", "give one")
+    return int(value)
+
+
 def _show(given: dict[str, Any]) -> Said:
-    cascade = _core.Cascade.load(given["cascade"])
-    file = json.loads(cascade.text())
+    cascade = load(given["cascade"])
+    file = cascade.members.to_json()
     sheets = cascade_sheets(file, cascade.counts(), given["cascade"])
-    return {name: value for name, value in file.items() if name not in ("state", "digest")}, sheets, ""
+    return file, sheets, ""
 
 
 def _test(given: dict[str, Any]) -> Said:
     from .judge import judge_cascade, judged_json, judged_sheet
 
     read_table_of, path = _table_reader(given), given["cascade"]
-    cascade = _core.Cascade.load(path)
+    cascade = load(path)
     how = [given[name] for name in ("against", "evaluator", "judge_usd", "estimator", "openings")]
     judged = judge_cascade(cascade, path, read_table_of(given["table"]), *how)
     return judged_json(judged), [judged_sheet(judged)], ""
@@ -254,6 +280,7 @@ _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
     ("cascade", "fit"): _fit,
     ("cascade", "test"): _test,
     ("cascade", "frontier"): _frontier,
+    ("cascade", "new"): _new,
     ("cascade", "show"): _show,
     ("trace", "check"): _check,
     ("import",): _import,

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
+from ..live import Members as FileMembers
+from ..live import RunningCascade
+from ..live.learning import Learning
 from .fit import Fit
 from .groups import Ints
 from .learners.estimators import EstimatorPredictor
 from .learners.isotonic import IsotonicMap
 from .options import FitSettings
-from .outcomes import columns_called
 from .policies import Order, Policy
 from .policies.indices import LearnedIndices, calibration_rows
-from .policies.router import Plans, plans_of
+from .policies.router import Plans, plans_of, walked
 from .sources.table import PreparedTable
 
 #: Of a cascade's file.
@@ -57,9 +58,8 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
         return {**file, **members_of_order(policy, names, used, prepared.calibration)}
     if isinstance(policy, LearnedIndices):
         first = len(calibration_rows(prepared.rows, len(names)))
-        estimation = json.loads(_core.live_estimation())
-        estimation["forget"] = settings.forget
-        rules = json.loads(_core.index_rules(not prepared.sees_truth, settings.c, first))
+        estimation = json.loads(_core.estimation(forget=settings.forget))
+        rules = json.loads(_core.lane_rules("shrunk_weitzman", not prepared.sees_truth, settings.c, first, 0.0))
         file.update(kind="indices", rules=rules, estimation=estimation)
     elif isinstance(policy, Plans):
         is_router = all(len(plan.order) == 1 for plan in plans)
@@ -92,24 +92,26 @@ def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
     return predictor if isinstance(predictor, EstimatorPredictor) else None
 
 
-def build_plain(file: dict[str, Any]) -> _core.Cascade:
-    """The cascade of the members of its file; of indices one that has learned nothing."""
-    cascade: _core.Cascade = _core.cascade_of(json.dumps(file))
-    return cascade
-
-
-def build_cascade(file: dict[str, Any], prepared: PreparedTable) -> _core.Cascade:
-    """The same; indices are learned from all models' answers to the rows that they are calibrated on."""
-    cascade = build_plain(file)
-    if file["kind"] == "indices":
-        prepared.teach(cascade, calibration_rows(prepared.rows, prepared.outcomes.models))
+def build_cascade(
+    file: dict[str, Any], prepared: Optional[PreparedTable] = None, policy: Optional[Policy] = None
+) -> RunningCascade:
+    """The cascade of the members of its file. Indices are learned from all models' answers to the rows of `prepared`
+    that they are calibrated on. `policy`: what was fitted, where its router may be an estimator of the caller's.
+    """
+    estimator = None if policy is None else callers_estimator(policy)
+    cascade = RunningCascade(FileMembers.of_json(file, estimator))
+    if isinstance(cascade.indices, Learning) and prepared is not None:
+        outcomes = prepared.outcomes
+        cost = file["price"] * (outcomes.usd + outcomes.judge_usd)
+        rows = calibration_rows(prepared.rows, outcomes.models)
+        cascade.indices.estimator.teach(outcomes.psi, cost, prepared.shown, outcomes.quality, rows)
     return cascade
 
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
     """How the cascade uses its models on the rows it was fitted on; these shares hardly depend on the fit."""
     names, policy = fit.models, fit.policy
-    called, deployed, judged = _calls(policy, file, prepared)
+    called, deployed, judged = walked(policy, prepared.outcomes)
     made, rows = called >= 0, len(deployed)
     shares = []
     for name in file["models"]:
@@ -122,26 +124,6 @@ def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
     elif isinstance(policy, Plans):
         never += [name for name in names if name not in file["models"]]
     return Use(shares, never, float(made[judged].sum() / made.sum()))
-
-
-def _calls(policy: Policy, file: dict[str, Any], prepared: PreparedTable) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """The models that are called, in order and then -1, whose answer is deployed, and whether answers are judged."""
-    outcomes = prepared.outcomes
-    # On ties the engine deploys the model that comes first in the file; `Order.walk`, by which the promise is read, the
-    # one that was called first. Shares are told as the engine deploys.
-    if file["kind"] == "thresholds" or (file["kind"] == "routed" and "quality" in file["router"]):
-        used = [prepared.source.models.index(name) for name in file["models"]]
-        usd, shown = (np.ascontiguousarray(by_model[:, used]) for by_model in (outcomes.usd, prepared.shown))
-        cascade = build_plain(file)
-        psi = None if file["kind"] == "thresholds" else outcomes.psi
-        arrays = _core.run_cascade(cascade, psi, usd + outcomes.judge_usd, shown)
-        return columns_called(arrays[0], used), columns_called(arrays[1], used), np.asarray(arrays[2])
-    walk = policy.walk(outcomes)
-    if isinstance(policy, Plans):
-        several = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
-    else:
-        several = np.full(len(walk.deployed), isinstance(policy, LearnedIndices))
-    return walk.called, walk.deployed, several
 
 
 def all_rows(source: Any) -> Ints:

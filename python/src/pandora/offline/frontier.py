@@ -35,7 +35,7 @@ from .metrics import MEANINGS, Compared, Forecasts, Points, hull
 from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy, indices
-from .policies.indices import LearnedIndices, calibration_rows
+from .policies.indices import LearnedIndices
 from .progress import Progress
 from .record import json_object
 from .sheet import Sheet
@@ -285,24 +285,12 @@ def prices_between(points: Sequence[Point]) -> list[float]:
     return out
 
 
-class _OnOther:
-    """Indices that are learned from one table, on the rows of another."""
-
-    def __init__(self, cascade: _core.Cascade, outcomes: Outcomes, shown: Floats) -> None:
-        self._cascade, self._rows = cascade, (outcomes.psi, outcomes.usd + outcomes.judge_usd, shown)
-
-    def run(self, _: object) -> Any:
-        """What is called and deployed, of all rows."""
-        return _core.run_cascade(self._cascade, *self._rows)
-
-
 def _point(candidate: Candidate, prepared: PreparedTable, outcomes: Outcomes, test: TableSource) -> Point:
     if candidate.kind == indices.KIND.name:
-        rows = calibration_rows(prepared.rows, outcomes.models)
-        cascade = _core.cascade_of(prepared.index_options(candidate.price, rows))
-        prepared.teach(cascade, rows)
-        shown = test.quality if test.shown is None else test.shown
-        policy: Policy = LearnedIndices(_OnOther(cascade, outcomes, shown))
+        learned = KINDS[candidate.kind].fit(prepared, candidate, None)
+        assert isinstance(learned, LearnedIndices)
+        shown, cost = test.quality if test.shown is None else test.shown, outcomes.usd + outcomes.judge_usd
+        policy: Policy = LearnedIndices(learned.estimator, outcomes.psi, candidate.price * cost, shown)
         name = f"indices at price {candidate.price:g}"
     else:
         policy = KINDS[candidate.kind].fit(prepared, candidate, None)

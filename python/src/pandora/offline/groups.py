@@ -15,6 +15,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Parts of a cross-validation.
 FOLDS = 5
+#: The column of a decision log that says which conversation a request belongs to.
+SESSION = "session"
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,20 @@ class Groups:
 
     @staticmethod
     def of_table(table: _core.TraceTable) -> Groups:
-        """By the prompts' texts; by the row's name where there is no text, by its number where there is no name."""
+        """By the prompts' texts; by the row's name where there is no text, by its number where there is no name.
+
+        In a decision log the requests of a session are one group.
+        """
         of_row, count = _core.group_prompts(table)
-        return Groups(of_row, count)
+        if SESSION not in table.columns or not _core.TableArrays(table).is_log:
+            return Groups(of_row, count)
+        sessions = np.array(table.column(SESSION), object)
+        known = np.array([isinstance(one, str) and one != "" for one in sessions])
+        joined = of_row.copy()
+        # Numbers of sessions are in the order of a hash too: they are digests (live/explaining.py).
+        joined[known] = count + np.unique(sessions[known].astype(str), return_inverse=True)[1]
+        _, numbers = np.unique(joined, return_inverse=True)
+        return Groups(numbers.astype(np.int64), int(numbers.max(initial=-1)) + 1)
 
     @cached_property
     def folds(self) -> Ints:

@@ -10,13 +10,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError, UsageError
+from ..live import RunningCascade
 from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
@@ -24,15 +25,16 @@ from .call_log import Bools, CallLog, Openings
 from .cascade_sheets import aim_of_record, judge_usd_of, record_of
 from .errors import Refusal
 from .estimate import Estimate
-from .estimator_router import RoutedByEstimator
 from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
 from .options import OPTIONS, require_log_for
-from .outcomes import USD, along, columns_called, nearest_rank
+from .outcomes import USD, Outcomes, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
 from .policies.order import Order, best_single
+from .policies.router import walked
+from .policies.saved import policy_of
 from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
@@ -41,9 +43,6 @@ from .sources.log import LogSource, faults_of_first_calls
 from .text import interval_text, nearest_text, notes_on, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
-
-#: A cascade that runs.
-AnyCascade = Union[_core.Cascade, RoutedByEstimator]
 
 
 @dataclass(frozen=True)
@@ -65,16 +64,14 @@ class Meeting:
 
     def __init__(
         self,
-        cascade: AnyCascade,
+        cascade: RunningCascade,
         table: _core.TraceTable,
         evaluator: Optional[str],
         judge_usd: Optional[float],
         openings: Openings = Openings.IN_ORDER,
     ) -> None:
         self.cascade, self.table, self.arrays, self.openings = cascade, table, _core.TableArrays(table), openings
-        self.file: dict[str, Any] = (
-            cascade.file if isinstance(cascade, RoutedByEstimator) else json.loads(cascade.text())
-        )
+        self.file: dict[str, Any] = cascade.members.described()
         self.record = record_of(self.file)
         self.models: list[str] = self.file["models"]
         self.price, self.fitted_for = float(self.file["price"]), str(self.file["evaluator"])
@@ -119,14 +116,14 @@ class Meeting:
         """
         usd = np.ascontiguousarray(np.nan_to_num(self.arrays.usd)[:, self.columns])
         shown = np.zeros(usd.shape) if self.shown is None else np.nan_to_num(self.shown)[:, self.columns]
-        usd, shown = usd + self.judge_usd, np.ascontiguousarray(shown)
-        if isinstance(self.cascade, RoutedByEstimator):
-            called, deployed, judged = self.cascade.run(self.psi, usd, shown)
-        else:
-            rules = _core.Cascade.parse(self.cascade.text(), "cascade")
-            rules.set_explore(0.0)  # what is promised is what the rules do
-            called, deployed, judged = _core.run_cascade(rules, self.psi, usd, shown)
-        return columns_called(called, self.columns), columns_called(deployed, self.columns), np.asarray(judged)
+        members, psi = self.cascade.members, self.psi
+        seen = applied(members.calibration, shown) if members.calibration else shown
+        if psi is not None and members.psi_range is not None:
+            psi = np.clip(psi, members.psi_range[:, 0], members.psi_range[:, 1])
+        outcomes = Outcomes(seen, np.zeros(usd.shape), usd, psi, self.judge_usd)
+        policy = policy_of(self.cascade, outcomes, np.ascontiguousarray(shown))
+        called, deployed, judged = walked(policy, outcomes)
+        return columns_called(called, self.columns), columns_called(deployed, self.columns), judged
 
     def numbers(self, quality: Floats) -> Floats:
         """3 x rows of the cascade where every answer's dollars are known. quality: rows x the table's models."""
@@ -191,7 +188,7 @@ class JudgedCascade:
 
 
 def judge_cascade(
-    cascade: AnyCascade,
+    cascade: RunningCascade,
     file: str,
     table: _core.TraceTable,
     against: Optional[str] = None,

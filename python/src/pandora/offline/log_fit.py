@@ -19,7 +19,7 @@ from ..spelling import option, typed
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
-from .deploy import Use, all_rows, build_plain, file_of, members_of_order, use_of
+from .deploy import Use, all_rows, build_cascade, file_of, members_of_order, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval, no_surer, unpaired
 from .fit import Fit, fit_source
@@ -69,7 +69,7 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
         used = list(dict.fromkeys([*fit.policy.order, *others]))
         members = members_of_order(fit.policy, fit.models, used, fit.calibration)
         file = {"price": fit.price, "evaluator": settings.evaluator, **members}
-        return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file, build_plain)
+        return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file, build_cascade)
     return _router(table, settings, progress)
 
 
@@ -259,4 +259,4 @@ def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
     prepared = source.prepare(all_rows(source))
     file = file_of(fit.policy, fit.price, blind, prepared)
-    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, build_plain)
+    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, build_cascade)

@@ -33,9 +33,9 @@ _CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SI
 _ALL = f"""
 table file place
     a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
-export text place lm-eval|promptfoo|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
-    the program whose export it is: lm-eval, promptfoo, llmrouter, openai-batch, litellm, langfuse, helicone or
-    routerbench.
+export text place lm-eval|promptfoo|alpaca-eval|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
+    the program whose export it is: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
+    helicone or routerbench.
 source file place
     what it exported: a file or a folder.
 cascade file place
@@ -101,7 +101,8 @@ metric texts
     the metric of lm-eval or the score of langfuse or helicone that is the quality, where there are several; a list,
     where tasks have other ones.
 characters_per_token number (0,1000]
-    how many characters of lm-eval's prompts and answers are a token, as it logs no tokens; 4 if nobody says.
+    how many characters of the prompts and answers of lm-eval and alpaca-eval, which log no tokens, are a token; 4 if
+    nobody says.
     > characters for each token, a number above 0, such as 4
 quality file
     a file with id, quality and, where it differs by model, model, CSV or JSON, for exports that have no quality.
@@ -116,6 +117,21 @@ repeats text =refused refused|allowed
     further rows of a prompt and model in a long table: refused, or allowed (more answers).
 out file =cascade.json
     the file that is written.
+policy text =shrunk_weitzman shrunk_weitzman|dow
+    the policy by which the indices are learned.
+c_theta number =1 [0,1e6]
+    the width of the bonus on a quality that is learned, where the evaluator is a judge.
+    > 0 or more, such as 1
+features file
+    features of prompts, as `pandora trace features` writes them.
+psi number =1 [1,16384]
+    without features: how many numbers a request comes with, of which the first is 1.
+    > a whole number from 1 to 16384
+refit text =geometric:1.5
+    when estimates are solved anew (docs/conventions.md).
+most_samples number =100000 [0,1e9]
+    of a model; of more, the older half is forgotten; 0: any number.
+    > a whole number, or 0
 folder folder needed
     the folder of frontier.csv and a page with the figure.
 force flag
@@ -241,6 +257,12 @@ COMMANDS = (
         f"table test prices {_JUDGING} models {_READING} folder figures rows force format",
         kind="thresholds",
         figures=("svg",),
+    ),
+    Command.of(
+        "cascade new",
+        "a cascade that has learned nothing yet and learns while it runs",
+        "models price evaluator policy c c_theta features psi refit forget most_samples out force explore format",
+        c=0.2,
     ),
     Command.of("cascade show", "a cascade's file in words", "cascade format"),
     Command.of(

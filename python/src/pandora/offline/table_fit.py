@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Union
+from typing import Any, Callable
 
 import numpy as np
 
 from .. import _core
+from ..live import RunningCascade
 from .choose import SINGLE
-from .deploy import all_rows, build_cascade, callers_estimator, file_of, use_of
-from .estimator_router import RoutedByEstimator
+from .deploy import all_rows, build_cascade, file_of, use_of
 from .feedback import dependence_notes
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
 from .learners.estimators import require_estimator
 from .options import FitSettings, require_few_models, require_latency, require_log_for
 from .outcomes import QUALITY
-from .policies.router import Plans
 from .progress import Progress
 from .record import FitReport
 from .sources.labels import label_note
@@ -24,9 +23,8 @@ from .sources.table import PreparedTable, TableSource
 from .text import notes_on
 from .words import rare_note
 
-Deployed = Union[_core.Cascade, RoutedByEstimator]
 #: What runs, and its record.
-FitResult = tuple[Deployed, dict[str, Any]]
+FitResult = tuple[RunningCascade, dict[str, Any]]
 
 
 def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
@@ -61,12 +59,10 @@ def _result_of(fit: Fit, source: TableSource, settings: FitSettings) -> FitResul
     file = file_of(policy, fit.price, settings, prepared)
     notes = notes_of(fit, source, settings, prepared)
     report = FitReport(fit, settings, use_of(fit, file, prepared), notes, source.table)
-    if isinstance(policy, Plans) and callers_estimator(policy) is not None:
-        return finish_fit(report, file, lambda whole: RoutedByEstimator(whole, policy))
-    return finish_fit(report, file, lambda whole: build_cascade(whole, prepared))
+    return finish_fit(report, file, lambda whole: build_cascade(whole, prepared, policy))
 
 
-def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[str, Any]], Deployed]) -> FitResult:
+def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[str, Any]], RunningCascade]) -> FitResult:
     """The cascade that runs, and its record. `build`: makes the cascade of the members of its file."""
     record = report.record(file)
     return build({**file, "about": record}), record
@@ -100,7 +96,10 @@ def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: Pre
         if source.estimates is None:  # which answer is best, single estimates do not say
             out += suspected_leaks(table, settings.context, source.quality, source.usd, fit.price)
     if settings.router is not None:
-        out.append(f"a router is {type(settings.router).__name__}, an estimator of the caller's: it cannot be saved")
+        out.append(
+            f"a router is {type(settings.router).__name__}, an estimator of the caller's: it is saved in a file beside "
+            "the cascade's"
+        )
     if source.estimates is None:
         whole = fit.policy.walk(prepared.outcomes).numbers[QUALITY]
         rare = rare_note(fit.promise, whole, source.groups)

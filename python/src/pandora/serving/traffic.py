@@ -32,54 +32,75 @@ def share_of(key: Union[str, int]) -> float:
 
 
 class Budget:
-    """Dollars per request that a store's requests keep to on average; of cascades of the kind indices.
+    """Dollars per request that requests keep to on average; of cascades of the kind indices.
 
     `price`, utility per dollar, is the cascade's where the budget does not bind. After every `every` deployed requests
     the price of a dollar is multiplied by exp(step (spent / usd_per_request - 1)), never below `price`: dual ascent on
     the budget, in the logarithm of its multiplier. So over n requests the mean lies above `usd_per_request` by at most
-    the share log(greatest price / price) every / (step n), where blocks spend at most three times the budget.
+    the share log(greatest price / price) every / (step n), whatever becomes of models' prices. The price is at most
+    100 / usd_per_request, where no quality is worth more than a hundredth of the budget: of calls that are dearer even
+    then the bound does not hold. `stop_usd`: dollars of a day (UTC) from which on requests are refused until the next;
+    None: they never are.
     """
 
-    def __init__(self, usd_per_request: float, price: float, *, every: int = 100, step: float = 0.2) -> None:
+    def __init__(
+        self, usd_per_request: float, price: float, *, every: int = 100, step: float = 0.2,
+        stop_usd: Optional[float] = None,
+    ) -> None:  # fmt: skip
         self.usd = number("Budget: usd_per_request", usd_per_request)
         self.price = number("Budget: price", price)
         self.every = integer("Budget: every", every)
         self.step = number("Budget: step", step)
-        for name, value in (("usd_per_request", self.usd), ("price", self.price), ("step", self.step)):
+        self.stop_usd = None if stop_usd is None else number("Budget: stop_usd", stop_usd)
+        more = () if self.stop_usd is None else (("stop_usd", self.stop_usd),)
+        for name, value in (("usd_per_request", self.usd), ("price", self.price), ("step", self.step), *more):
             if not 0.0 < value < math.inf:
                 raise refused(f"Budget: {name}", value, "a number above 0")
         if self.step > 10.0:
-            raise refused("Budget: step", step, "10 at the most, such as 0.2")
+            raise refused("Budget: step", step, "at most 10, such as 0.2")
         if self.price > _MOST_PRICE:
             raise refused("Budget: price", price, "a number up to 1e9")
         if self.every < 1:
             raise refused("Budget: every", every, "1 or more")
         #: utility per dollar, as it is now
         self.present = self.price
-        self._lock = threading.Lock()
-        self._deployed = 0
-        self._spent: Optional[float] = None
+        self._deployed, self._spent = 0, 0.0  # of the block
 
-    def begin(self, kind: str, present: float, dollars: float) -> None:
-        """A store is opened whose cascade has that kind, that price and has spent so much."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was made with."""
+        return {"usd_per_request": self.usd, "price": self.price, "every": self.every, "step": self.step,
+                "stop_usd": self.stop_usd}  # fmt: skip
+
+    def require_kind(self, kind: str) -> None:
+        """UsageError for a cascade whose price cannot move."""
         if kind != "indices":
             raise UsageError(f"Budget: {kind} hold for the price of their fit; fit with max_usd, or kind='indices'")
-        self.present, self._spent = max(present, self.price), dollars
 
-    def due(self) -> bool:
-        """A request was deployed: whether a block has ended."""
-        with self._lock:
-            self._deployed += 1
-            return self._deployed % self.every == 0
+    def spend(self, dollars: float) -> Optional[float]:
+        """A request was deployed that cost so much; the price from now on where a block has ended, else None."""
+        self._deployed += 1
+        self._spent += dollars
+        if self._deployed < self.every:
+            return None
+        factor = math.exp(min(self.step * (self._spent / self.every / self.usd - 1.0), 50.0))
+        most = min(max(self.price, 100.0 / self.usd), _MOST_PRICE)
+        self.present = min(max(self.price, self.present * factor), most)
+        self._deployed, self._spent = 0, 0.0
+        return self.present
 
-    def next_price(self, dollars: float) -> float:
-        """The price after a block, at the end of which so much has been spent in all."""
-        with self._lock:
-            spent = (dollars - (self._spent or 0.0)) / self.every
-            self._spent = dollars
-            factor = math.exp(self.step * min(spent / self.usd - 1.0, 2.0))
-            self.present = min(max(self.price, self.present * factor), _MOST_PRICE)
-            return self.present
+    def saved(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return {**self.settings, "present": self.present, "deployed": self._deployed, "spent": self._spent}
+
+    @staticmethod
+    def restored(given: dict[str, Any]) -> Budget:
+        """What saved() has made."""
+        made = dict(given)
+        present, deployed, spent = (made.pop(name) for name in ("present", "deployed", "spent"))
+        out = Budget(**made)
+        out.present, out._deployed, out._spent = present, deployed, spent
+        return out
 
 
 class Shadow:
@@ -124,37 +145,42 @@ class Shadow:
             if number in self._calls:
                 self._calls[number][2].append((model, dollars, scores))
 
-    def deploy(self, number: int, deployed: str) -> None:
-        """The live request has ended."""
+    def deploy(self, number: int, deployed: str) -> dict[str, float]:
+        """The live request has ended; what it adds to state()."""
         with self._lock:
-            prompt, columns, calls = self._calls.pop(number, ("", None, []))
-            if not calls:
-                return
-            self._seen["requests"] += 1
-            made = {model: (dollars, scores) for model, dollars, scores in calls}
-            try:
-                request = self._cascade.begin(prompt, columns)
-            except UsageError:
-                self._seen["refused"] += 1
-                return
-            own: list[float] = []
-            while (model := request.next()) is not None and model in made:
-                dollars, scores = made[model]
-                own.append(dollars)
-                if scores is None:
-                    request.fail(dollars=dollars)
-                elif request.needs_score and not scores:  # nobody judged it
-                    break
-                else:
-                    request.observe(dollars, scores)
-            if model is not None or not request.explain()["calls"]:
-                return request.cancel()
-            self._seen["answered"] += 1
-            self._seen["same_answer"] += request.deploy() == deployed
-            self._seen["calls"] += len(own)
-            self._seen["live_calls"] += len(calls)
-            self._seen["usd"] += sum(own)
-            self._seen["live_usd"] += sum(dollars for _, dollars, _ in calls)
+            before = dict(self._seen)
+            self._deployed(number, deployed)
+            return {name: value - before[name] for name, value in self._seen.items() if value != before[name]}
+
+    def _deployed(self, number: int, deployed: str) -> None:
+        prompt, columns, calls = self._calls.pop(number, ("", None, []))
+        if not calls:
+            return
+        self._seen["requests"] += 1
+        made = {model: (dollars, scores) for model, dollars, scores in calls}
+        try:
+            request = self._cascade.begin(prompt, columns)
+        except UsageError:
+            self._seen["refused"] += 1
+            return
+        own: list[float] = []
+        while (model := request.next()) is not None and model in made:
+            dollars, scores = made[model]
+            own.append(dollars)
+            if scores is None:
+                request.fail(dollars=dollars)
+            elif request.needs_score and not scores:  # nobody judged it
+                break
+            else:
+                request.observe(dollars, scores)
+        if model is not None or not request.explain()["calls"]:
+            return request.cancel()
+        self._seen["answered"] += 1
+        self._seen["same_answer"] += request.deploy() == deployed
+        self._seen["calls"] += len(own)
+        self._seen["live_calls"] += len(calls)
+        self._seen["usd"] += sum(own)
+        self._seen["live_usd"] += sum(dollars for _, dollars, _ in calls)
 
     def cancel(self, number: int) -> None:
         """The live request was cancelled."""

@@ -1,11 +1,13 @@
-// Tables as services have them, in studies: qualities from 1 to 5, tokens in place of dollars, calls that cost nothing, and
-// further answers to a prompt.
+// Tables as services have them, in studies: qualities from 1 to 5 and of any name, tokens in place of dollars, calls that
+// cost nothing, further answers to a prompt.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
 #include <map>
 
+#include "host/lanes/model/trace_keys.hpp"
+#include "host/studies/study/environment_keys.hpp"
 #include "host/studies/study/study_config.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/error.hpp"
@@ -58,6 +60,38 @@ TEST_F(ServiceTables, AreReadByTheKeysOfAStudy) {
   };
   EXPECT_THAT(refusal("ranges = [\"score\"]"), testing::HasSubstr("\"score\" is none; give list of NAME=LOW:HIGH"));
   EXPECT_THAT(refusal("ranges = [\"cost=1:5\"]"), testing::HasSubstr("names neither quality nor a judge"));
+}
+
+TEST_F(ServiceTables, QualitiesHaveAnyNameAndPromptsAnyKey) {
+  std::ofstream table(base_ / "table.csv");
+  table << "prompt,context,model,f1,score,cost\n";
+  for (int row = 0; row < 80; ++row)
+    table << fmt::format("same,c{},m{},{},{},0.01\n", row / 2, row % 2, row / 100.0, 1.0 - row / 100.0);
+  table.close();
+  const auto best = [&](const std::string& keys) {
+    const PlannedSetting planned = plans("prompt_key = [\"prompt\", \"context\"]\n" + keys)[0];
+    const Tape tape = prepare_replication(planned.setting.study, planned.plan, planned.plan.units[0], nullptr).tape;
+    return std::ranges::max(tape.mu);
+  };
+  const float of_f1 = best("quality = \"f1\"\n"), of_score = best("quality = \"score\"\n");
+  EXPECT_GT(of_f1, 0.5f);
+  EXPECT_LT(of_f1, 0.8f);
+  EXPECT_GT(of_score, 0.8f);
+  EXPECT_THROW((void)best(""), Error);                     // there is no quality
+  EXPECT_THROW((void)plans("quality = \"f1\"\n"), Error);  // one prompt with 40 answers of each model
+}
+
+// Results are older than these keys, and a part of theirs is found by its options.
+TEST_F(ServiceTables, KeysThatAStudyDoesNotGiveAreNoOptionsOfItsParts) {
+  Environment environment;
+  environment.trace = std::make_shared<TraceKeys>();
+  for (const char* key : {"quality", "prompt_key"}) EXPECT_FALSE(options_of(environment).contains(key));
+  TraceKeys given;
+  given.quality = "f1";
+  given.prompt_key = {"context"};
+  environment.trace = std::make_shared<TraceKeys>(given);
+  EXPECT_EQ(options_of(environment).at("quality"), "\"f1\"");
+  EXPECT_EQ(options_of(environment).at("prompt_key"), "[\"context\"]");
 }
 
 }  // namespace

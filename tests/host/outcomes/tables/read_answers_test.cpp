@@ -168,6 +168,32 @@ TEST(TokenPriceTest, NamesAreOursOrLitellms) {
   EXPECT_FALSE(price_named(Named{{"in", 1}, {"out", 1}, {"cache", 1}}));
 }
 
+TEST(TokenPriceTest, LongPromptsHavePricesOfTheirOwn) {
+  using Named = std::vector<std::pair<std::string, double>>;
+  const auto price = price_named(Named{{"cache_read_input_token_cost", 1e-7},
+                                       {"cache_creation_input_token_cost_above_1hr", 9e-6},
+                                       {"input_cost_per_token", 1e-6},
+                                       {"input_cost_per_token_above_200k_tokens", 2e-6},
+                                       {"input_cost_per_token_above_32k_tokens", 1.5e-6},
+                                       {"input_cost_per_token_above_200k_tokens_priority", 9e-6},
+                                       {"output_cost_per_token", 4e-6},
+                                       {"output_cost_per_token_above_200k_tokens", 6e-6},
+                                       {"output_cost_per_token_above_200k_tokens_batches", 3e-6},
+                                       {"output_cost_per_token_above_nank_tokens", 9e-6}});
+  ASSERT_TRUE(price);
+  const auto dollars = [&](double prompt, double cached, double batch) {
+    return dollars_of(*price, {.prompt = prompt, .completion = 1000, .cached = cached, .batch = batch});
+  };
+  EXPECT_NEAR(dollars(32000, 0, 0), 0.032 + 0.004, 1e-12);
+  EXPECT_NEAR(dollars(32001, 0, 0), 32001 * 1.5e-6 + 0.004, 1e-12);
+  EXPECT_NEAR(dollars(200000, 0, 0), 0.3 + 0.004, 1e-12);
+  EXPECT_NEAR(dollars(300000, 0, 0), 0.6 + 0.006, 1e-12);  // the whole call, not what exceeds the limit
+  EXPECT_NEAR(dollars(300000, 100000, 0), 0.4 + 0.01 + 0.006, 1e-12);
+  EXPECT_NEAR(dollars(300000, 0, 1), 0.6 + 0.003, 1e-12);
+  EXPECT_FALSE(price_named(Named{{"input_cost_per_token_above_200k_tokens", 1}, {"output_cost_per_token", 1}}));
+  EXPECT_FALSE(price_named(Named{{"in", 1}, {"out", 1}, {"in_above_200k_tokens", 2}}));  // LiteLLM's names alone
+}
+
 TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {
   const std::string text = "prompt_id,model,quality,prompt_tokens,completion_tokens\np,gpt-4,1,10,10\n";
   EXPECT_EQ(refusal(text, priced({{"gpt-5", {1, 1}}})),

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
+import platform
+import sys
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arguments import refused
-from ...errors import UsageError
+from ...errors import DataError, PandoraWarning, UsageError
 from .linear import LinearFits
 from .predictors import MOST_ASKED, Predictor, features_of, spread
 
@@ -44,11 +48,15 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorPredictor(Predictor):
-    """Predicts by fitted estimators; it cannot be saved. `learner` is the name of their class."""
+    """Predicts by fitted estimators. `learner` is the name of their class.
+
+    A file of JSON cannot hold it: `saved_as` says what it has in its place, where estimators were saved beside it.
+    """
 
     quality: npt.NDArray[np.object_]
     usd: npt.NDArray[np.object_]
     learner: str
+    saved_as: Optional[dict[str, Any]] = None
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
         """Quality and dollars, both (n, plans). Raises UsageError where an estimator does not say a number for each."""
@@ -61,13 +69,71 @@ class EstimatorPredictor(Predictor):
                 out[:, place] += column.scale * said[id(column.estimator)][:, column.output]
         return out[:, : len(self.quality)], out[:, len(self.quality) :]
 
+    def described(self) -> dict[str, Any]:
+        """Its class."""
+        return {"learner": self.learner}
+
     def to_json(self) -> dict[str, Any]:
-        """Raises UsageError: running cascades do not know such estimators."""
-        article = "an" if self.learner[:1] in "AEIOU" else "a"
-        raise UsageError(
-            f"a cascade whose router is {article} {self.learner} can be fitted, tested and reported, but not saved "
-            "until such routers can be served; leave router out for one that can be saved"
-        )
+        """Raises UsageError where it was not saved beside a file."""
+        if self.saved_as is None:
+            article = "an" if self.learner[:1] in "AEIOU" else "a"
+            raise UsageError(
+                f"a cascade whose router is {article} {self.learner} is saved by Cascade.save alone, with the "
+                "estimator in a file beside it; leave router out for one that stands in a single file"
+            )
+        return {"learner": self.learner, **self.saved_as}
+
+    def dumped(self) -> tuple[bytes, dict[str, Any]]:
+        """Itself as joblib writes it, and the versions that are needed to read it. Raises UsageError without joblib,
+        and for what cannot be pickled.
+        """
+        joblib, data = _joblib(), io.BytesIO()
+        try:
+            joblib.dump(replace(self, saved_as=None), data)
+        except Exception as problem:  # of any __getstate__
+            raise UsageError(f"a {self.learner} cannot be saved ({type(problem).__name__}: {problem})") from None
+        return data.getvalue(), _versions(self)
+
+    @staticmethod
+    def of_dump(data: bytes, saved_as: dict[str, Any]) -> EstimatorPredictor:
+        """What dumped() gave; this runs what is in it. PandoraWarning where versions differ; DataError where it cannot
+        be read.
+        """
+        try:
+            out = _joblib().load(io.BytesIO(data))
+        except UsageError:
+            raise
+        except Exception as problem:
+            raise DataError(f"{saved_as['file']}: cannot be read ({type(problem).__name__}: {problem})") from None
+        if not isinstance(out, EstimatorPredictor):
+            raise DataError(f"{saved_as['file']}: is no router of a cascade")
+        here = _versions(out)
+        if saved_as["versions"] != here:
+            warnings.warn(
+                f"{saved_as['file']}: was saved with {_told(saved_as['versions'])}, this is {_told(here)}: what it "
+                "predicts may differ",
+                PandoraWarning, stacklevel=5,
+            )  # fmt: skip
+        return replace(out, saved_as=saved_as)
+
+
+def _joblib() -> Any:
+    try:
+        return importlib.import_module("joblib")
+    except ImportError:
+        raise UsageError("estimators are saved and loaded by joblib, which is not here: pip install joblib") from None
+
+
+def _versions(predictor: EstimatorPredictor) -> dict[str, str]:
+    """Of Python, numpy, and the packages that the estimators are of."""
+    columns = [*predictor.quality, *predictor.usd]
+    names = {type(c.estimator).__module__.split(".")[0] for c in columns if c.estimator is not None}
+    found = {name: getattr(sys.modules.get(name), "__version__", "") for name in sorted(names | {"numpy"})}
+    return {"python": platform.python_version(), **{name: version for name, version in found.items() if version}}
+
+
+def _told(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 class EstimatorPredictors:

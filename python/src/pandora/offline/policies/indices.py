@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ..groups import Ints
+from ..groups import Floats, Ints
 from ..kinds import Candidate
 from ..outcomes import Outcomes, Walk, along
 from ..sources.table import PreparedTable
@@ -17,15 +17,23 @@ from .base import Kind, Policy
 MOST_ANSWERS = 40_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LearnedIndices:
-    """Indices as the engine's estimator has them after a calibration; nothing is learned while it walks."""
+    """Indices as the engine's estimator has them after a calibration; nothing is learned while it walks.
 
-    estimator: Any  #: _core.Indices
+    `psi`, `cost` (in utility) and `shown`: of all rows of a source. `there`: models that it may call, a bit each.
+    """
+
+    estimator: Any  #: _core.IndexEstimator
+    psi: Optional[np.ndarray]
+    cost: Floats
+    shown: Floats
+    there: int = ~0
 
     def walk(self, outcomes: Outcomes) -> Walk:
-        """What becomes of each row, by the engine, which has the rows of the source."""
-        called, deployed, _ = self.estimator.run(outcomes.rows)
+        """What becomes of each row; `outcomes` are of the same source."""
+        rows = np.arange(len(self.cost)) if outcomes.rows is None else outcomes.rows
+        called, deployed = self.estimator.run(self.psi, self.cost, self.shown, rows, self.there & 0xFFFF)
         usd = along(called, outcomes.usd + outcomes.judge_usd).sum(axis=1)
         quality = outcomes.quality[np.arange(len(deployed)), deployed]
         numbers = np.stack([quality, usd, (called >= 0).sum(axis=1)])
@@ -47,7 +55,9 @@ def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Poli
     """From all models' answers to the calibration rows. `warm_start`: indices whose estimates iterations begin with."""
     rows = calibration_rows(prepared.rows, prepared.outcomes.models)
     begun = warm_start.estimator if isinstance(warm_start, LearnedIndices) else None
-    return LearnedIndices(prepared.learn_indices(candidate.price, rows, begun))
+    outcomes = prepared.outcomes
+    cost = candidate.price * (outcomes.usd + outcomes.judge_usd)
+    return LearnedIndices(prepared.learn_indices(cost, rows, begun), outcomes.psi, cost, prepared.shown)
 
 
 KIND = Kind("indices", "an order for each prompt", fit, frozenset({"context", "judge"}))

@@ -65,6 +65,15 @@ class Order:
         out.numbers[QUALITY] = outcomes.quality[np.arange(rows), out.deployed]
         return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
 
+    def without(self, model: int) -> Order:
+        """Without that model; empty where it was the only one."""
+        if model not in self.order:
+            return self
+        place, thresholds = self.order.index(model), list(self.thresholds)
+        if thresholds:
+            del thresholds[min(place, len(thresholds) - 1)]
+        return Order(self.order[:place] + self.order[place + 1 :], tuple(thresholds))
+
     def text(self, models: list[str]) -> str:
         """Such as "a (accepted from 0.9), b"."""
         return order_text([models[model] for model in self.order], self.thresholds)

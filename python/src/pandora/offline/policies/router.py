@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 import numpy as np
+import numpy.typing as npt
 
 from ..groups import Ints
 from ..kinds import Candidate
@@ -45,6 +46,18 @@ class Plans:
     def text(self, models: list[str]) -> str:
         """The plans, with "|" between."""
         return " | ".join(plan.text(models) for plan in self.plans)
+
+
+def walked(policy: Policy, outcomes: Outcomes) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """By row the models that are called, in order and then -1, whose answer is deployed, and whether answers are looked
+    at, which is not so where one model alone can be called.
+    """
+    walk = policy.walk(outcomes)
+    if isinstance(policy, Plans):
+        judged = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
+    else:
+        judged = np.full(len(walk.deployed), not isinstance(policy, Order) or len(policy.order) > 1)
+    return walk.called, walk.deployed, judged
 
 
 def only_model(policy: Policy) -> Optional[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Optional, Union
@@ -71,33 +70,18 @@ class PreparedTable:
         """Rows x models: what the evaluator shows, as it stands in the table."""
         return self.source.quality if self.source.shown is None else self.source.shown
 
-    def index_options(self, price: float, rows: Ints) -> str:
-        """JSON, as _core.cascade_of takes it, of indices that are learned from all models' answers to these rows."""
-        psi = self.outcomes.psi
-        options = {
-            "kind": "indices",
-            "models": self.source.models,
-            "price": price,
-            "evaluator": self.source.evaluator,
-            "rules": json.loads(_core.index_rules(not self.sees_truth, 0.0, len(rows))),
-            "index_features": 1 if psi is None else psi.shape[1],
-            **({"psi_range": self.psi_range} if self.psi_range else {}),
-        }
-        return json.dumps(options)
+    def learn_indices(self, cost: Floats, rows: Ints, warm_start: Optional[Any] = None) -> Any:
+        """_core.IndexEstimator, learned from all models' answers to these rows. `cost`: in utility, of all rows.
 
-    def learn_indices(self, price: float, rows: Ints, warm_start: Optional[Any] = None) -> Any:
-        """_core.Indices, learned from all models' answers to these rows. `warm_start`: others, with whose
-        estimates iterations begin.
+        `warm_start`: another one, with whose estimates iterations begin.
         """
-        outcomes, options = self.outcomes, self.index_options(price, rows)
-        usd = outcomes.usd + outcomes.judge_usd
-        return _core.Indices(options, outcomes.psi, usd, self.shown, outcomes.quality, rows, warm_start)
-
-    def teach(self, cascade: _core.Cascade, rows: Ints) -> None:
-        """A new cascade of indices learns from all models' answers to these rows."""
-        outcomes = self.outcomes
-        usd = outcomes.usd + outcomes.judge_usd
-        _core.learn_rows(cascade, outcomes.psi, usd, self.shown, outcomes.quality, rows)
+        outcomes, models, learned = self.outcomes, len(self.source.models), not self.sees_truth
+        rules = _core.lane_rules("shrunk_weitzman", learned, 0.0, len(rows), 0.0)
+        m = 1 if outcomes.psi is None else outcomes.psi.shape[1]
+        shape = models, m, 2 * models if learned else 0
+        estimator = _core.IndexEstimator(rules, _core.estimation(), *shape, "[1, 0, 0, 0]")
+        estimator.teach(outcomes.psi, cost, self.shown, outcomes.quality, rows, warm_start)
+        return estimator
 
 
 class TableSource:

@@ -1,0 +1,210 @@
+"""What a cascade of the kind indices has learned, and how it goes on: the engine's estimator, period by period."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from .. import _core
+from ..errors import LaneFailure
+from .members import Members, refusal
+from .request import Call, Psi
+
+#: Bytes of what a saved cascade has learned, and samples of each model for which there must be room.
+MOST_STATE, LEAST_SAMPLES = 512 << 20, 1000
+
+Output = tuple[int, list[float], float, float]  # the box, phi, its cost in utility and mu
+
+
+class Asked(NamedTuple):
+    """Of each model for the request that was asked about."""
+
+    indices: list[float]
+    prediction: list[float]  #: rho_hat' psi
+    width: list[float]  #: ||psi||_{V^-1}
+    bonus: list[float]  #: what the index has for it
+
+
+class Lesson(NamedTuple):
+    """What is learned of a request: the answers that it saw, or the quality of the deployed one."""
+
+    id: int  #: what the request is told apart by
+    period: int
+    psi: Psi
+    calls: Sequence[Call]  #: of a quality the deployed one alone
+    quality: Optional[float] = None
+
+
+def output_of(members: Members, call: Call) -> Output:
+    """A call as the estimator takes it."""
+    phi: list[float] = []
+    if members.learns_reward:
+        phi = list(call.scores)
+        if not members.reads_phi:
+            phi = [0.0] * members.d
+            phi[2 * call.model] = 1.0
+            phi[2 * call.model + 1] = _core.logit_of_score(call.scores[0])
+    return call.model, phi, members.price * call.dollars, call.shown
+
+
+class Learning:
+    """The estimator of a cascade's members.
+
+    It is asked of one request at a time, and learns what is told of it; what was learned of a request is brought to the
+    end of its period before another request is looked at. `most_held`: samples of a model, beyond which the older half
+    is forgotten, so that all that is learned fits into a file.
+    """
+
+    def __init__(self, members: Members, saved: Optional[bytes] = None) -> None:
+        self.members = members
+        self.estimator = new_estimator(members)
+        self.current: Optional[int] = None  #: the request whose period the estimator is in
+        self.most_held = 0
+        self._bound()
+        if saved is not None:
+            self.estimator.restore(saved)
+
+    def _bound(self) -> None:
+        # A request that waits for feedback takes the less room, the fewer numbers it has.
+        self.most_held = self.estimator.most_samples_within(MOST_STATE * 3 // 4)
+        most = self.members.estimation["most_samples"]
+        if self.most_held < LEAST_SAMPLES and (most == 0 or most > self.most_held):
+            raise refusal(
+                f"a saved cascade has {MOST_STATE >> 20} MiB, which {len(self.members.models)} models with contexts of "
+                f"{self.members.m} numbers fill with {self.most_held} samples of each; give fewer numbers, such as "
+                "text:64"
+            )
+        if most == 0 or most > self.most_held:
+            self.estimator.keep_at_most(self.most_held)
+
+    def turn_to(self, id: int, period: int, psi: Psi) -> None:
+        """The request that is asked about and learned of from here on. LaneFailure where what was learned of the one
+        before cannot be solved for; then nothing has happened.
+        """
+        if self.current != id:
+            with self._whole():
+                self._turn_to(id, period, psi)
+
+    def _turn_to(self, id: int, period: int, psi: Psi) -> None:
+        if self.current == id:
+            return
+        if self.estimator.unsettled:
+            self.estimator.end_period()
+        self.estimator.begin(period, psi)
+        self.current = id
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is done within happens, or nothing."""
+        current, most_held, estimator = self.current, self.most_held, self.estimator
+        estimator.mark()
+        try:
+            yield
+        except BaseException:
+            estimator.roll_back()
+            self.current, self.most_held = current, most_held
+            raise
+        estimator.commit()
+
+    def ask(self, id: int, period: int, psi: Psi) -> Asked:
+        """What is known of a request."""
+        self.turn_to(id, period, psi)
+        return Asked(*self.estimator.ask())
+
+    def reward(self, id: int, period: int, psi: Psi, call: Call) -> float:
+        """The quality that an answer is taken for."""
+        self.turn_to(id, period, psi)
+        return float(self.estimator.reward(output_of(self.members, call)))
+
+    def learn(self, lesson: Lesson) -> None:
+        """The lesson, whole or not at all. LaneFailure where estimates cannot be solved for with it."""
+        estimator = self.estimator
+        with self._whole():
+            self._turn_to(lesson.id, lesson.period, lesson.psi)
+            outputs = [output_of(self.members, call) for call in lesson.calls]
+            if lesson.quality is not None:
+                estimator.learn_reward(outputs[0], lesson.quality)
+            else:
+                estimator.learn_outputs(outputs)
+                if not self.members.needs_feedback and estimator.unsettled:
+                    estimator.end_period()
+
+    def copied_estimator(self) -> Any:
+        """Another one that has learned the same."""
+        copy = new_estimator(self.members)
+        copy.restore(self.estimator.saved())
+        return copy
+
+    def calibrate(self, period: int, psi: Psi, call: Call, quality: Optional[float]) -> None:
+        """A sample from before the first request."""
+        name = self.members.models[call.model]
+        if self.estimator.samples(call.model) >= self.most_held:
+            raise refusal(f"{name} has {self.estimator.samples(call.model)} samples, and a file has room for no more")
+        self.estimator.calibrate(period, psi, output_of(self.members, call), quality)
+
+    def set_price(self, members: Members) -> None:
+        """What was learned is made over to the members' price."""
+        factor = members.price / self.members.price
+        problem = f"price {members.price:g}: what was learned cannot be made over to it"
+        self._change(members, lambda: self.estimator.scale_costs(factor), problem)
+
+    def add_model(self, members: Members) -> None:
+        """The members have one model more."""
+
+        def change() -> None:
+            new_estimator(members)  # which refuses what takes too much memory
+            self.estimator.add_box(members.d - self.members.d)
+            self._bound()
+
+        self._change(members, change, f"{members.models[-1]} cannot be taken in")
+
+    def _change(self, members: Members, change: Callable[[], object], problem: str) -> None:
+        try:
+            with self._whole():
+                if self.estimator.unsettled:
+                    self.estimator.end_period()
+                change()
+        except LaneFailure as error:
+            raise refusal(f"{problem} ({error})") from None
+        self.members = members
+
+
+class Estimates:
+    """What decisions go by where another process learns: a copy that is asked, and learns nothing."""
+
+    def __init__(self, members: Members, saved: bytes) -> None:
+        """`saved`: of the learner's estimator, with or without samples."""
+        self.members = members
+        estimator = new_estimator(members)
+        estimator.restore(saved)
+        self.estimator = estimator.estimates()
+
+    def ask(self, _: int, period: int, psi: Psi) -> Asked:
+        """What is known of a request."""
+        self.estimator.begin(period, psi)
+        return Asked(*self.estimator.ask())
+
+    def reward(self, _: int, __: int, ___: Psi, call: Call) -> float:
+        """The quality that an answer is taken for."""
+        return float(self.estimator.reward(output_of(self.members, call)))
+
+
+def new_estimator(members: Members) -> Any:
+    """One that has learned nothing. UsageError where the members' rules cannot be."""
+    assert members.rules is not None
+    if members.d > 64:
+        raise refusal(f"{len(members.models)} models make {members.d} reward features, more than 64")
+    estimation = dict(members.estimation)
+    return _core.IndexEstimator(
+        json.dumps(members.rules), json.dumps(estimation), len(members.models), members.m, members.d,
+        json.dumps(list(members.exploration)),
+    )  # fmt: skip
+
+
+def as_psi(numbers: Any) -> Psi:
+    """Float32, contiguous."""
+    return np.ascontiguousarray(numbers, np.float32)

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from made_up_proxy import KEY, MODEL_KEY, Answered, Proxy
 
-import pandora.serving
-
 openai: Any = pytest.importorskip("openai")
 pytest.importorskip("apscheduler")  # of LiteLLM's proxy, which is not installed where it is missing
 
@@ -78,7 +76,6 @@ def test_routes_that_write_need_the_key_and_refuse_other_pages(proxy: Proxy, pat
     assert own.json["error"]["code"] != "foreign_origin"
 
 
-@pytest.mark.skipif(not hasattr(pandora.serving, "open"), reason="the former store has one version")
 def test_a_cascade_is_published_and_taken_back(proxy: Proxy) -> None:
     edition = counts(proxy, "schema")["edition"]
     for wrong in ({}, {"name": "none"}, {"name": "schema", "cascade": {"version": 1}}):

@@ -293,15 +293,22 @@ def test_a_silent_stream_is_kept_alive(proxy: Proxy) -> None:
 
 
 def test_a_conversation_keeps_its_model(proxy: Proxy) -> None:
-    """Seven turns: the model of the first one."""
-    proxy.models.worth.update(small=0.2, large=0.95)
+    """Seven turns, of which one has an answer of the model that is below its threshold; another one has its own."""
     talk: list[Any] = [{"role": "user", "content": f"turn 0 at {time.time()}"}]
     deployed = []
     for turn in range(7):
+        proxy.models.worth.update(small=0.2 if turn == 3 else 0.9, large=0.95)
         answer = proxy.chat("talk", talk).json
         deployed.append(answer["cascade"]["deployed"])
         talk += [answer["choices"][0]["message"], {"role": "user", "content": f"turn {turn + 1}"}]
-    assert deployed == ["large"] * 7
+    assert deployed == ["small"] * 3 + ["large"] * 4
+    other = [{"role": "user", "content": f"another one at {time.time()}"}]
+    assert proxy.chat("talk", other).json["cascade"]["deployed"] == "small"
+    for _ in range(2):  # a session that the client names
+        named = proxy.call(
+            "/v1/chat/completions", {"model": "talk", "messages": other}, headers={"x-litellm-session-id": "named"}
+        )
+        assert named.json["cascade"]["deployed"] == "small"
 
 
 def test_a_judge_sees_the_conversation(proxy: Proxy) -> None:

@@ -122,7 +122,7 @@ def play(folder, postgres, models):
             worth = {"small": min(1.0, max(0.0, draw.gauss(0.6, 0.3))), "large": min(1.0, max(0.0, draw.gauss(0.9, 0.1)))}
             answers = {name: {"quality": q, "score": q, "cost": 0.0003 if name == "small" else 0.002} for name, q in worth.items()}
             print(json.dumps({"prompt_id": f"p{k}", "models": answers}), file=table)
-    how = ("--evaluator", "score", "--kind", "thresholds", "--explore", "0.1", "--out", "cascade.json", "--force")
+    how = ("--evaluator", "score", "--kind", "thresholds", "--explore", "0.5", "--out", "cascade.json", "--force")
     pandora("cascade", "fit", "table.jsonl", "--price", "20", *how, folder=folder, environment=environment)
     proxy = Proxy(folder, environment)
     proxy.start()

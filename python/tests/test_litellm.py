@@ -68,7 +68,7 @@ def llm(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
             one.close()
         monkeypatch.setattr(calling, "call", call)
         pandora.Cascade.new(["small", "large"], price=1.0, evaluator=evaluator).save(tmp_path / "new.json")
-        (tmp_path / "cascades.toml").write_text(f'[any]\ncascade = "new.json"\nurl = "kept"\n{more}\n')
+        (tmp_path / "cascades.toml").write_text(f'[any]\ncascade = "new.json"\n{more}\n')
         opened.append(CascadeLLM(tmp_path / "cascades.toml"))
         litellm.custom_provider_map = [{"provider": "cascade", "custom_handler": opened[-1]}]
         return opened[-1]
@@ -84,7 +84,7 @@ def ask(**more: Any) -> Any:
 
 def counts(llm: CascadeLLM) -> Any:
     """Of what has happened, once the store has learned of it."""
-    getattr(llm.services["any"].store, "settle", lambda: True)()
+    assert llm.services["any"].store.settle()
     return llm.services["any"].store.metrics()
 
 
@@ -195,7 +195,7 @@ def test_tool_calls_are_judged_as_the_file_says(llm: Any, tools: str, calls: int
 
 
 def test_another_cascade_gets_its_share(llm: Any, tmp_path: pathlib.Path) -> None:
-    more = 'judge = "judge"\nshare = { other = 0.3 }\n[other]\ncascade = "new.json"\nurl = "other"\njudge = "judge"'
+    more = 'judge = "judge"\nshare = { other = 0.3 }\n[other]\ncascade = "new.json"\njudge = "judge"'
     made = llm({"small": "a", "large": "b", "judge": "5"}.__getitem__, more)
     names = [made.service("any", f"user {k}").settings.name for k in range(200)]
     assert 40 < names.count("other") < 80 and names[7] == made.service("any", "user 7").settings.name
@@ -289,7 +289,7 @@ def test_a_file_that_says_something_wrong_is_refused(tmp_path: pathlib.Path, tex
 
 
 def test_what_cannot_be_opened_is_tried_again_later(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cascades.toml").write_text('[any]\ncascade = "missing.json"\nurl = "kept"\njudge = "judge"')
+    (tmp_path / "cascades.toml").write_text('[any]\ncascade = "missing.json"\njudge = "judge"')
     made = CascadeLLM(tmp_path / "cascades.toml")
     litellm.custom_provider_map = [{"provider": "cascade", "custom_handler": made}]
     for _ in range(2):

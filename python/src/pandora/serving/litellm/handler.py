@@ -209,9 +209,6 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
 
 
 def _opened(settings: Settings) -> Any:
-    from . import former_store
-
-    opener: Any = getattr(serving, "open", former_store.opened)
     beside: dict[str, Any] = {}
     if settings.monitor is not None:
         monitor = dict(settings.monitor)
@@ -225,7 +222,7 @@ def _opened(settings: Settings) -> Any:
         beside["budget"] = serving.Budget(**settings.budget)
     if settings.shadow is not None:
         beside["shadow"] = serving.Shadow(Cascade.load(settings.shadow))
-    return opener(settings.url, settings.cascade, settings.sync_seconds, **beside)
+    return serving.open(settings.url, settings.cascade, settings.sync_seconds, **beside)
 
 
 class _Checks(CustomLogger):  # type: ignore[misc]

@@ -7,7 +7,6 @@ master key.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import pathlib
 import tempfile
@@ -22,6 +21,7 @@ from litellm.proxy._types import LiteLLMRoutes, LitellmUserRoles, UserAPIKeyAuth
 from litellm.proxy.auth.user_api_key_auth import user_api_key_auth
 
 from ...errors import DataError, Error, UsageError
+from .. import FeedbackConflict, FeedbackRemoved
 from .errors import ToldError, refused
 from .handler import handler, number_of
 from .metrics import exposed
@@ -36,11 +36,6 @@ _PAGE_HEADERS = {
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-try:
-    _database: Any = importlib.import_module("pandora.serving.database")
-except ImportError:  # the former store has no such refusals
-    _database = None
-_CONFLICT, _REMOVED = (getattr(_database, name, ()) for name in ("FeedbackConflict", "FeedbackRemoved"))
 
 
 def add_to_proxy() -> None:
@@ -120,9 +115,9 @@ async def feedback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_aut
             raise refused("id", str(error)) from None
         try:
             is_kept = await asyncio.to_thread(handler.feedback, body["id"], float(quality))
-        except _CONFLICT:
+        except FeedbackConflict:
             raise ToldError(409, "the answer has another feedback already", "quality", "feedback_conflict") from None
-        except _REMOVED as error:
+        except FeedbackRemoved as error:
             raise ToldError(410, str(error), "id", "feedback_removed") from None
         except UsageError as error:
             raise ToldError(404, str(error), "id", "not_found") from None

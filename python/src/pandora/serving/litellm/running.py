@@ -11,8 +11,8 @@ from typing import Any, Optional
 
 import litellm
 
-from ... import serving
 from ...errors import Error, UsageError
+from .. import BudgetSpent, Store
 from . import calling
 from .asking import Asked
 from .configuration import Settings
@@ -21,8 +21,6 @@ from .judging import fault_of, question, score_of, tool_calls_of
 from .streaming import Live
 from .tracing import Told, span, usage_of
 
-#: That the day's dollars are spent, of stores that have such budgets.
-_SPENT: Any = getattr(serving, "BudgetSpent", ())
 _MOST_UNJUDGED = 5  # answers in a row, after which the judge is taken to be down
 
 
@@ -31,7 +29,7 @@ class Service:
     """A cascade of the configuration that is open."""
 
     settings: Settings
-    store: Any
+    store: Store
     unjudged: int = 0  #: answers on which the judge failed
     unjudged_in_a_row: int = 0
     faults: Counter[str] = field(default_factory=Counter)  #: of answers that are none, by their reason
@@ -57,7 +55,7 @@ class Run:
             raise refused("modalities", "modalities: answers are judged as text; leave out audio", "unsupported_value")
         try:
             self.request = self.service.store.begin(self.asked.text, self.asked.columns, session=self.asked.session)
-        except _SPENT as error:
+        except BudgetSpent as error:
             raise ToldError(429, str(error), code="budget_spent") from None
         except UsageError as error:
             raise refused("columns", str(error), "missing_columns") from None

@@ -42,6 +42,14 @@ class Totals:
     feedbacks: int = 0
     quality: float = 0.0  #: the sum over feedbacks
     dollars: float = 0.0
+    #: the sum of the squares, of a model over its calls, of all requests over requests; None where it is not known
+    dollars_squared: Optional[float] = 0.0
+
+    def pay(self, dollars: float) -> None:
+        """Counts what a call or a request cost."""
+        self.dollars += dollars
+        if self.dollars_squared is not None:
+            self.dollars_squared += dollars * dollars
 
 
 @dataclass
@@ -94,6 +102,8 @@ class Learned:
         counts = cascade.counts_now
         for name in ("requests", "calls", "deployed", "failures", "feedbacks", "cancelled", "dollars", "quality"):
             setattr(out.counts, name, getattr(counts, name))
+        if counts.dollars > 0.0:
+            out.counts.dollars_squared = None
         out._solve()
         return out
 
@@ -208,7 +218,7 @@ class Learned:
         for call in payload.get("calls", []):
             totals = self._totals(call["model"])
             totals.calls += 1
-            totals.dollars += call["dollars"]
+            totals.pay(call["dollars"])
             spent += call["dollars"]
             self.counts.calls += 1
             if call["model"] in self.members.models:
@@ -217,10 +227,10 @@ class Learned:
         for over in payload.get("failed", []):
             totals, failed = self._totals(over["model"]), over["reason"] != "skipped"
             totals.failures += failed
-            totals.dollars += over["dollars"]
+            totals.pay(over["dollars"])
             spent += over["dollars"]
             self.counts.failures += failed
-        self.counts.dollars += spent
+        self.counts.pay(spent)
         day = datetime.fromtimestamp(payload.get("time", 0.0), timezone.utc).date().isoformat()
         if day > self.day:
             self.day, self.day_usd = day, 0.0

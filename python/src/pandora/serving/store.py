@@ -325,9 +325,9 @@ class Store:
                 if live is self._live:
                     number = live.begin(taken, what, digest)
                     pinned = None if digest is None else self._pins.get(digest)
-        monitor = self._content.get("monitor")
-        control = None if monitor is None else monitor["settings"]["against"]
-        if control is not None and share_of(number) < monitor["settings"]["share"]:
+        watched = self._content.get("monitor", {}).get("settings", {})
+        control = watched.get("against")
+        if control is not None and share_of(number) < watched["share"]:
             with contextlib.suppress(UsageError):  # it rests, or was removed: the request goes by the cascade
                 self._calls.only(number, control)
         elif pinned is not None:

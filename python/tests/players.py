@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -53,27 +54,21 @@ class Player:
 
     def order(self, what: Any) -> None:
         """Where it is alive."""
-        try:
+        with contextlib.suppress(BrokenPipeError):
             _write(self._orders, what)
-        except BrokenPipeError:
-            pass
 
     def kill(self, with_signal: Optional[int] = signal.SIGKILL) -> list[Any]:
         """Ends it, or waits until it has ended; all that it has told since the last read."""
         if with_signal is not None:
             os.kill(self.pid, with_signal)
-        else:
-            os.close(self._orders)
-            self._orders = -1
         found: list[Any] = []
         while True:
             found += self.read(0.05)
             if os.waitpid(self.pid, os.WNOHANG)[0] == self.pid:
                 break
         found += self.read()
-        for file in (self._told, self._orders):
-            if file >= 0:
-                os.close(file)
+        os.close(self._told)
+        os.close(self._orders)
         return found
 
 
@@ -82,17 +77,14 @@ def _write(file: int, what: Any) -> None:
 
 
 def _reader(file: int) -> Callable[[], list[Any]]:
-    """Gives what has come; EOFError where nothing more will."""
+    """Gives what has come."""
     rest = b""
 
     def read() -> list[Any]:
         nonlocal rest
         if not select.select([file], [], [], 0.0)[0]:
             return []
-        part = os.read(file, 1 << 16)
-        if not part:
-            raise EOFError
-        *lines, rest = (rest + part).split(b"\n")
+        *lines, rest = (rest + os.read(file, 1 << 16)).split(b"\n")
         return [json.loads(line) for line in lines]
 
     return read

@@ -90,13 +90,13 @@ class Service:
 
     def run(self, given: Requests) -> np.ndarray:
         """The utility of each request."""
-        self.given, self.utility = given, np.full(len(given.psi), np.nan)
+        self.given, self.utility, self.left = given, np.full(len(given.psi), np.nan), len(given.psi)
         for k in range(len(given.psi)):
             self._at(k / PER_SECOND, self._begin, k)
-        self._at(len(given.psi) / PER_SECOND / 2.0, self._written, "add_model", None, {"model": "new"})
+        self._at(len(given.psi) / PER_SECOND / 2.0, self._written, "add_model", None, {"model": "new", "id": "new"})
         if not self.at_once:
             self._at(PUBLISH_SECONDS, self._publish)
-        while np.isnan(self.utility).any():
+        while self.left:
             now, _, do, these = heapq.heappop(self._events)
             do(now, *these)
         return self.utility
@@ -138,6 +138,7 @@ class Service:
         payload = {**decision_payload(live, request), "time": now}
         live.forget(number)
         self.utility[k] = self.given.quality[k, deployed] - PRICE * sum(call.dollars for call in request.calls)
+        self.left -= 1
         self._at(now + SYNC_SECONDS * (not self.at_once), self._written, "decision", number, payload)
         if np.isfinite(self.given.feedback[k]):
             quality = self.given.quality[k, deployed]

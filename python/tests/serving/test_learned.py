@@ -87,7 +87,7 @@ def test_many_workers_serve_as_well_as_one(policy: str) -> None:
     for workers in ("8", "40"):
         less = [np.mean(run["1"] - run[workers]) for run in runs]
         assert np.mean(less) < (0.003 if LONG else 0.02)  # the new model is on trial by each
-        assert np.mean([np.mean(run["at once"] - run[workers]) for run in runs]) < (0.015 if LONG else 0.06)
+        assert np.mean([np.mean(run["at once"] - run[workers]) for run in runs]) < (0.015 if LONG else 0.1)
 
 
 def test_a_worker_that_opens_knows_which_models_are_on_trial(tmp_path: pathlib.Path) -> None:

@@ -25,6 +25,7 @@ STATE: dict[str, Any] = {
              "dollars": 1.0},
         ],
     },
+    "new": {"deployed": 1, "saved": {"against": "big", "value": 0.5, "low": None, "high": None}},
 }  # fmt: skip
 
 
@@ -62,5 +63,6 @@ def test_a_person_sees_what_there_is(tmp_path: pathlib.Path, width: int) -> None
     for text in (
         "wider by 0", "1,234", "$1.50", "$3.00 [$2.50, $3.50]", "0.850 of 10", "are worse than they were",
         "7 (publish)", ">rests<", "100.0%", "0.750 of 4", "Back to the cascade before", "support <b>",
+        "Saved against big alone<",
     ):  # fmt: skip
         assert text in page, (text, page)

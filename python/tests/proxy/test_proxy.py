@@ -72,6 +72,8 @@ def test_routes_that_write_need_the_key_and_refuse_other_pages(proxy: Proxy, pat
     assert proxy.call(path, {}, key="sk-wrong").status in (400, 401)
     foreign = proxy.call(path, {}, headers={"Origin": "https://elsewhere.example"})
     assert foreign.status == 403 and foreign.json["error"]["code"] == "foreign_origin"
+    form = proxy.call(path, {}, headers={"Content-Type": "application/x-www-form-urlencoded"})  # as by curl -d
+    assert form.status == 415 and "Content-Type: application/json" in form.json["error"]["message"]
     own = proxy.call(path, {}, headers={"Origin": proxy.url})
     assert own.json["error"]["code"] != "foreign_origin"
 

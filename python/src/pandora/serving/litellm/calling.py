@@ -54,15 +54,15 @@ def hidden(text: str) -> str:
     return _KEY.sub("[key]", text)
 
 
-def warn_once(model: str) -> None:
-    """That calls of a model teach nothing."""
+def warn_once(model: str, then: str = "nothing is learned of them") -> None:
+    """That it is not known what calls of a model cost, and what follows."""
     if model not in _warned:
         _warned.add(model)
         log.warning(
             "model %s: its provider tells no usage, or LiteLLM knows no price of it, so what calls cost is not known "
-            "and nothing is learned of them; give its entry input_cost_per_token and output_cost_per_token (0 if it is "
-            "free)",
+            "and %s; give its entry input_cost_per_token and output_cost_per_token (0 if it is free)",
             model,
+            then,
         )
 
 

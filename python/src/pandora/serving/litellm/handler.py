@@ -106,7 +106,11 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                 called[settings.judge.model] = "its judge"
             for model, own in called.items():
                 if model not in names:
-                    raise UsageError(f"cascade {settings.name}: {own} is {model}, which is no model_name of the proxy")
+                    key = "judge" if own == "its judge" else "models"
+                    raise UsageError(
+                        f"cascade {settings.name}: {own} is {model}, which is no model_name of the proxy; "
+                        f"mend `{key}` in cascades.toml: the proxy has {', '.join(sorted(names))}"
+                    )
 
     def service(self, name: str, key: str = "") -> Service:
         """The one of that name, or the one with which it shares requests. Raises ToldError."""

@@ -29,6 +29,7 @@ from .saving import saved_of
 
 _MOST_BYTES = 1 << 14  # of a body, but of one with a cascade
 _MOST_CASCADE_BYTES = 1 << 26
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _PAGE = pathlib.Path(__file__).with_name("page.html")
 #: The page runs its own script alone, and no other page shows it in a frame.
 _PAGE_HEADERS = {
@@ -79,7 +80,10 @@ def _require_master(key: UserAPIKeyAuth) -> None:
 
 async def _body(http: Request, most: int = _MOST_BYTES) -> dict[str, Any]:
     """The body's object. Raises ToldError."""
-    # LiteLLM's check of the key has read and kept it; what it says of its length bounds what is parsed here.
+    # LiteLLM's check of the key has read and kept it; what it says of its length bounds what is parsed here. Of a form,
+    # which is what curl calls any body, it keeps nothing.
+    if http.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS:
+        raise ToldError(415, "the body is sent as a form; send the header Content-Type: application/json", code="form")
     data = await http.body()
     if len(data) > most:
         raise ToldError(413, f"the body has more than {most} bytes", code="body_too_large")

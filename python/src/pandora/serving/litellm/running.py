@@ -245,7 +245,7 @@ class Run:
                 told.update(usage_of(usage))
                 dollars = calling.dollars_of(said)
                 if dollars is None:
-                    calling.warn_once(judge.model)
+                    calling.warn_once(judge.model, "they are counted as free")
                 call["dollars"] += dollars or 0.0
                 score = score_of(str(said.choices[0].message.content))
             except Exception as problem:

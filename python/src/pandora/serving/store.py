@@ -451,11 +451,14 @@ class Store:
             if self._database.is_removed(request):
                 raise FeedbackRemoved(request, "the request is older than what is kept (keep_days)")
             if time.monotonic() > until - 0.05:
-                raise UsageError(
-                    f"cascade: there is no request {request}: nobody deployed it, or it was lost with its process "
-                    f"within the {self._outbox.sync_seconds:g} seconds before it was written"
-                )
+                raise self._unknown(request)
             time.sleep(0.05)
+
+    def _unknown(self, request: int) -> UsageError:
+        return UsageError(
+            f"cascade: there is no request {request}: nobody deployed it, or it was lost with its process within the "
+            f"{self._outbox.sync_seconds:g} seconds before it was written"
+        )
 
     def explain(self, number: int) -> dict[str, Any]:
         """Why a request went, or goes, as it does, as `Request.explain`; of a deployed one with its `feedback`."""
@@ -470,7 +473,7 @@ class Store:
             if row.kind == "decision":
                 payload = json.loads(row.payload)
         if payload is None:
-            return self._cascade_of(asked).explain(asked)  # which says why it is not known
+            raise self._unknown(asked)
         quality = next((float(row.payload) for row in rows if row.kind == "feedback"), None)
         calls = [
             {"model": call["model"], "dollars": call["dollars"], "quality": call["estimate"]}

@@ -289,7 +289,7 @@ def test_routers_are_fitted_to_logs_of_one_call() -> None:
         log = called(world, seed, lambda hard: 0.3 + 0.4 * hard, 1.0 if seed % 2 == 0 else 0.6)
         cascade, _, record = fit(log, **given)
         utility, usd = worth(cascade)
-        routers += cascade.description()["kind"] == "router"
+        routers += cascade.members.kind == "router"
         for name, value in zip(held, (utility, usd, utility - alone[record["single"]["model"]])):
             held[name] += holds(record["promise"][name], value)
         if seed < 2:

@@ -85,7 +85,7 @@ def test_one_call_a_decision_tells_of_cascades_where_models_are_independent() ->
     assert min(held.values()) >= least_held(count), held
     assert by_log >= 0.9 * by_table > 0.0
     # In order nothing is said of second calls, and none is made.
-    assert len(fit(one_call(1, 1000), **given)[0].description()["order"]) == 1
+    assert len(fit(one_call(1, 1000), **given)[0].members.plans[0].order) == 1
 
 
 def test_models_apart_are_promised_by_cascades_that_did_not_see_the_prompts() -> None:

@@ -46,7 +46,9 @@ def _state_of(cascade: RunningCascade) -> Optional[Json]:
         "requests": [[id, request.to_json()] for id, request in cascade.requests.items()],
     }
     if isinstance(cascade.indices, Learning):
-        state["current"], state["estimator"] = cascade.indices.current, packed(cascade.indices.estimator.saved())
+        current = cascade.indices.current  # of one that is forgotten nothing more will be learned
+        state["current"] = current if current is not None and cascade.knows(current) else None
+        state["estimator"] = packed(cascade.indices.estimator.saved())
     return state
 
 

@@ -77,7 +77,7 @@ test-python: dependencies build pytest
 
 pytest: installed
 	$(pip) --requirement python/requirements-checks.txt
-	cd python && ../$(venv)/python -m pytest --quiet $(or $(TESTS),tests)
+	cd python && ../$(venv)/python -m pytest --quiet --numprocesses $(TEST_JOBS) --dist loadfile $(or $(TESTS),tests)
 
 # What is checked of it beside its tests: style, types, examples in docstrings and documents, pandora_verdict, and the
 # tutorial, whose figures are left in build/python/tutorial.

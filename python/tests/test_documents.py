@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", ["docs/python.md", "README.md"])
+@pytest.mark.parametrize("name", ["docs/python.md", "docs/serving.md", "README.md"])
 def test_the_python_of_a_document_runs(name: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib").use("agg")
@@ -27,4 +27,4 @@ def test_the_python_of_a_document_runs(name: str, tmp_path: pathlib.Path, monkey
         for block in own:
             line = text[: text.index(block)].count("\n")
             exec(compile("\n" * line + block, str(ROOT / name), "exec"), names)
-    assert list(tmp_path.rglob("*.png"))
+    assert list(tmp_path.rglob("*.png")) or name == "docs/serving.md"

@@ -75,7 +75,7 @@ def test_every_call_of_the_driver_fails_once(
         fed, done = use(database_url)
         count = faults.count
     assert count > 200 and len(done) == 5 and fed
-    step = 10 if LONG else count // 4
+    step = 3 if LONG else count // 4
     for at in range(1 + random.Random(count).randrange(step), count + 1, step):
         if database_url.startswith("sqlite"):
             url = f"sqlite:///{tmp_path}/{at}.db"

@@ -54,14 +54,17 @@ def test_another_process_learns_when_the_one_that_did_is_gone(database_url: str)
 def test_without_anyone_who_learns_a_command_waits_and_decisions_go_on(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pandora.serving.store._COMMAND_SECONDS", 0.2)
-    with pytest.raises(DatabaseAway, match="no process has published a cascade"):
-        opened(database_url, new(), learns=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("pandora.serving.store._COMMAND_SECONDS", 0.2)
+        with pytest.raises(DatabaseAway, match="no process has published a cascade"):
+            opened(database_url, new(), learns=False)
     opened(database_url, in_order()).close()
     with opened(database_url, learns=False) as store:
+        monkeypatch.setattr("pandora.serving.store._COMMAND_SECONDS", 0.5)
         with pytest.raises(DatabaseAway, match="set_explore is written, and no process has learned of it yet"):
             store.set_explore(0.1)
         assert store.feedback(deployed(store), 1.0) and not store.settle(0.2)
+    monkeypatch.undo()
     with opened(database_url) as store:
         assert store.settle() and store.metrics()["feedbacks"] == 1 and store.cascade.explore == 0.1
 

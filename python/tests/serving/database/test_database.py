@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pathlib
 import random
@@ -687,3 +688,28 @@ def test_heads_are_read_as_they_are_written() -> None:
     heads = {3: (5, b"\1" * 32), 2**52: (1, b"\2" * 32)}
     state = db.State(1, 0.0, "v3", db.Point(0, START, heads), b"", b"")
     assert chain.heads_of(state.heads()) == heads
+
+
+def test_a_file_system_without_locks_is_told(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database is locked")  # as SQLite says it
+
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("pandora.serving.database.connection._BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("fcntl.lockf", none)
+    monkeypatch.setattr("sqlite3.connect", lambda *_, **__: Locked(locked))
+    with pytest.raises(db.DatabaseAway, match=r"its file system has no locks \(No locks available\); put it on"):
+        db.open(f"sqlite:///{tmp_path}/kept.db")
+    assert not (tmp_path / "kept.db-probe").exists()
+
+
+class Locked:
+    """A connection on which nothing can be done."""
+
+    def __init__(self, execute: Callable[..., None]) -> None:
+        self.execute = execute
+
+    def close(self) -> None:
+        """Nothing is open."""

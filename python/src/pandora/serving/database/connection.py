@@ -188,6 +188,7 @@ class Sqlite(Connection):
                     break
                 except sqlite3.OperationalError as error:
                     if "locked" not in str(error) or time.monotonic() > end:
+                        _require_locks(self._path)
                         raise
                     time.sleep(0.01)
             if mode != "wal":
@@ -281,6 +282,22 @@ def _refuse_foreign(name: str) -> None:
             raise UsageError(
                 f"{name}: is no file of its own but a link, a pipe, a device or a folder; name another file"
             )
+
+
+def _require_locks(path: str) -> None:
+    """DatabaseAway where the file system knows no locks, which SQLite takes for a lock that somebody holds."""
+    probe = f"{path}-probe"  # closing the file itself would end SQLite's locks on it
+    try:
+        with open(probe, "w") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EAGAIN):
+            raise DatabaseAway(
+                f"{path}: its file system has no locks ({error.strerror}); put it on a local disk, or use PostgreSQL"
+            ) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(probe)
 
 
 def _make(path: str) -> None:

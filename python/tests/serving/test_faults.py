@@ -70,6 +70,7 @@ def test_every_call_of_the_driver_fails_once(
     """Callers see an error or a queued answer; what was acknowledged is there, and the database opens afterwards."""
     monkeypatch.setattr("pandora.serving.database.outbox._FIRST_WAIT", 0.01)
     monkeypatch.setattr("pandora.serving.store._COMMAND_SECONDS", 5.0)
+    monkeypatch.setattr("pandora.serving.store._OPEN_SECONDS", 5.0)
     with monkeypatch.context() as patch:
         faults = faulty(patch, 0, after, database_url)
         fed, done = use(database_url)

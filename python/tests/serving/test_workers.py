@@ -55,7 +55,7 @@ def test_without_anyone_who_learns_a_command_waits_and_decisions_go_on(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("pandora.serving.store._COMMAND_SECONDS", 0.2)
+        patch.setattr("pandora.serving.store._OPEN_SECONDS", 0.2)
         with pytest.raises(DatabaseAway, match="no process has published a cascade"):
             opened(database_url, new(), learns=False)
     opened(database_url, in_order()).close()

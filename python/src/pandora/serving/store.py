@@ -39,6 +39,7 @@ __all__ = ["BudgetSpent", "Store", "open"]
 _MOST_RECENT = 10_000  # decisions that are explained without the database
 _MOST_SESSIONS = 100_000
 _COMMAND_SECONDS = 10.0  # how long a command waits until it has taken effect
+_OPEN_SECONDS = 60.0  # how long a process waits for the first version of another one, which may be starting too
 _RESTS = "rest", "pin"  # small events that other workers look for
 _ALL: weakref.WeakSet[Store] = weakref.WeakSet()
 
@@ -187,7 +188,7 @@ class Store:
             return None
 
     def _adopt_first(self, cascade: Any) -> None:
-        until = time.monotonic() + _COMMAND_SECONDS
+        until = time.monotonic() + _OPEN_SECONDS
         while self._live is None:
             version = self._database.newer_than(0)
             if version is not None:

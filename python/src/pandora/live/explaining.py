@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Optional
 
 from .members import Json, Members
@@ -143,6 +144,4 @@ def feedback_line(number: int, quality: float) -> Json:
 
 def session_digest(key: Any) -> str:
     """What stands for a session's key in logs, which shall not hold users' names."""
-    from hashlib import sha256
-
     return sha256(str(key).encode()).hexdigest()[:32]

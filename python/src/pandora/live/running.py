@@ -662,11 +662,6 @@ class RunningCascade:
         """Names, and whether each was removed."""
         return [(name, position in self.members.removed) for position, name in enumerate(self.members.models)]
 
-    def open_requests(self) -> list[int]:
-        """Numbers of those that are not deployed, in the order in which they began."""
-        with self.lock:
-            return [request.number for request in self.requests.values() if not request.deployed]
-
 
 def require_quality(what: str, quality: float) -> None:
     """UsageError for one that is not in [0, 1]."""

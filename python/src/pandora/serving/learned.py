@@ -16,7 +16,7 @@ from typing import Optional
 import numpy as np
 
 from ..errors import Error, LaneFailure
-from ..live.file import checked, packed, parse, unpacked
+from ..live.file import packed, parse, unpacked
 from ..live.learning import Learning, Lesson, as_psi
 from ..live.members import Json, Members
 from ..live.request import Call
@@ -374,9 +374,3 @@ def call_of(members: Members, call: Json) -> Call:
         if members.calibration:
             shown = float(members.calibration[position](np.array(shown)))
     return Call(position, call["dollars"], scores, shown, shown, call.get("latency"), call["propensity"])
-
-
-def require_file(text: str, name: str) -> None:
-    """DataError where the text is no cascade that can be published."""
-    checked(text, name)
-    parse(text, name)

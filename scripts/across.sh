@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether files of one program are read by another, of another level, architecture or distribution: a folder of results, a cascade,
-# a folder of the oracle's tables. usage: scripts/across.sh write|read FOLDER PROGRAM...
+# Whether files of one program are read by another, of another level, architecture or distribution: a folder of results and a folder of
+# the oracle's tables. usage: scripts/across.sh write|read FOLDER PROGRAM...
 set -euo pipefail
 what=$1 folder=$2
 shift 2
@@ -12,11 +12,9 @@ case $what in
     mkdir -p "$folder"
     "${program[@]}" run "$golden" --quiet --backend cpu --out "$folder/results" --force
     "${program[@]}" run "$golden" "${small[@]}" --oracle-cache "$folder/tables" --out "$folder/first" --force
-    "${program[@]}" cascade new --models small,large --price 2 --evaluator score --psi 3 --out "$folder/cascade.json" --force
     ;;
   read)
     "${program[@]}" show "$folder/results" | grep 'Regime' >/dev/null
-    "${program[@]}" cascade show "$folder/cascade.json" | grep large >/dev/null
     (cd "$folder/tables" && sha256sum * >../tables.sum)
     own=$(mktemp -d)
     "${program[@]}" run "$golden" "${small[@]}" --oracle-cache "$folder/tables" --out "$own/second" >/dev/null

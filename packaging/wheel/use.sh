@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 ! command -v g++ cc mpirun h5dump
 python3 -m venv /venv
-/venv/bin/pip install --quiet "pandora-box[plot,pandas,serving,study] @ file://$(ls /taken/*.whl)" pytest pyarrow
+/venv/bin/pip install --quiet "pandora-box[plot,pandas,postgres,serving,study] @ file://$(ls /taken/*.whl)" --requirement python/requirements-checks.txt
 cd "$(mktemp -d)"  # the package that is installed, not the folder beside
 /venv/bin/pandora reproduce --replications 1 --periods 500 --quiet --out reproduced >/dev/null
 /venv/bin/python /pandora/python/examples/tutorial.py tutorial >/dev/null
@@ -12,5 +12,5 @@ cd "$(mktemp -d)"  # the package that is installed, not the folder beside
 cd /pandora/python
 best=$(/venv/bin/pandora --version | sed -n 's/.*-march=x86-64-\(v.\).*/\1/p')
 for level in ${best:+v2 v3 v4}; do
-  [[ $level > $best ]] || PANDORA_LEVEL=$level PANDORA=/venv/bin/pandora /venv/bin/python -m pytest --quiet tests
+  [[ $level > $best ]] || PANDORA_LEVEL=$level PANDORA=/venv/bin/pandora /venv/bin/python -m pytest --quiet --numprocesses "$(nproc)" --dist loadfile tests
 done

@@ -242,7 +242,7 @@ class Command:
 
     @staticmethod
     def of(words: str, help: str, options: str, examples: str, **defaults: Any) -> Command:
-        """`options`: their names, in groups "Heading: name name" between "|". `defaults`: instead of the declared ones."""
+        """`options`: names, in groups "Heading: name name" between "|". `defaults`: instead of the declared ones."""
 
         def group(text: str) -> tuple[str, tuple[Option, ...]]:
             heading, _, names = text.rpartition(":")

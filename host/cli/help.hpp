@@ -9,7 +9,7 @@
 namespace pandora::cli {
 
 /// Adds the command `name` to a group of commands, or to the program, with the help that is written for it.
-/// Throws std::out_of_range for a command without help.
+/// There must be one.
 CLI::App* add_command(CLI::App& group, const std::string& name);
 
 /// Lists commands by the first sentence of their help, and wraps what is said of options in 80 columns.

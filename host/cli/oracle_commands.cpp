@@ -195,6 +195,7 @@ void add_oracle(CLI::App& program, Session& session) {
   check->add_option("--solves", of_check->solves, "exact solves per replication")->capture_default_str();
   session.on_call(check, [of_check, &session] { print_check(*of_check, session); });
   add_oracle_grid(*oracle, session);
+  add_oracle_exact(*oracle, session);
 }
 
 void add_calibrate(CLI::App& program, Session& session) {

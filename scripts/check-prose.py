@@ -87,8 +87,8 @@ def unlinked(page: Path) -> list[str]:
         if first := term.search(text):
             told = re.finditer(rf"\[[^]]*\]\((?:[^)]*glossary\.md#{anchor}|#[^)]*)\)|\*\*[^*]+\*\*", text)
             if not any(link.start() < first.start() < link.end() for link in told):
-                number = text.count("\n", 0, first.start()) + 1
-                faults.append(f"{number}: '{first[0]}' first stands here; link it, [{first[0]}](glossary.md#{anchor})")
+                number, found = text.count("\n", 0, first.start()) + 1, " ".join(first[0].split())
+                faults.append(f"{number}: '{found}' first stands here; link it, [{found}](glossary.md#{anchor})")
     return faults
 
 

@@ -23,8 +23,8 @@ HERE = pathlib.Path(__file__)
 
 
 def members(price: float = 2.0, *more: str) -> Members:
-    policy = {"evaluator": "score", "policy": "shrunk_weitzman", "c_theta": 0.1, "psi": 24}
-    return new_members(["small", "large", *more], price, **policy)
+    models = ["small", "large", *more]
+    return new_members(models, price, evaluator="score", policy="shrunk_weitzman", c_theta=0.1, psi=24)
 
 
 def calls_of(k: int) -> list[tuple[str, Callable[[Learning], object]]]:

@@ -29,8 +29,7 @@ struct SimdAllocator {
   T* allocate(std::size_t n) {
     T* const p = static_cast<T*>(::operator new(n * sizeof(T), alignment(n)));
 #ifdef MADV_HUGEPAGE
-    if (n * sizeof(T) >= kHugePage)
-      madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // only a wish: failure costs speed, nothing else
+    if (n * sizeof(T) >= kHugePage) madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // failure only costs speed
 #endif
     return p;
   }

@@ -125,8 +125,7 @@ PANDORA_HD PANDORA_INLINE float natural_log(float x, Fma&& fused = Fma()) {
   p = fused(p, f, 0.333333312f);
   const float f2 = f * f;
   const float tail = fused(p * f, f2, -0.5f * f2);
-  return pandora::fused(e, 0.693147181f,
-                        f + tail);  // the exact value often lies at or next to the middle between two floats
+  return pandora::fused(e, 0.693147181f, f + tail);  // often at or next to the middle between two floats
 }
 
 /// sin(pi x) and cos(pi x) for x in [-1, 1]. Fit errors 9.7e-9 and 4.8e-11.

@@ -328,8 +328,7 @@ struct SolveBoxes {
 };
 
 /// Images and Gram matrices of the listed matrices, which are too large for a team's memory. A device uses a matrix
-/// library for them instead.
-/// Item: position in the list; a block each.
+/// library for them instead. Item: position in the list; a block each.
 template <class Real>
 struct FormBlock {
   static constexpr const char* kName = "form";

@@ -3,7 +3,6 @@
 // the lane lies in registers and in memory that the warp shares, and the members divide the work.
 //
 // A lane that learns goes from period to period (walk). For boxes a, periods i of the block and the current period j,
-// passes,
 //
 //   score_a = Lambda(p_a[i] + c_rho w_a[i]^(1/2)) at i = j     p_a[i] = psi_i' rho_a,  w_a[i] = psi_i' V_a^-1 psi_i
 //   worth_a = G(theta' phi_a + c_theta (phi_a' y)^(1/2))       y = M phi_a,  M = Phi^-1
@@ -12,9 +11,9 @@
 //   M -= (f y)(f y)' for M = Phi^-1 and M = C                  f = (h / s)^(1/2),  s = 1 + h phi' y,  h = 1 and G'
 //   theta -= y (G - r) / s, y and s of C
 //
-// Here C_q is 0 if box a was not opened in period q, and C without an index is the inverse curvature of theta's fit. M
-// = C and theta stand still where only solves move theta. LinUCB opens only the box with the greatest p_a[j] + c_b
-// w_a[j]^(1/2); then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]), with reward r and cost c.
+// Here C_q is 0 if box a was not opened in period q. C without an index is the inverse curvature of theta's fit; it and
+// theta stand still where only solves move theta. LinUCB opens only the box with the greatest p_a[j] + c_b w_a[j]^(1/2);
+// then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]), with reward r and cost c.
 //
 // Under `tracking` an opened box has a second Gram matrix, that of the curvature's inverse. Its rows and C follow the
 // same recursion with h = Lambda'(z) 1{mu > Lambda(z)} in place of 1, s = 1 + h row[j] and f = (h / s)^(1/2). With its
@@ -26,17 +25,15 @@
 //
 // - Member i holds p_a[i], w_a[i] and f of period i.
 // - The Gram matrices lie in shared memory by columns, which end at the diagonal. C_j[i] takes the place of gram_j[i],
-// which nobody reads again. The numbers C_q[i] and C_q[j] that member i sums over are neighbours.
+//   which nobody reads again. The numbers C_q[i] and C_q[j] that member i sums over are neighbours.
 // - Member r holds row r of Phi^-1 and member 16 + r row r of C, so that no row is ever loaded. y is computed for all
-// boxes before it is known which are opened; the update of M uses it too.
+//   boxes before it is known which are opened; the update of M uses it too.
 // - Lambda and G are quotients over 1 + e^x. By the same instructions, members 0 to 3 each compute a score, 4 to 7 the
-// value (worth) of an output, and 8 to 11 the G of theta's step.
+//   value (worth) of an output, and 8 to 11 the G of theta's step.
 // - Under `tracking` one loop goes through both Gram matrices of a box, so that their sums overlap. All quotients of a
-// step (r_k, m(z) / s, h / s and the design's 1 / s) are one division, with a member for each. Member i has its N_a[i]
-// in shared memory.
+//   step (r_k, m(z) / s, h / s, the design's 1 / s) are one division, by a member each. N_a[i] is in shared memory.
 // - If a solve is due by some period, the walk loads no rows beyond that period.
-// - Regret and tally are computed at the walk's end. Every member then splits a period of its own, and member k adds
-// the k-th sum in the order of the periods.
+// - Regret and tally come at the walk's end: every member splits one period, and member k adds up the k-th sum in order.
 //
 // If a lane learns nothing, no period depends on another, and every member decides periods by itself (separate).
 #pragma once

@@ -23,8 +23,8 @@ namespace pandora {
 /// lane.
 struct Request {
   int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
-  std::span<const float> psi;     ///< A oracle indices sigma_a^*(x_t); empty while calibrating, NaN except for yardsticks
-  std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), NaN but for yardsticks; empty while calibrating
+  std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1
+  std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), NaN unless a yardstick; empty while calibrating
   unsigned there = kAllBoxes;     ///< bit a: box a can be opened; other boxes have not come yet, or have gone
 };
 

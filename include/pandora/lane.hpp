@@ -16,8 +16,8 @@ inline constexpr RewardSetting kRewardSettings[] = {{"known", RewardModel::known
 
 /// Weitzman's rule with learned indices. It opens boxes in descending order of (eq:tilde:sigma:theta:known) until the
 /// best reward reaches the next index; a learned reward is (eq:mu:tilde). `T0` >= 0 is the number of calibration
-/// periods. The bonuses c_rho on an index's width and c_theta on a learned reward's width must be finite. With both at
-/// 0 it is the plug-in rule, with both above 0 it is the paper's DOW.
+/// periods. The bonuses c_rho on an index's width and c_theta on a learned reward's width must be finite. Without
+/// bonuses it is the plug-in rule, with them the paper's DOW.
 inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, double c_rho, double c_theta) {
   LaneSpec lane;
   lane.T0 = T0;

@@ -15,7 +15,7 @@ struct BackendTraits {
   int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
 };
 
-inline constexpr int kBlockMembers = 256;      ///< threads of a GPU's block for one item; a body may ask for another number
+inline constexpr int kBlockMembers = 256;      ///< threads of a GPU's block for one item; a body may ask for others
 inline constexpr int kMostBlockMembers = 384;  ///< the most that any body asks for
 
 inline constexpr int kCohortLanes = 4;  ///< the most lanes of a cohort: one for each warp of its block

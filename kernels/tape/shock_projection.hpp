@@ -114,7 +114,7 @@ struct ShockRange {
   std::uint32_t count = 0;
   std::uint32_t box = 0;
   std::uint32_t cycle = 0;  ///< 0: all draws belong to `box`; A: draw i belongs to box i mod A
-  bool of_tape = false;  ///< whether the boxes' correlation applies, which it does only for the tape
+  bool of_tape = false;     ///< whether the boxes' correlation applies, which it does only for the tape
 };
 
 /// Projections of `range.count` accepted shocks: linear is count x n_linear, absolute count x n_absolute.

@@ -1,4 +1,4 @@
-// Sums of a lane in a fixed order, and what was noted of it.
+// The sums of a lane in a fixed order, and its notes.
 #include "host/studies/results/lane_contents.hpp"
 
 #include <cmath>
@@ -21,7 +21,7 @@ int whole(double value, int most) {
   return static_cast<int>(value);
 }
 
-// Of boxes, in the periods of a lane.
+// Checks counts of boxes in a lane's periods.
 void require_counts(const LaneTally& tally, int boxes) {
   for (int a = 0; a < boxes; ++a)
     for (const double count : {tally.queries_of_box[a], tally.deployments_of_box[a], tally.depth[a + 1]})

@@ -22,7 +22,7 @@ std::string titles_of(std::span<const RegretPart> parts) {
   return out;
 }
 
-// The values, then `filler` up to the size.
+// Writes the values, and then `filler` up to the size.
 template <class T>
 std::vector<T> filled(std::vector<T> values, std::size_t size, T filler) {
   values.resize(size, filler);
@@ -54,7 +54,7 @@ class LaneDatasets {
     file_.dataset(group_ + "lanes/" + name, values, {lanes_}, {meaning, unit, "lane"});
   }
 
-  // Values of every lane and replication; `pick` gives those of one, `axes` names what they are over.
+  // Values for every lane and replication; `pick` returns those of one, `axes` names their axes.
   template <class Pick>
   void of_run(const std::string& name, Shape last, Hdf5File::Attributes about, Pick&& pick) {
     std::vector<std::decay_t<decltype(*pick(results_[0].lanes[0], results_[0].notes[0]).begin())>> values;
@@ -152,7 +152,7 @@ class LaneDatasets {
            [](const LaneTally& t, auto&) { return std::array{t.failed_period}; });
   }
 
-  // What policies chose beforehand.
+  // The boxes and thresholds that policies chose beforehand.
   void add_choices() {
     const std::size_t A = boxes_;
     of_run("choices/length", {}, {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", ""},
@@ -168,7 +168,7 @@ class LaneDatasets {
            [A](auto&, const LaneNotes& notes) { return filled(notes.thresholds, A, kAbsent); });
   }
 
-  // What lanes had learned in the end.
+  // The estimates of lanes in the end.
   void add_estimates() {
     const std::size_t A = boxes_, m = static_cast<std::size_t>(study_.dimensions.index_size()),
                       d = static_cast<std::size_t>(study_.dimensions.reward_features);
@@ -198,7 +198,7 @@ void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,
       if (unit.instance)
         values.insert(values.end(), ((*unit.instance).*field.member).begin(), ((*unit.instance).*field.member).end());
     const std::size_t size = size_of(field, dim, environment);
-    // an environment of its own may have none
+    // an environment that is code may have none
     if (size == 0 || values.size() != results.size() * size) continue;
     Shape shape = {results.size(), static_cast<std::size_t>(field.rows(dim, environment))};
     if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(field.columns(dim, environment)));

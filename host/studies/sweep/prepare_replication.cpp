@@ -23,7 +23,7 @@
 namespace pandora {
 namespace {
 
-// The tallies of some lanes of one replication by the study's engine.
+// Runs some lanes of one replication with the study's engine and returns their tallies.
 std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
                                  std::span<LaneRecord> records) {
   if (study.engine.kind == EngineSettings::Kind::reference) {
@@ -39,7 +39,7 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
              : run_on_cpu<double>(replication, lanes, options, nullptr, records);
 }
 
-// What a policy of one's own may get wrong must not reach the engines: what that is, or nothing.
+// Checks a spec from a user's policy before engines see it. Returns the problem, or nothing.
 std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   const int A = replication.tape.boxes();
   const bool learns = spec.learns_index() || spec.learns_payoff() || spec.learns_reward();
@@ -100,7 +100,7 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
   replication.instance =
       draw_instance(request.dimensions, environment, request.regime, request.replication, request.seed);
   const Instance& instance = replication.instance;
-  std::optional<ShockSample> drawn;  // a cached table does without, and so do drawn indices
+  std::optional<ShockSample> drawn;  // not needed with a cached table or with drawn indices
   if (instance.linear_indices()) drawn.emplace();
   const auto sample = [&]() -> const ShockSample& {
     if (!drawn) drawn = draw_shock_sample(instance, request.oracle.samples);
@@ -119,7 +119,7 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
     else if (instance.linear_indices())
       replication.sigma = OracleTable::drawn_indices(contexts, first);
     else
-      replication.sigma = (cache == nullptr || environment.law == Law::custom  // whose code no key can hold
+      replication.sigma = (cache == nullptr || environment.law == Law::custom  // code, which no key identifies
                                ? build()
                                : cache->get(instance, contexts, request.oracle, first, build))
                               .indices(instance, contexts, first);
@@ -181,7 +181,7 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
       failure = lane_failure.failure();
     } catch (const Error&) {  // meant for the user
       throw;
-    } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+    } catch (const std::bad_alloc&) {  // not the policy's fault, and it may not happen again
       throw;
     } catch (const std::exception& error) {
       result.notes[k].message = error.what();

@@ -1,4 +1,4 @@
-// Numbers of single lanes from the parts of a folder, one part in memory at a time.
+// Numbers of single lanes from the parts of a folder, with one part in memory at a time.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -12,7 +12,7 @@
 namespace pandora::python {
 namespace {
 
-// What a lane has in one replication: `shape` numbers, which `fill` writes where there are any.
+// A field of a lane in one replication: `shape` numbers, which `fill` writes if there are any.
 struct TallyField {
   std::string name;
   std::vector<std::size_t> shape;
@@ -35,7 +35,7 @@ std::vector<TallyField> all_fields(const Study& study) {
                      if (unit.lanes[lane].ran()) fill(unit.lanes[lane], to);
                    }});
   };
-  // Per period, x 1000, of replications that count: what the lane lost against the oracle.
+  // Per period, x 1000, in replications that count: the lane's loss against the oracle.
   const auto regret = [&out](const std::string& name, double LaneTally::*sum) {
     out.push_back({name, {}, [sum](const UnitResult& unit, std::size_t lane, double* to) {
                      const LaneTally &oracle = unit.lanes[0], &own = unit.lanes[lane];

@@ -1,4 +1,4 @@
-// Fixed cascades: their search.
+// The search for fixed cascades.
 #include <fmt/format.h>
 
 #include "beside.hpp"

@@ -165,6 +165,16 @@ void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> va
   write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values, values.size(), shape, about);
 }
 
+void Hdf5File::dataset(const std::string& path, std::span<const float> values, const Shape& shape,
+                       const Attributes& about) {
+  write_dataset(state_->file.id(), path, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values, values.size(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const std::uint8_t> values, const Shape& shape,
+                       const Attributes& about) {
+  write_dataset(state_->file.id(), path, H5T_STD_U8LE, H5T_NATIVE_UINT8, values, values.size(), shape, about);
+}
+
 void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
                        const Attributes& about) {
   std::size_t length = 1;

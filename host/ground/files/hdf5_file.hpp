@@ -40,6 +40,9 @@ class Hdf5File {
   void dataset(const std::string& path, std::span<const double> values, const Shape& shape, const Attributes& about);
   void dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
                const Attributes& about);
+  void dataset(const std::string& path, std::span<const float> values, const Shape& shape, const Attributes& about);
+  void dataset(const std::string& path, std::span<const std::uint8_t> values, const Shape& shape,
+               const Attributes& about);
   /// Strings in UTF-8, padded with zeros to one length.
   void dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
                const Attributes& about);

@@ -163,9 +163,11 @@ std::vector<T> unpack(const nlohmann::json& packed, std::optional<std::size_t> c
 
 template nlohmann::json pack<double>(std::span<const double>);
 template nlohmann::json pack<float>(std::span<const float>);
+template nlohmann::json pack<std::uint8_t>(std::span<const std::uint8_t>);
 template nlohmann::json pack<std::uint32_t>(std::span<const std::uint32_t>);
 template std::vector<double> unpack<double>(const nlohmann::json&, std::optional<std::size_t>);
 template std::vector<float> unpack<float>(const nlohmann::json&, std::optional<std::size_t>);
+template std::vector<std::uint8_t> unpack<std::uint8_t>(const nlohmann::json&, std::optional<std::size_t>);
 template std::vector<std::uint32_t> unpack<std::uint32_t>(const nlohmann::json&, std::optional<std::size_t>);
 
 }  // namespace pandora

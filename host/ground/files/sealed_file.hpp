@@ -36,7 +36,7 @@ nlohmann::json unseal(std::string_view kind, std::string_view bytes);
 /// beginning is read. Throws Unreadable, too.
 nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path, std::uint64_t most);
 
-/// Numbers (double, float or std::uint32_t) with all their bits (-0, NaN) as one binary string, little-endian. A JSON
+/// Numbers (double, float, std::uint32_t or std::uint8_t) with all their bits (-0, NaN) as one binary string, little-endian. A JSON
 /// array would need a value for each.
 template <class T = double>
 nlohmann::json pack(std::span<const std::type_identity_t<T>> values);

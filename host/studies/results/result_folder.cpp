@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kKind = "part";
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kChecksums = "checksums.sha256";
-constexpr int kFormat = 2;  // of parts and manifest; format 1 named lanes by their numbers
+constexpr const char* kDecisions = "decisions";  // a folder of .h5, a file for each replication
+constexpr int kFormat = 2;                       // of parts and manifest; format 1 named lanes by their numbers
 // The kind of half-widths in the tables. Folders without this entry have 1.96 standard errors, and no standard errors
 // beside them.
 constexpr const char* kHalfWidths = "95%, Student's t";
@@ -111,7 +112,8 @@ void require_empty(const std::string& path) {
 }  // namespace
 
 bool ResultFolder::writes(const std::string& name) {
-  return name == "parts" || name == "study.toml" || name == kManifest || std::ranges::count(kResults, name) > 0;
+  return name == "parts" || name == kDecisions || name == "study.toml" || name == kManifest ||
+         std::ranges::count(kResults, name) > 0;
 }
 
 ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
@@ -122,8 +124,9 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
   const bool adds = mode == Mode::resume || mode == Mode::extend;
   if (adds && !found) require_empty(path);
-  if (fs::is_symlink(fs::path(path) / "parts", error))
-    fail(ExitCode::usage, "{}: its folder parts is a link; name another folder", option("out", path));
+  for (const char* inside : {"parts", kDecisions})
+    if (fs::is_symlink(fs::path(path) / inside, error))
+      fail(ExitCode::usage, "{}: its folder {} is a link; name another folder", option("out", path), inside);
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   std::optional<FolderLock> lock = FolderLock::take(folder.path_);
   if (!lock)
@@ -135,6 +138,8 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
                    [](const std::string& target) { return target.empty() || ResultFolder::writes(target); });
   remove_leftovers(folder.path_ / "parts", Others::none,
                    [](const std::string& target) { return target.ends_with(".part"); });
+  remove_leftovers(folder.path_ / kDecisions, Others::none,
+                   [](const std::string& target) { return target.ends_with(".h5"); });
   if (mode == Mode::replace) folder.remove_results();
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
@@ -196,8 +201,11 @@ void ResultFolder::remove_results() {
   };
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (entry.extension() == ".part") remove(entry);
+  for (const fs::path& entry : found_in(path_ / kDecisions))
+    if (entry.extension() == ".h5") remove(entry);
   for (const fs::path& entry : found_in(path_))
-    if (const std::string name = entry.filename().string(); ResultFolder::writes(name) && name != "parts")
+    if (const std::string name = entry.filename().string();
+        ResultFolder::writes(name) && name != "parts" && name != kDecisions)
       remove(entry);
 }
 
@@ -299,6 +307,8 @@ void ResultFolder::require_among(const std::vector<Part>& parts) const {
 void ResultFolder::write(const std::string& name, const std::string& contents) {
   const fs::path file = path_ / name;
   written_[name] = sha256(contents);
+  std::error_code error;  // what is missing then, write_file tells
+  fs::create_directories(file.parent_path(), error);
   require_replaceable(file);
   bool there = true;
   try {

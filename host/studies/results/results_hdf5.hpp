@@ -14,4 +14,8 @@ void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& ident
 void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& group,
                  const std::vector<UnitResult>& results);
 
+/// Adds one replication's decisions: /order (lane x period x position), /reward and /cost (lane x period), and the
+/// names of the lanes. Lanes that failed have no boxes, and NaN.
+void add_decisions(Hdf5File& file, const PlannedSetting& planned, const Unit& unit, const UnitResult& result);
+
 }  // namespace pandora

@@ -120,6 +120,29 @@ std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const Dama
 
 }  // namespace
 
+namespace {
+
+// A file for each replication, part by part.
+void write_decisions(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                     const std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    const PlannedSetting& planned = settings[part.setting];
+    if (!planned.setting.study.regret) continue;
+    const std::vector<UnitResult> units = units_there(folder.load(planned, part), part);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      Hdf5File file;
+      begin_hdf5(file, config, folder.identity());
+      const Unit& unit = planned.plan.units[part.first + u];
+      add_decisions(file, planned, unit, units[u]);
+      folder.write(fmt::format("decisions/{:03}-{}-{}-{:05}.h5", planned.number, unit.environment.name,
+                               regime_name(unit.regime), unit.replication),
+                   file.bytes());
+    }
+  }
+}
+
+}  // namespace
+
 void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
                     const GroupBody& body) {
   for (auto first = parts.begin(); first != parts.end();) {
@@ -135,7 +158,10 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
       if (!folder.is_shown && (!found || !found->whole()))
         fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with {}",
              (folder.path() / "parts" / part->name).string(), option("resume"));
-      std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
+      std::vector<UnitResult> units = units_there(std::move(found), *part);
+      for (UnitResult& unit : units)  // of a whole group they would take more memory than all else
+        for (LaneNotes& notes : unit.notes) notes.decisions = {};
+      std::ranges::move(units, std::back_inserter(results));
     }
     body(first->setting, plan, results);
     first = last;
@@ -243,6 +269,7 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
     append(std::move(summary), out.settings[s].summary);
   });
   const Study& first = settings[0].setting.study;
+  if (first.decisions) write_decisions(folder, config, settings, parts);
   if (first.regret)
     for (const char* name : {"summary", "oracle", "curves", "boxes", "depth", "choices", "failures"})
       folder.write(std::string(name) + ".csv", rows.csv(name));

@@ -81,6 +81,8 @@ std::uint64_t lane_bytes(const Study& study, const Plan& plan, const std::vector
     const std::uint64_t n = u64(study.dimensions.boxes) * u64(study.dimensions.index_size());
     bytes += 5 * sizeof(double) * n * n;
   }
+  if (study.decisions)  // the outcomes of the periods, in the engine and copied out of it
+    bytes += 2 * lanes.size() * sizeof(PeriodOutcome) * u64(study.periods);
   return std::max(bytes, code);
 }
 
@@ -187,11 +189,13 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
   constexpr std::uint64_t kNote = 64;  // the allocator's overhead
   // Decisions on a table of outcomes, and the prompts behind the periods; there are four copies while a part is
   // written.
-  const std::uint64_t decisions =
+  const std::uint64_t outcomes =
       of_table(study) && periods_are_prompts(study.environments[0]) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
-  return {
-      sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
-      24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
+  // The study's decisions; four times while a part is written, or a file of them.
+  const std::uint64_t decisions = study.decisions ? 5 * lanes * u64(study.periods) * (u64(dim.boxes) + 8) : 0;
+  return {sizeof(UnitResult) + instance + outcomes + decisions +
+              lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
+          24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
 }
 
 std::uint64_t part_bytes(const Study& study, const Plan& plan) {

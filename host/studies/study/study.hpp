@@ -40,6 +40,7 @@ struct Study {
   bool order = true;       ///< the frequencies of the oracle's orders (Table 3)
   bool hdf5 = true;        ///< write results.h5
   bool estimates = false;  ///< keep the estimates of lanes in the end
+  bool decisions = false;  ///< keep the lanes' decisions in every period
   bool instances = true;   ///< keep every replication's parameters with its results
   int order_contexts = kPaperOrderContexts;
 };
@@ -134,6 +135,17 @@ Plan make_plan(const Study& study);
 /// The arguments for the preparation of a unit's replication.
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit);
 
+/// A lane's decisions in its T periods, if the study keeps them: A + 8 bytes a period. Empty if the lane failed.
+struct LaneDecisions {
+  static constexpr std::uint8_t kNone = 255, kDeployed = 16;
+
+  std::vector<std::uint8_t> order;  ///< T x A: the opened boxes in order, kNone beyond; kDeployed more for a_t
+  std::vector<float> reward;        ///< T: the Bernoulli reward of the deployed box
+  std::vector<float> cost;          ///< T: the sum of the costs of the opened boxes
+
+  friend bool operator==(const LaneDecisions&, const LaneDecisions&) = default;
+};
+
 /// Notes about a lane besides its sums. Most lanes have none.
 struct LaneNotes {
   // The boxes that the policy chose beforehand with Order::listed: FrugalGPT's cascade and thresholds, the best single
@@ -147,6 +159,7 @@ struct LaneNotes {
   /// In a table of outcomes, for each of the T periods: a bit for every opened box, and the deployed box in the bits
   /// from kMaxBoxes on (packed()). Empty if the lane failed.
   std::vector<std::uint32_t> outcomes;
+  LaneDecisions decisions;
 
   friend bool operator==(const LaneNotes&, const LaneNotes&) = default;
 };

@@ -243,6 +243,10 @@ void add_output(Keys& keys) {
             &Study::instances);
   keys.flag("output.estimates", "Keep rho_hat and theta_hat of every lane at the end of its horizon in results.h5.",
             &Study::estimates);
+  keys.flag("output.decisions",
+            "Keep every period of every lane: the boxes that it opened in their order, which it deployed, cost and "
+            "reward. A + 8 bytes a period, in the folder decisions.",
+            &Study::decisions);
   keys.flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", &Study::hdf5)
       .role = Role::file;
 }

@@ -72,7 +72,7 @@ class DeviceSweep : Crew {
       // Done here because several threads run here, and FrugalGPT's search for cascades takes time.
       if (!fail_all_if_not_finite(*made.replication, plan_.lanes.size(), result)) {
         result.resize(plan_.lanes.size());
-        made.lanes = runnable_lanes(plan_, *made.replication, 0, plan_.lanes.size(), result);
+        made.lanes = runnable_lanes(study_, plan_, *made.replication, 0, plan_.lanes.size(), result);
       }
       lock.lock();
       ready_.emplace(unit, std::move(made));
@@ -164,7 +164,8 @@ class DeviceSweep : Crew {
           const std::size_t own = records.empty() ? 0 : lanes.specs.size();
           UnitResult& result = prepared[unit - first].result;
           if (!lanes.specs.empty())
-            lanes.place(tallies[ran++], std::span(records).subspan(recorded, own), study_.estimates, result);
+            lanes.place(study_, *prepared[unit - first].replication, tallies[ran++],
+                        std::span(records).subspan(recorded, own), result);
           fail_sums_not_finite(result.lanes);
           recorded += own;
           sink_(unit, std::move(result));

@@ -41,26 +41,26 @@ struct RunnableLanes {
   std::vector<LaneSpec> specs;
   std::vector<std::size_t> at;
 
-  /// Puts an engine's results in their places; `records` is empty or has one entry per spec. `estimates`: whether to
-  /// keep what was learned.
-  void place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, bool estimates,
-             UnitResult& result) const;
+  /// Puts an engine's results in their places; `records` is empty or has one entry per spec, of which it keeps what
+  /// the study asks for.
+  void place(const Study& study, const Replication& replication, const std::vector<LaneTally>& found,
+             std::span<LaneRecord> records, UnitResult& result) const;
 };
 
 /// Makes the specs of lanes first .. last of the plan, and runs lanes that are code (PolicyVariant::custom) to their
 /// end. A lane goes into `result` as failed in period 0 if its policy throws or makes a spec that cannot run: learned
 /// scores or rewards without learning, T_0 beyond the calibration rows, or a list that is empty, names a box twice, or
 /// names one that does not exist. Rethrows std::bad_alloc and any Error other than LaneFailure.
-RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
-                             UnitResult& result);
+RunnableLanes runnable_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
+                             std::size_t last, UnitResult& result);
 
 /// Runs lanes first .. last of the plan on the CPU into `result` at their places, with their estimates if the study
 /// keeps them.
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, UnitResult& result);
 
-/// One record per lane for the data that is kept besides its tally: the estimates, if the study keeps them, and the
-/// outcomes of its periods in a table. Empty if neither is kept.
+/// One record per lane for the data that is kept besides its tally: the estimates and the decisions, if the study keeps
+/// them, and the outcomes of its periods in a table. Empty if none is kept.
 std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes);
 
 /// Runs one lane on the CPU with the study's engine; `record` may be null.

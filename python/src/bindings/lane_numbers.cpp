@@ -139,4 +139,28 @@ Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& 
   return out;
 }
 
+nb::object decisions_of_lane(Results& results, std::size_t setting, const std::string& environment,
+                             const std::string& regime, std::size_t lane, std::size_t replication) {
+  const Study& study = results.stored().settings().at(setting).setting.study;
+  LaneDecisions found = results.read([&](StoredResults& stored) {
+    LaneDecisions out;
+    stored.for_each_part(
+        [&](std::size_t s, const Unit& any) {
+          return s == setting && any.environment.name == environment && regime_name(any.regime) == regime;
+        },
+        [&](std::size_t, const Unit& first, const std::vector<UnitResult>& units) {
+          const std::size_t u = replication - first.replication;  // far beyond the end where it is in an earlier part
+          if (u < units.size() && lane < units[u].notes.size()) out = units[u].notes[lane].decisions;
+        });
+    return out;
+  });
+  if (found.order.empty()) return nb::none();
+  nb::dict out;
+  out["order"] = nb::cast(array_of(std::move(found.order), {static_cast<std::size_t>(study.periods),
+                                                            static_cast<std::size_t>(study.dimensions.boxes)}));
+  out["reward"] = nb::cast(array_of(std::move(found.reward)));
+  out["cost"] = nb::cast(array_of(std::move(found.cost)));
+  return out;
+}
+
 }  // namespace pandora::python

@@ -184,6 +184,8 @@ void bind_results(nb::module_& module) {
       .def("columns", &columns, nb::arg("file"), nb::arg("of_rows"))
       .def("numbers_of_lanes", &numbers_of_lanes, nb::arg("setting"), nb::arg("environment"), nb::arg("regime"),
            nb::arg("lanes"), nb::arg("fields"))
+      .def("decisions_of_lane", &decisions_of_lane, nb::arg("setting"), nb::arg("environment"), nb::arg("regime"),
+           nb::arg("lane"), nb::arg("replication"))
       .def(
           "titles",
           [](Results& r) {

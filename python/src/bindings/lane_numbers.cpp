@@ -139,8 +139,8 @@ Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& 
   return out;
 }
 
-nb::object decisions_of_lane(Results& results, std::size_t setting, const std::string& environment,
-                             const std::string& regime, std::size_t lane, std::size_t replication) {
+Dict decisions_of_lane(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                       std::size_t lane, std::size_t replication) {
   const Study& study = results.stored().settings().at(setting).setting.study;
   LaneDecisions found = results.read([&](StoredResults& stored) {
     LaneDecisions out;
@@ -154,8 +154,8 @@ nb::object decisions_of_lane(Results& results, std::size_t setting, const std::s
         });
     return out;
   });
-  if (found.order.empty()) return nb::none();
   nb::dict out;
+  if (found.order.empty()) return out;
   out["order"] = nb::cast(array_of(std::move(found.order), {static_cast<std::size_t>(study.periods),
                                                             static_cast<std::size_t>(study.dimensions.boxes)}));
   out["reward"] = nb::cast(array_of(std::move(found.reward)));

@@ -38,8 +38,8 @@ class Results {
 Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
                       const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
 
-/// One lane's decisions in a replication, or None where it was not run, failed, or decisions were not kept.
-nb::object decisions_of_lane(Results& results, std::size_t setting, const std::string& environment,
-                             const std::string& regime, std::size_t lane, std::size_t replication);
+/// One lane's decisions in a replication, empty where it was not run, failed, or decisions were not kept.
+Dict decisions_of_lane(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                       std::size_t lane, std::size_t replication);
 
 }  // namespace pandora::python

@@ -205,9 +205,10 @@ class Folder:
         found = self._stored.numbers_of_lanes(setting, environment, regime, [lane], list(fields))
         return {field: found[field][0] for field in fields}
 
-    def _of_lane(self, row: Mapping[str, Any], replication: int) -> Optional[dict[str, Any]]:
-        """The decisions of the lane of a row of the summary, as the engine has them."""
-        return self._stored.decisions_of_lane(*self._place(row), replication)
+    def _of_lane(self, row: Mapping[str, Any], replication: int) -> dict[str, Any]:
+        """The decisions of the lane of a row of the summary, as the engine has them; empty where there are none."""
+        found: dict[str, Any] = self._stored.decisions_of_lane(*self._place(row), replication)
+        return found
 
     def _place(self, row: Mapping[str, Any]) -> tuple[int, str, str, int]:
         label, environment = row.get("setting", ""), row["environment"]

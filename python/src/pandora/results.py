@@ -153,7 +153,7 @@ class Results(Folder):
         """
         row = self._row("decisions", policy, reward, environment, regime, T0, hyperparameter, setting)
         found = self._of_lane(row, replication)
-        if found is None:
+        if not found:
             raise DataError(
                 f"{self.path}: has no decisions of {policy} in replication {replication}; run the study with "
                 "output.decisions = true, unless the lane failed"

@@ -1,4 +1,4 @@
-"""Learning while memory is short: whichever large allocation of the engine fails, it learns all of a lesson or nothing."""
+"""Learning while memory is short: whichever large allocation of the engine fails, a lesson is learned or it is not."""
 
 from __future__ import annotations
 

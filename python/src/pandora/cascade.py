@@ -43,7 +43,7 @@ class CascadeTest(Shown):
     """
 
     def __init__(self, found: dict[str, Any], table: Table) -> None:
-        # the output of `pandora cascade test --format json`
+        #: the output of `pandora cascade test --format json`
         self.values = found
         self.table = table
         self.quality = _interval(found["quality"])
@@ -102,9 +102,9 @@ class Request:
 
     def __init__(self, live: Any, number: int) -> None:
         self._live = live
-        # the number by which the cascade knows it
+        #: the number by which the cascade knows it
         self.number = number
-        # the model whose answer was deployed, or None before
+        #: the model whose answer was deployed, or None before
         self.deployed: Optional[str] = None
         self._calls = 0
         # what next() said since the last observation
@@ -277,7 +277,7 @@ class Cascade(Shown):
             raise UsageError("Cascade: make one with Cascade.fit, Cascade.load or Cascade.new")
         self._live = live
         self._cautioned = False
-        # the tables of a fit's comparison and choice; empty if it was not fitted
+        #: the tables of a fit's comparison and choice; empty if it was not fitted
         self.tables: list[Table] = []
 
     @classmethod

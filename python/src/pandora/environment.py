@@ -20,19 +20,19 @@ _ARRAYS = ("psi", "phi", "mu", "cost", "reward", "sigma")
 class Environment:
     """An environment as code: derive from it, write :meth:`draw`, and give it to :func:`pandora.run`."""
 
-    # its name in studies and results, of letters, digits, _ and -; empty: the class's name
+    #: its name in studies and results, of letters, digits, _ and -; empty: the class's name
     name: str = ""
-    # the coordinate of its random streams, 3 to 255; every environment has its own
+    #: the coordinate of its random streams, 3 to 255; every environment has its own
     stream: int = 200
-    # upper bound of the cost levels of the paper's model, if draw starts from that model
+    #: upper bound of the cost levels of the paper's model, if draw starts from that model
     u: float = 0.23
-    # the law of the paper's model from which `request.model()` draws: uniform, gaussian or student_t5
+    #: the law of the paper's model from which `request.model()` draws: uniform, gaussian or student_t5
     law: str = "uniform"
-    # set it if sigma is right although it is the model's and costs or outputs are not, because the change leaves both
-    # sides of the index equation as they are; otherwise a run warns about it
+    #: set it if sigma is right although it is the model's and costs or outputs are not, because the change leaves both
+    #: sides of the index equation as they are; otherwise a run warns about it
     sigma_is_meant: bool = False
-    # names of globals, closure variables and attributes on which results do not depend, such as a log; they are left
-    # out of the digest of the code by which results are identified
+    #: names of globals, closure variables and attributes on which results do not depend, such as a log; they are left
+    #: out of the digest of the code by which results are identified
     not_in_digest: Sequence[str] = ()
 
     def draw(self, request: ReplicationRequest) -> Mapping[str, Any]:

@@ -26,11 +26,11 @@ class Features:
     """
 
     def __init__(self, json: str, names: Sequence[str], notes: Sequence[str]) -> None:
-        # the text that `pandora trace features` writes
+        #: the text that `pandora trace features` writes
         self.json = json
-        # a name for each number of a prompt; psi consists of 1 and these numbers
+        #: a name for each number of a prompt; psi consists of 1 and these numbers
         self.names = list(names)
-        # what was dropped, in one sentence each
+        #: what was dropped, in one sentence each
         self.notes = list(notes)
 
     @classmethod

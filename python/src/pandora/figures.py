@@ -27,7 +27,7 @@ class Figure:
         self.kind: str = found["kind"]
         self.caption: str = found["caption"]
         self.x_label: str = found["x_label"]
-        # the key of the study on the axis x; empty if x is no key
+        #: the key of the study on the axis x; empty if x is no key
         self.x_key: str = found["x_key"]
         self._looks = style.looks([*policies, *(series["policy"] for series in found["series"])])
         self.series: list[dict[str, Any]] = [self._with_arrays(k, found) for k in range(len(found["series"]))]

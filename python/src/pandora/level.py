@@ -9,7 +9,7 @@ import sys
 
 __all__ = ["load"]
 
-# flags of /proc/cpuinfo that a level adds to those of the previous level
+#: flags of /proc/cpuinfo that a level adds to those of the previous level
 _FLAGS = {
     "v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
     "v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},

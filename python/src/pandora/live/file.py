@@ -18,7 +18,7 @@ from .members import Json, Members, digest_of, literal
 from .request import UnderWay
 from .running import Counts, ModelState, RunningCascade
 
-# Versions of the format: 1; 2 with plans; 3 if something was learned or requests have begun.
+#: Versions of the format: 1; 2 with plans; 3 if something was learned or requests have begun.
 VERSIONS = 1, 2, 3
 MOST_BYTES = 1 << 30
 

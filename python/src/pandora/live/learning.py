@@ -26,16 +26,16 @@ class Asked(NamedTuple):
     indices: list[float]
     prediction: list[float]  #: rho_hat' psi
     width: list[float]  #: ||psi||_{V^-1}
-    bonus: list[float]  # the bonus in its index
+    bonus: list[float]  #: the bonus in its index
 
 
 class Lesson(NamedTuple):
     """What is learned from a request: the answers that it saw, or the quality of the deployed one."""
 
-    id: int  # identifies the request
+    id: int  #: identifies the request
     period: int
     psi: Psi
-    calls: Sequence[Call]  # for a quality only the deployed call
+    calls: Sequence[Call]  #: for a quality only the deployed call
     quality: Optional[float] = None
 
 

@@ -18,13 +18,13 @@ from ..offline.learners.predictors import Predictor, predictor_of
 from ..offline.policies.order import Order
 from ..spelling import option
 
-# The most models of a cascade, and plans of a router.
+#: The most models of a cascade, and plans of a router.
 MOST_MODELS, MOST_PLANS = 16, 32
 MOST_PRICE = 1e9
-# Without `psi_range`, numbers of psi lie between this and its negative. With larger ones designs lose the digits that
-# the estimates need.
+#: Without `psi_range`, numbers of psi lie between this and its negative. With larger ones designs lose the digits that
+#: the estimates need.
 MOST_PSI = 1000.0
-# The evaluator of a cascade that does not look at answers.
+#: The evaluator of a cascade that does not look at answers.
 NO_EVALUATOR = "none"
 KINDS = "router", "thresholds", "indices", "routed"
 
@@ -50,13 +50,15 @@ class Members:
     evaluator: str
     removed: frozenset[int] = frozenset()
     plans: tuple[Order, ...] = ()
-    predictor: Optional[Predictor] = None  # predicts the plans' quality and dollars from psi
-    calibration: tuple[IsotonicMap, ...] = ()  # for each model, quality from a score; empty: a score is its own quality
-    features: Optional[Json] = None  # of prompts; None: psi is given
+    predictor: Optional[Predictor] = None  #: predicts the plans' quality and dollars from psi
+    calibration: tuple[
+        IsotonicMap, ...
+    ] = ()  #: for each model, quality from a score; empty: a score is its own quality
+    features: Optional[Json] = None  #: of prompts; None: psi is given
     index_features: int = 1  #: m, without features
     reward_features: int = 0  #: d, with the evaluator column:NAME
-    psi_range: Optional[np.ndarray] = None  # m x 2, the least and the greatest number in the fit
-    rules: Optional[Json] = None  # for indices
+    psi_range: Optional[np.ndarray] = None  #: m x 2, the least and the greatest number in the fit
+    rules: Optional[Json] = None  #: for indices
     estimation: Json = field(default_factory=lambda: json.loads(_core.estimation()))
     exploration: tuple[int, ...] = (1, 0, 0, 0)
     random_order: tuple[int, ...] = (1, 0, 0, 0)

@@ -27,12 +27,12 @@ class Call:
 
     model: int
     dollars: float
-    scores: tuple[float, ...]  # the values that the evaluator showed, as observed
-    shown: float  # the quality to which the score is calibrated; NaN if nothing was shown
-    quality: float  # the quality that the rules assume for the answer
+    scores: tuple[float, ...]  #: the values that the evaluator showed, as observed
+    shown: float  #: the quality to which the score is calibrated; NaN if nothing was shown
+    quality: float  #: the quality that the rules assume for the answer
     latency: Optional[float]  #: seconds
-    propensity: float  # the probability of the call, given everything seen before
-    deploy_propensity: float = 0.0  # the probability of deploying its answer, given all calls
+    propensity: float  #: the probability of the call, given everything seen before
+    deploy_propensity: float = 0.0  #: the probability of deploying its answer, given all calls
 
 
 @dataclass
@@ -62,21 +62,21 @@ class UnderWay:
     prediction: list[float] = field(default_factory=list)
     width: list[float] = field(default_factory=list)
     bonus: list[float] = field(default_factory=list)
-    first_of_ties: bool = True  # among equal qualities, deploys the first answer; otherwise that of the first model
+    first_of_ties: bool = True  #: among equal qualities, deploys the first answer; otherwise that of the first model
     calls: list[Call] = field(default_factory=list)
     passed_over: list[PassedOver] = field(default_factory=list)
-    best: Optional[int] = None  # the model of the best answer; after deploying, that of the deployed one
-    done: bool = False  # whether the rules call nothing more
+    best: Optional[int] = None  #: the model of the best answer; after deploying, that of the deployed one
+    done: bool = False  #: whether the rules call nothing more
     next: Optional[int] = None
-    propensity: float = 1.0  # the probability of calling `next`
+    propensity: float = 1.0  #: the probability of calling `next`
     resting: frozenset[int] = frozenset()  #: models that rested when it began
-    only: bool = False  # it calls only the model that was named for it
-    explored: bool = False  # whether a call differed from the rules
+    only: bool = False  #: it calls only the model that was named for it
+    explored: bool = False  #: whether a call differed from the rules
     deployed: bool = False
     id: int = 0  #: 1, 2, ... of the requests of this object
-    version: int = 0  # the version of the cascade that it used
+    version: int = 0  #: the version of the cascade that it used
     session: Optional[str] = None
-    prompt: Json = field(default_factory=dict)  # its text and columns, if they are logged
+    prompt: Json = field(default_factory=dict)  #: its text and columns, if they are logged
 
     @property
     def models(self) -> int:
@@ -242,7 +242,7 @@ def _numbers(call: Json) -> Json:
     return {name: _number(value) for name, value in call.items()}
 
 
-# the two uniform numbers in [0, 1) of each step of a request: for a coin, and for the choice of a model
+#: the two uniform numbers in [0, 1) of each step of a request: for a coin, and for the choice of a model
 Draws = Callable[[UnderWay, int], tuple[float, float]]
 
 

@@ -55,22 +55,22 @@ class Counts:
     feedbacks: int = 0
     failures: int = 0
     cancelled: int = 0
-    dropped_open: int = 0  # requests that were forgotten before they were deployed
-    dropped_waiting: int = 0  # requests that were forgotten before their feedback came
-    unlogged: int = 0  # lines that a decision log lost
-    unlearned: int = 0  # lessons that could not be learned because estimates could not be solved
+    dropped_open: int = 0  #: requests that were forgotten before they were deployed
+    dropped_waiting: int = 0  #: requests that were forgotten before their feedback came
+    unlogged: int = 0  #: lines that a decision log lost
+    unlearned: int = 0  #: lessons that could not be learned because estimates could not be solved
     dollars: float = 0.0  #: of all calls
-    quality: float = 0.0  # the sum over all feedback
+    quality: float = 0.0  #: the sum over all feedback
 
 
 @dataclass
 class ModelState:
     """What is known about a model besides estimates."""
 
-    failures: int = 0  # failures in a row, up to the latest call
-    rests_until: int = 0  # the period from which it is tried again; 0: it does not rest
-    tried_by: int = 0  # the request that tries it then
-    trial: int = 0  # calls until its index decides
+    failures: int = 0  #: failures in a row, up to the latest call
+    rests_until: int = 0  #: the period from which it is tried again; 0: it does not rest
+    tried_by: int = 0  #: the request that tries it then
+    trial: int = 0  #: calls until its index decides
 
 
 class RunningCascade:
@@ -103,7 +103,7 @@ class RunningCascade:
         # As a file has them they shall not exceed what is learned.
         of_a_request = 12 * members.m + 600 * len(members.models)
         self.most_requests = max(1, min(members.most_requests, MOST_STATE // 4 // of_a_request))
-        # called with each decision and feedback, as a line of a decision log
+        #: called with each decision and feedback, as a line of a decision log
         self.log: Optional[Callable[[Json], None]] = None
         self.logs_prompts = False
         self._read_features()
@@ -112,7 +112,7 @@ class RunningCascade:
     def _read_features(self) -> None:
         features = self.members.features
         self._features = None if features is None else _core.FeatureMap.parse(json.dumps(features))
-        # SHA-256 of the features, for decision logs
+        #: SHA-256 of the features, for decision logs
         self.features_digest = "" if self._features is None else sha256(self._features.json.encode()).hexdigest()
         sources: list[Json] = [] if features is None else features["sources"]
         used = [] if features is None else [sources[column["source"]] for column in features["columns"]]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How many published numbers are inside, beside how many would be if sets of our own replications had been published.
+"""Compares how many published numbers are inside the interval with how many would be if sets of our own replications
+had been published.
 
 usage: python3 experiments/verdict FOLDER --part counts --format csv | own-sets.py       CSV, a row for each count
 """

@@ -53,7 +53,7 @@ def mean_and_error(values):
 
 
 def half(n, error):
-    """Of the 95% interval."""
+    """Half of the width of the 95% interval."""
     return t.ppf(0.975, n - 1) * error if n > 1 else np.nan
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What each file took in the last build of it, the dearest first, so that whoever makes the build slow sees it.
+"""Lists how long each file took in its last build, longest first, so that you see what makes the build slow.
 
 usage: scripts/build-times.py [BUILD_DIR [ROWS]]       default: build 30
 
-Reads Ninja's log. Seconds are of the wall clock, of one compiler beside others: near to CPU seconds where the build had
-no more jobs than the machine has cores. A folder that is compiled at once counts as one file.
+Reads Ninja's log. Seconds are wall-clock times of a compiler beside others. They are close to CPU seconds if the build
+had no more jobs than the machine has cores. A folder that is compiled at once counts as one file.
 """
 import pathlib
 import sys

@@ -32,7 +32,7 @@ from device import listing, machine
 
 LIMITS = pathlib.Path(__file__).resolve().parent / "device/limits.toml"
 SLACK = 1.03
-# What a kernel is held to; what a loop is.
+# The limits of a kernel; those of a loop.
 OF_KERNEL = ("registers", "spills", "generic", "local", "branches", "fp64")
 OF_LOOP = ("instructions", "generic", "local", "branches", "fp64", "barriers", "latency")
 
@@ -45,7 +45,7 @@ def classes(code):
 
 
 def unit(limits, kinds):
-    """What an instruction count is divided by."""
+    """The number by which an instruction count is divided."""
     per = limits.get("per", 1)
     if isinstance(per, str):
         count, opcode = per.split()
@@ -54,7 +54,7 @@ def unit(limits, kinds):
 
 
 def measure_copies(kernel, kind, places, inner, limits):
-    """What a marked loop or body has, for every time that the compiler made one of it."""
+    """The counts of a marked loop or body, for every copy that the compiler made of it."""
     if kind == "loop":
         pieces = [kernel.within(first, last) for place in places for first, last in listing.loops_of(kernel, place)]
     else:
@@ -72,7 +72,7 @@ def measure_copies(kernel, kind, places, inner, limits):
 
 
 def measure_marks(kernels, marks, limits):
-    """(kind, name) -> the most that there is of each class, over kernels and places."""
+    """(kind, name) -> the greatest count of each class, over kernels and places."""
     most = {}
     for kernel in kernels:
         inner = [loop for places in marks["loop"].values() for place in places for loop in
@@ -86,18 +86,18 @@ def measure_marks(kernels, marks, limits):
 
 
 def by_body(kernels):
-    """Body -> its kernel; of two, the one whose team shares memory, which the paper's shape takes."""
+    """Body -> its kernel; of two, the one whose team shares memory, which the paper's shape uses."""
     return {listing.body_of(symbol): kernels[symbol] for symbol in sorted(kernels, key=listing.shares)}
 
 
 def measure_kernels(kernels, resources):
-    """Body -> what its kernel has."""
+    """Body -> the counts of its kernel."""
     return {body: {**classes(kernel.code)[0], "registers": resources[kernel.symbol].registers,
                    "spills": resources[kernel.symbol].spills} for body, kernel in kernels.items()}
 
 
 def room(body, launch, registers):
-    """Complaints if fewer blocks fit than the launch counts on."""
+    """Complaints if fewer blocks fit than the launch assumes."""
     by_registers = machine.REGISTERS // (-(-registers // 8) * 8 * launch.threads)
     by_shared = machine.CARDS["H100"].shared // (launch.shared + 1024)
     for blocks, what in ((by_registers, f"{registers} registers"),
@@ -145,7 +145,7 @@ def main():
     limits = tomllib.loads(options.limits.read_text())
     marks = listing.marks_of(options.sources) if options.sources else listing.project_marks()
     kernels, resources = {}, {}
-    listing.nvdisasm()  # or the compiler's minutes are in vain
+    listing.nvdisasm()  # called first, because without it the minutes of compiling would be wasted
     for source in options.sources or listing.device_sources():
         made = listing.compile_for(options.architecture, source)
         resources |= listing.resources(made.messages)
@@ -169,7 +169,7 @@ def main():
     for kind in ("loop", "body"):
         for name in sorted({*limits.get(kind, {}), *marks[kind]}):
             title, own = f"{kind} {name}", limits.get(kind, {}).get(name, {})
-            limited = any(word in own for word in OF_LOOP)  # else it says what is to come
+            limited = any(word in own for word in OF_LOOP)  # otherwise it only announces future code
             if name not in marks[kind]:
                 complaints += [f"{title}: limits, and no mark in the sources"] * limited
             elif (kind, name) not in of_marks:

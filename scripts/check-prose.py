@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LINKING = "tutorial cascades serving traces studies python commands results comparing story".split()
 LONGEST_SENTENCE, MEAN_SENTENCE, CHARACTERS = 35, 18, 120
-# A document says what holds. What was once different stands in the changelog or nowhere.
+# A document says what holds now. Former behaviour belongs into the changelog only.
 MISPLACED = {
     "a commit": re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?![\w-])"),
     "'older'": re.compile(r"\b[Oo]lder (?:than|program|build)"),
@@ -32,7 +32,7 @@ def words(text: str) -> int:
 
 
 def read(page: Path):
-    """How many words a page has, the words of each sentence of its prose, and its faults."""
+    """The number of a page's words, the words of each sentence of its prose, and its faults."""
     text = page.read_text()
     count = len(text.split())
     lines = re.sub(r"<!--.*?-->", lambda m: "\n" * m[0].count("\n"), text, flags=re.S).split("\n")

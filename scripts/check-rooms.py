@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# From the ground up: wings, and in each of host's its rooms. A room is a folder.
+# From the ground up: wings, and the rooms in each wing. A room is a folder.
 WINGS = """
 kernels         base random tape rules state products solve lane cuda
 oracle
@@ -27,10 +27,10 @@ host/cli
 """
 ROOMS = [f"{wing}/{room}" if room else wing
          for wing, *rooms in map(str.split, WINGS.strip().splitlines()) for room in rooms or [""]]
-# Floors: a room stands one above the highest that it includes from; the rooms of kernels/ are one floor, the ground.
+# Floors: a room stands one floor above the highest room that it includes from; the rooms of kernels/ are one floor.
 MOST_FLOORS = 8
 MOST_LINES, MOST_LINES_OF_FUNCTION = 350, 60
-# Functions that are longer still: file and name. The list only gets shorter.
+# Functions that are longer than allowed: file and name. The list only gets shorter.
 LONG_FUNCTIONS = [tuple(line.split()) for line in """
 host/studies/results/parts.cpp part_contents
 kernels/lane/warp_walk.hpp walk
@@ -39,7 +39,7 @@ kernels/solve/reward_sums.hpp sum_stream
 kernels/solve/tiled_newton.hpp sum_stream
 tests/host/lanes/engine/cohorts_test.cpp INSTANTIATE_TEST_SUITE_P
 """.strip().splitlines()]
-# Files that are longer still, and by how much: a class each, of the device path, that is to be taken apart.
+# Files that are longer than allowed, and by how much: each is a class of the device path that should be divided.
 LONG_FILES = {
     "kernels/lane/walk.hpp": 363,
     "kernels/lane/warp_walk.hpp": 822,
@@ -48,7 +48,7 @@ LONG_FILES = {
     "tests/kernels/lane/warp_walk_test.cpp": 389,
 }
 
-# Files with options as a terminal has them, and why. What is between backquotes is a command, and needs no place here.
+# Files that may spell options as in a terminal, and why. Text between backquotes is a command and needs no entry here.
 SPELT_OPTIONS = {
     "host/outcomes/tables/checked_table.cpp": "names the key of a study and the option beside it",
     "host/outcomes/tables/decision_rows.cpp": "names the key of a study and the option beside it",
@@ -61,7 +61,7 @@ SPELT_OPTIONS = {
     "host/studies/run/tune_tables.cpp": "words for `pandora run`, which a table holds",
 }
 
-# Names of files in comments that users have, and not this repository.
+# Names of users' files in comments, which are not in this repository.
 MADE_UP = []
 
 root = pathlib.Path(__file__).resolve().parent.parent
@@ -88,7 +88,7 @@ def functions(text):
     def without_text(found):
         return "\n" * found.group().count("\n")
 
-    text = re.sub(r'R"(\w*)\(.*?\)\1"', without_text, text, flags=re.S)  # may hold anything
+    text = re.sub(r'R"(\w*)\(.*?\)\1"', without_text, text, flags=re.S)  # it may contain anything
     text = re.sub(r"^ *#(.*\\\n)*.*", without_text, text, flags=re.M)
     members = [0]  # indentation of what stands in the open classes; a namespace does not indent
     head, first, indent, ending = "", 0, 0, None
@@ -169,7 +169,7 @@ for file in files:
         if below is None or ROOMS.index(below) > ROOMS.index(room):
             complaints.append(f"{name}: includes {included}, from a room above it")
 
-# A class that has two definitions: a linker takes one of the two for both, without a word.
+# A class with two definitions: a linker silently uses one of them for both.
 defined = {}
 for file in files:
     if file.suffix in (".hpp", ".h", ".cuh"):
@@ -180,14 +180,14 @@ for file in files:
             if first != name:
                 complaints.append(f"{name}: {found} is a class in {first} already")
 
-# A class of another room is included and not declared: a declaration is an arrow that no include shows.
+# A class of another room must be included, not declared, because a declaration would hide the dependence.
 for name in includes:
     for declared in re.findall(r"^(?:struct|class) (\w+);", (root / name).read_text(), re.M):
         rooms = {room_of(file) for (_, found), file in defined.items() if found == declared}
         if rooms and room_of(name) not in rooms and not name.startswith("kernels/"):  # one floor
             complaints.append(f"{name}: declares {declared} of {', '.join(sorted(rooms))}; include its header")
 
-# The first lines of a file say what it is, those of a .cpp file with a header of its name there.
+# The first lines of a file say what it is; a .cpp file with a header of its name says it in the header.
 everything = {pathlib.PurePath(name).name for name in subprocess.run(
     ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")}
 for file in files:
@@ -196,13 +196,13 @@ for file in files:
     own = file.suffix in (".cpp", ".cu") and any(header.exists() for header in headers)
     if not own and not re.match(r"// .{20}", text):
         complaints.append(f"{name}: begins without a comment that says what it is")
-    # A comment that sends its reader to a file which is not there.
+    # A comment that names a file which does not exist.
     for comment in re.findall(r"//(.*)", text):
         for named in re.findall(r"(?<![\w*-])[\w][\w/-]*\.(?:hpp|cpp|cuh|cu|py|md|sh|toml)\b", comment):
             if pathlib.PurePath(named).name not in everything and named not in MADE_UP:
                 complaints.append(f"{name}: a comment names {named}, which is not there")
 
-# Options of commands, spelt in a text and not marked. Texts that stand side by side are one.
+# Options of commands that a text spells instead of marking. Adjacent texts are one text.
 for file in files:
     name, text = str(file.relative_to(root)), re.sub(r'("(?:[^"\\\n]|\\.)*")|//.*', r"\1", file.read_text())
     texts = re.findall(r'"(?:[^"\\\n]|\\.)*"', re.sub(r'(?<!\\)"\s+"', "", text))

@@ -26,7 +26,8 @@ NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?%?")
 
 
 def words_of(line):
-    """The line without its numbers, gaps of one blank and rules of three dashes, for their lengths go with the numbers."""
+    """The line without its numbers, with single blanks and rules of three dashes, because their lengths depend on the
+    numbers."""
     return " ".join(re.sub(r"-{3,}", "---", NUMBER.sub(" # ", line)).split())
 
 
@@ -54,7 +55,8 @@ def same_line(shown, printed, varies=()):
 
 
 def difference(shown, printed, varies=()):
-    """None, or what is shown and not printed: (index in `shown`, the printed line that should be there or None)."""
+    """None, or the line that is shown but not printed: (index in `shown`, the printed line that should be there or
+    None)."""
     lines = [(at, line) for at, line in enumerate(shown) if line.strip()]
     printed = [line for line in printed if line.strip()]
     groups, dots = [[]], []  # lines between dots
@@ -95,8 +97,8 @@ def difference(shown, printed, varies=()):
 
 
 def console_blocks(text):
-    """Of each `console` block: its line, the line of the last `sh` block before it and whether that is run, the comment
-    before it and its lines."""
+    """For each `console` block: its line, the line of the last `sh` block before it and whether that is run, the
+    comment before it, and its lines."""
     command, runs = None, False
     kind, before, opened, lines = None, "", 0, []
     for number, line in enumerate(text.splitlines(), 1):
@@ -125,7 +127,7 @@ def outputs_of(text):
 
 
 def faults_of(name, text, printed):
-    """What is wrong with the output that a document shows, as lines of text."""
+    """The differences between the output that a document shows and the printed one, as lines of text."""
     outputs = outputs_of(printed)
     faults = []
     for opened, command, runs, before, lines in console_blocks(text):

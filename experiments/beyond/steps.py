@@ -38,7 +38,7 @@ def half_width(values) -> float:
 
 
 def ratio(a, b):
-    """Of the means, and its half-width: one replication left out above and below."""
+    """The ratio of the means, and its half-width from leaving one replication out of both."""
     n = len(a)
     without = (a.sum() - a) / (b.sum() - b)
     return a.mean() / b.mean(), student.ppf(0.975, n - 1) * np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())

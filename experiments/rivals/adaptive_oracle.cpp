@@ -22,10 +22,9 @@ void refuse_what_it_cannot_play(const Instance& instance) {
       !environment.arrives.empty() || !environment.leaves.empty())
     throw Error(
         ExitCode::usage,
-        fmt::format(
-            "policy adaptive_oracle: it knows the gaussian law with boxes and parameters that stay, and environment "
-            "{} is another",
-            environment.name));
+        fmt::format("policy adaptive_oracle: it needs the gaussian law, with boxes and parameters that do not change; "
+                    "environment {} is different",
+                    environment.name));
 }
 
 // The best policy within a period for boxes with correlated shocks, for which Weitzman's rule is not the best. It is

@@ -35,20 +35,20 @@ def log(seed: int, file: Path) -> None:
 
 
 def cascade(*words: str) -> dict:
-    """What a command says."""
+    """The output of a command."""
     return json.loads(subprocess.run([pandora, "cascade", *words, "--evaluator", "quality", "--format", "json"],
                                      capture_output=True, text=True, check=True).stdout)  # fmt: skip
 
 
 def gain(price: str, table: str, *options: str) -> tuple[float, float]:
-    """On the test table, and promised."""
+    """The gain on the test table, and the promised gain."""
     file = f"{folder}/cascade.json"
     promised = cascade("fit", table, "--price", price, "--kind", "thresholds", "--out", file, "--force", *options)
     return cascade("test", file, test, "--against", usual)["gain"]["value"], promised["promise"]["gain"]["value"]
 
 
 def held(file: str, *options: str) -> bool:
-    """Whether the log's interval holds what the table says."""
+    """Whether the log's interval contains the table's value."""
     told, truth = (cascade("test", file, table, "--against", usual, *more)["utility"]
                    for table, more in ((f"{folder}/log.jsonl", options), (fit, ())))  # fmt: skip
     return told["low"] <= truth["value"] <= told["high"]

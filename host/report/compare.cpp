@@ -132,7 +132,7 @@ std::vector<PlannedSetting>::const_iterator matching_setting(const std::vector<P
 
 std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options) {
   if (options.policies.size() < 2)
-    fail(ExitCode::usage, "{}: name two or more to compare, such as dow,online_plugin", option("policy"));
+    fail(ExitCode::usage, "{}: name two or more policies to compare, such as dow,online_plugin", option("policy"));
   require_policies(results);
   require_names(options, results.settings());
   std::vector<PolicyName> names;

@@ -126,7 +126,7 @@ void require(const KeepOptions& o, const CompareOptions& cells) {
                           : option("margin", "X"),
          option("keep"), option("against"), option("margin"));
   if (!std::isfinite(*o.margin) || *o.margin < 0.0)
-    fail(ExitCode::usage, "{}: give a number from 0 on, of regret per period x 1000",
+    fail(ExitCode::usage, "{}: give a number of at least 0, in regret per period x 1000",
          option("margin", fmt::format("{:g}", *o.margin)));
 }
 
@@ -162,7 +162,7 @@ std::vector<ComparedPair> keep_pairs(StoredResults& results, const KeepOptions& 
   }
   if (!told)
     fail(ExitCode::bad_data,
-         "compare: a decision takes two replications that count, four where there are hyperparameters to choose from; "
+         "compare: a decision needs two replications that count, four if there are hyperparameters to choose from; "
          "no cell has more than {}",
          most);
   return pairs;

@@ -51,7 +51,7 @@ def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
             Prices({"x": price})
     file = tmp_path / "prices.toml"
     file.write_text("gpt-4.1 = { in = 2, out = 8 }\n")
-    with pytest.raises(pandora.UsageError, match='a name with a dot stands in quotes, "gpt-4.1"'):
+    with pytest.raises(pandora.UsageError, match='put a name with a dot in quotes, "gpt-4.1"'):
         Prices.read(file)
 
 

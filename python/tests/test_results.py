@@ -153,7 +153,7 @@ def test_compare_decides_whether_to_keep_a_rule(example: str) -> None:
     paired = r.compare(asked["keep"], asked["against"], environment="uniform")
     assert kept["replications"].tolist() == paired["replications"].tolist()
     for wrong, said in (
-        ({**asked, "margin": -1}, "margin=-1: give a number from 0 on"),
+        ({**asked, "margin": -1}, "margin=-1: give a number of at least 0"),
         ({**asked, "margin": "1"}, "margin '1': give a number"),
         (asked, "margin=.*is missing"),
         ({**asked, "margin": 1, "T0": 3}, "T0=3"),

@@ -57,7 +57,7 @@ def test_a_call_goes_on_and_extends(single: dict[str, Any], tmp_path: pathlib.Pa
     grown = {**single, "replications": 3}
     assert pandora.run(grown, out=tmp_path / "r", progress=False).replications == 3
     assert first.replications == 2
-    with pytest.raises(pandora.MismatchError, match="they do not shrink"):
+    with pytest.raises(pandora.MismatchError, match="results can grow but not shrink"):
         pandora.run(single, out=tmp_path / "r", progress=False)
     with pytest.raises(pandora.MismatchError, match="study.seed is 1 there and 2 here"):
         pandora.run({**grown, "seed": 2}, out=tmp_path / "r", progress=False)

@@ -90,7 +90,7 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
     date, texts = pandas.Timestamp(2026, 1, 1), wide["small"].astype(str)
     refused: list[tuple[Any, str]] = [
         (pandas.concat([long, long]), 'row 5, column "quality": model "m" has a quality for the prompt "a" already'),
-        (long.drop(columns="model"), "is no table of a form that is known: its header is prompt_id,quality,cost"),
+        (long.drop(columns="model"), "is no table in a known form: its header is prompt_id,quality,cost"),
         (long.drop(columns="cost"), "a column cost is missing"),
         (long.assign(cost="dear"), 'row 1, column "cost": "dear" is not a number'),
         (long.assign(quality=[[0.5]] * 4), 'row 1, column "quality": a list is not a number'),
@@ -102,7 +102,7 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
         (long.assign(prompt=["x", "y", "z", "z"]), 'column "prompt" differs between rows of the same prompt'),
         (long.iloc[:0], "has no row"),
         (wide.iloc[:0], "has no row"),
-        (pandas.DataFrame(), "is no table of a form that is known"),
+        (pandas.DataFrame(), "is no table in a known form"),
         (wide.assign(small=texts), r'row 1, column "small": "0\.\d+" is not a number'),
         (
             wide.assign(**{"small|cost": pandas.array([1, None, 1, 1, 1, 1], dtype="Int64")}),
@@ -130,8 +130,8 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
             pandora.Trace(frame)
     several = pandora.Trace(long.assign(v=[[1, 2]] * 4, n=range(4)))
     assert several.columns == ["v"] and several.notes == [
-        'column "n" differs between rows of the same prompt: it is of the answers and left out '
-        "(a judge's is called score, score_NAME or score:NAME)"
+        'column "n" differs between rows of the same prompt: it belongs to the answers and is left out '
+        "(a judge's scores are called score, score_NAME or score:NAME)"
     ]
 
 
@@ -334,7 +334,7 @@ def test_a_part_without_rows_or_models_is_refused() -> None:
             trace.take(rows)
     with pytest.raises(pandora.UsageError, match="no models: give one or more of small, middle, large"):
         trace.select([])
-    with pytest.raises(pandora.DataError, match="has 1 rows, too few to be split"):
+    with pytest.raises(pandora.DataError, match="has 1 rows, too few to split"):
         trace.take([0]).split()
 
 

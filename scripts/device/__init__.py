@@ -1,1 +1,1 @@
-"""What can be known of the device path without a device: its machine code, and what that takes of a card."""
+"""Examines the device path without a device: its machine code, and the resources of a card that it needs."""

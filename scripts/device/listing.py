@@ -38,7 +38,7 @@ def eigen():
 
 
 def flags(architecture):
-    """Those of the build; lines cost nothing: the machine code is the same without them."""
+    """The flags of the build. Line information does not change the machine code."""
     return ["-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-lineinfo",
             "-Xptxas", "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
             "-DPANDORA_HAVE_CUDA", f'-DPANDORA_CUDA_ARCHITECTURES="{architecture}"', '-DPANDORA_CUBLAS=""',
@@ -66,8 +66,8 @@ class Compiled:
 
 
 def compile_for(architecture, source):
-    """The cubin of a source and what ptxas says of its kernels; from the cache where nothing has changed. What is not
-    of the project is compiled beside its source."""
+    """The cubin of a source and ptxas's messages about its kernels, from the cache if nothing has changed. Files
+    outside the project are compiled beside their source."""
     source = pathlib.Path(source).resolve()
     folder = cache if source.is_relative_to(root) else source.parent
     options = flags(architecture)
@@ -89,7 +89,7 @@ def compile_for(architecture, source):
 
 @dataclasses.dataclass
 class Resources:
-    """Of a kernel, in registers, bytes and threads."""
+    """The resources of a kernel, in registers, bytes and threads."""
     registers: int
     shared: int  # static
     stack: int
@@ -97,8 +97,7 @@ class Resources:
 
 
 def resources(messages):
-    """Symbol of a kernel -> Resources. Functions that are called and not inlined report their spills before their
-    kernel's, which reports its own last."""
+    """Symbol of a kernel -> Resources. Called functions report their spills before their kernel's own report."""
     kernels, spills, stack, symbol = {}, 0, 0, None
     for line in messages.splitlines():
         if match := re.search(r"Compiling entry function '(.*)' for", line):
@@ -114,9 +113,9 @@ def resources(messages):
 
 @dataclasses.dataclass
 class Launch:
-    """What a body asks of a launch at the paper's shape."""
+    """The resources that a body asks for in a launch at the paper's shape."""
     threads: int
-    resident: int  # blocks of a multiprocessor that its registers are for
+    resident: int  # blocks on a multiprocessor for which its registers suffice
     shared: int    # bytes
 
 

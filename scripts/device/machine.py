@@ -1,4 +1,4 @@
-"""Cards, what their instructions take, and a simulator of one scheduler of a multiprocessor.
+"""Cards, the costs of their instructions, and a simulator of one scheduler of a multiprocessor.
 
 Sources: [W] NVIDIA's whitepapers and data sheets of the cards; [P] NVIDIA's CUDA programming guide, its tables by
 compute capability; [L] Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via
@@ -30,7 +30,7 @@ CARDS = {
 REGISTERS = 65536  # of a multiprocessor [P]
 SCHEDULERS = 4     # of a multiprocessor [W]
 
-# Cycles until a result is there, for what has no fixed latency; fixed ones are in the control bits.
+# Cycles until a result is available, for instructions without a fixed latency; fixed latencies are in the control bits.
 SHARED = 30         # [L]: 29 to 33
 FIRST_LEVEL = 38    # [L]: 38 to 41; a generic load of shared memory takes about as long
 SECOND_LEVEL = 280  # [L]: 260 to 290
@@ -118,12 +118,12 @@ def code_of(instructions, load="N"):
 
 
 def trip(code):
-    """Cycles of a trip through a loop by a warp that is alone, what earlier trips left on its way included."""
+    """Cycles of a trip through a loop by a warp that runs alone, including work that earlier trips left under way."""
     return (alone(code * 3) - alone(code)) / 2
 
 
 def alone(code, latencies=None):
-    """Cycles of a warp that nothing else disturbs."""
+    """Cycles of a warp that runs undisturbed."""
     latencies = latencies or LATENCIES
     now, held = 0, [0] * 8
     for letter, _, stall, write, read, wait in code:
@@ -140,7 +140,7 @@ def alone(code, latencies=None):
 
 @dataclasses.dataclass
 class Shared:
-    """What the warps of a scheduler got: cycles that a pass of each took, and issued instructions per cycle."""
+    """The result for the warps of a scheduler: cycles of each warp's pass, and issued instructions per cycle."""
     cycles: list
     issued: float
 
@@ -215,7 +215,7 @@ def simulate(streams, fp64_cycles=2, passes=1, streamed=False, shifted=True):
     return Shared(total, issued / now)
 
 
-# What assumed constants may well be instead: of LATENCIES by letter, and FETCH.
+# Plausible other values of assumed constants: of LATENCIES by letter, and FETCH.
 DOUBTS = {
     "HITS 0.75 -> 0.9": {"W": round(0.9 * FIRST_LEVEL + 0.1 * SECOND_LEVEL)},
     "HITS 0.75 -> 0.6": {"W": round(0.6 * FIRST_LEVEL + 0.4 * SECOND_LEVEL)},
@@ -228,7 +228,7 @@ DOUBTS = {
 
 @contextlib.contextmanager
 def changed(change):
-    """With other constants (DOUBTS)."""
+    """Changes constants (DOUBTS)."""
     global FETCH
     latencies, fetch = dict(LATENCIES), FETCH
     LATENCIES.update({letter: cycles for letter, cycles in change.items() if letter in LATENCIES})
@@ -246,7 +246,7 @@ _known = {}
 
 
 def together(text, warps, fp64_cycles=2, streamed=False):
-    """Cycles of a pass through a file's code where every scheduler has `warps` warps in it."""
+    """Cycles of a pass through a file's code if every scheduler has `warps` warps in it."""
     key = (text, warps, fp64_cycles, streamed)
     if key not in _known:
         code = decode(text)

@@ -27,14 +27,14 @@ BYTES_OF_MATRIX = 73e3
 
 
 def resident(stage, card):
-    """Blocks of a stage on a multiprocessor: what registers, shared memory and warps allow."""
+    """Blocks of a stage on a multiprocessor that registers, shared memory and warps allow."""
     registers = -(-stage["registers"] // 8) * 8 * stage["threads"]
     blocks = min(REGISTERS // registers, card.warps * 32 // stage["threads"])
     return min(blocks, card.shared // (stage["shared"] + 1024)) if stage["shared"] else blocks
 
 
 def cycles(segments, blocks, card, **names):
-    """Of an item, where a multiprocessor has `blocks` blocks of its stage."""
+    """Cycles of an item if a multiprocessor has `blocks` blocks of its stage."""
     total = 0.0
     for segment in segments:
         trips = eval(segment["trips"], {"__builtins__": {}, "ceil": math.ceil}, names)

@@ -253,7 +253,8 @@ TEST_F(Beside, AReadThatWouldWaitIsOfAFileThatIsNone) {
     const ProgramResult result = wait_for(start_to("EAGAIN", check, n));
     if (result.exit_code == 0) continue;  // the call was another one, such as that which closes the file
     EXPECT_EQ(result.exit_code, 3) << n;
-    EXPECT_THAT(result.err, HasSubstr("v/table.csv: cannot be read (it waits for what others write, as a pipe does)\n"))
+    EXPECT_THAT(result.err,
+                HasSubstr("v/table.csv: cannot be read (it waits for another program to write, as a pipe does)\n"))
         << n;
     ++refused;
   }

@@ -1,4 +1,4 @@
-"""A folder of results against the paper's Tables 1 to 3: `python3 -m pandora_verdict FOLDER`.
+"""Compares a folder of results with the paper's Tables 1 to 3: `python3 -m pandora_verdict FOLDER`.
 
 >>> from pandora_verdict import read_panels, verdicts
 """

@@ -21,7 +21,7 @@ from .tables import Table, as_csv, as_latex, as_markdown, as_text
 from .verdict import GROUP_KEYS, PARTS, Verdict, group_rows, verdicts
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
-USAGE, BAD_DATA = 2, 3  # exit codes, those of the program
+USAGE, BAD_DATA = 2, 3  # exit codes, the same as the program's
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +74,7 @@ def _print_table(table: Table, style: str) -> None:
 
 
 def _print(found: Sequence[Record], table: Callable[[], Table], name: str, style: str) -> None:
-    """Of one kind, in every format."""
+    """Prints records of one kind, in every format."""
     if style == "json":
         print(json.dumps({name: found}, indent=2, ensure_ascii=False, sort_keys=True))
     elif style == "csv":
@@ -136,7 +136,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """The exit code: 0, 2 for what is asked wrongly, 3 for results that are not there or cannot be read."""
+    """Returns the exit code: 0; 2 for wrong arguments; 3 for results that do not exist or cannot be read."""
     parser = _parser()
     try:
         _run(parser, parser.parse_args(arguments))
@@ -144,7 +144,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except DataError as error:
         print(f"pandora_verdict: {error}", file=sys.stderr)
         return BAD_DATA
-    except BrokenPipeError:  # of a pager that was left
+    except BrokenPipeError:  # raised when the user leaves a pager
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -1,4 +1,4 @@
-"""Rows against themselves, on the same tapes: at another T_0, or in another setting."""
+"""Compares rows with themselves on the same tapes: at another T_0, or in another setting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sample import Estimate
 
 @dataclass(frozen=True)
 class Contrast:
-    """A row's regrets less those of the same row at another T_0, or in another setting, on the same tapes."""
+    """A row's regrets minus those of the same row at another T_0, or in another setting, on the same tapes."""
 
     cell: str
     row: str
@@ -24,7 +24,7 @@ class Contrast:
 
 
 def contrasts(panels: Sequence[Panel], T0: Optional[int]) -> list[Contrast]:
-    """Against the same row at T0; without T0, against that of the first setting."""
+    """Compares with the same row at T0; without T0, with that of the first setting."""
     out = []
     for panel in panels:
         alike = (p for p in panels if (p.environment, p.regime) == (panel.environment, panel.regime))

@@ -1,4 +1,4 @@
-"""Means that are adjusted for what else is known of the replications, and the error that is left."""
+"""Means that are adjusted for other known properties of the replications, and their remaining error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sample import Values
 
 @dataclass(frozen=True)
 class Covariate:
-    """A quantity of single replications, and the value that its mean is to be taken at, printed to `rounding`."""
+    """A quantity of single replications, and the value at which its mean is taken, printed to `rounding`."""
 
     values: Values
     at: float
@@ -22,12 +22,12 @@ class Covariate:
 
 @dataclass(frozen=True)
 class AdjustedMean:
-    """A mean over n replications with what it takes to tell its error, and that of sums of such means.
+    """A mean over n replications, with the data for its error and for that of sums of such means.
 
-    `error`: how much each replication moves the mean, of sum 0; the sum of squares over n (n - 1) is the squared
-    standard error. `residual`: what the header does not explain of the values, scaled such that its sample variance is
-    that of a replication whose header is known. `rounding`: standard error from the digits of the header. `degrees` of
-    freedom are left for Student's t.
+    `error`: how much each replication moves the mean, with sum 0; the sum of squares over n (n - 1) is the squared
+    standard error. `residual`: the part of the values that the header does not explain, scaled so that its sample
+    variance is that of a replication with a known header. `rounding`: standard error from the digits of the header.
+    `degrees` of freedom are left for Student's t.
     """
 
     mean: float
@@ -41,7 +41,7 @@ class AdjustedMean:
 class _Regression:
     """Covariates x about their means, x_at - x_mean, and (x'x)^-1 in the generalised sense.
 
-    What does not vary, or is determined by others, gets a slope that does nothing.
+    A covariate that does not vary, or is determined by others, gets a slope without effect.
     """
 
     def __init__(self, covariates: Sequence[Covariate], n: int) -> None:
@@ -65,11 +65,11 @@ class _Regression:
 
 
 def adjusted_mean(values: Values, header: Sequence[Covariate], controls: Sequence[Covariate]) -> AdjustedMean:
-    """The mean of `values` in a sample of which the means of `header` are known: y_mean + beta'(x_at - x_mean).
+    """The mean of `values` in a sample with known means of `header`: y_mean + beta'(x_at - x_mean).
 
-    beta by least squares over our replications. The means of `controls` are those over the law of instances: they
-    correct our replications' luck alone, and do not say what the other sample drew. Errors count the scatter of the
-    slopes, to first order. Without covariates it is the plain mean.
+    beta comes from least squares over our replications. The means of `controls` are those over the law of instances:
+    they correct only our replications' luck, and do not tell what the other sample drew. Errors include the scatter of
+    the slopes, to first order. Without covariates it is the plain mean.
     """
     n, mean = len(values), float(np.mean(values))
     y = values - mean
@@ -79,7 +79,7 @@ def adjusted_mean(values: Values, header: Sequence[Covariate], controls: Sequenc
     gamma = c.slopes(residual)
     left = residual - c.centred @ gamma
     mean += float(beta @ x.distance + gamma @ c.distance)
-    # From our means of the header, corrected for our luck, to the other sample's: what an error of beta is times.
+    # From our means of the header, corrected for our luck, to the other sample's: the factor of an error of beta.
     towards = x.distance - c.slopes(x.centred).T @ c.distance
     error = left + x.leverage(towards) * residual + c.leverage(c.distance) * left
     error = error - error.mean()  # leverages do not sum to 0 exactly where residuals' variances differ

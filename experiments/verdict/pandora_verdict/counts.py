@@ -18,10 +18,10 @@ S = TypeVar("S", Sample, Optional[Sample])
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers inside, of the paper's and of each set of 50 of ours in its place.
+    """The number of regrets inside, for the paper's and for each set of 50 of our replications in its place.
 
-    "50 of ours": a set is judged against one other set, and the paper's count is the mean over our sets, as if each
-    of them were all that we had.
+    "50 of ours": a set is compared with one other set. The paper's count is then the mean over our sets, as if each
+    were all that we had.
     """
 
     what: str  # such as "regrets"
@@ -34,7 +34,7 @@ class Count:
 
 
 def _printed(own: S, few: Optional[Sample]) -> S:
-    """`own`, with the mean and half-width of `few` to two decimals in the place of what is published."""
+    """`own`, with the mean and half-width of `few` to two decimals in place of the published ones."""
     if own is None or few is None or not own.is_published:
         return own
     printed = (math.floor(value / PRINTED + 0.5) * PRINTED for value in few.as_published)
@@ -42,7 +42,7 @@ def _printed(own: S, few: Optional[Sample]) -> S:
 
 
 def as_published(panel: Panel, few: Panel) -> Panel:
-    """The panel with the numbers of `few` in the place of those that are published."""
+    """The panel with the numbers of `few` in place of the published ones."""
     return replace(
         panel,
         utility=_printed(panel.utility, few.utility),
@@ -56,7 +56,7 @@ def as_published(panel: Panel, few: Panel) -> Panel:
 
 
 def counts(panels: Sequence[Panel], numbers: Sequence[Number]) -> list[Count]:
-    """Counts of the paper's numbers; from 100 replications on, of disjoint sets of 50 of ours too."""
+    """Counts of the paper's numbers; from 100 replications on, also of disjoint sets of 50 of ours."""
     least = min(panel.n for panel in panels) // PAPER_REPLICATIONS
     sets = range(least if least >= 2 and all(panel.which is not None for panel in panels) else 0)
     members = [np.arange(panel.n) // PAPER_REPLICATIONS for panel in panels]

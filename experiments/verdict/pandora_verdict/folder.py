@@ -1,8 +1,8 @@
 """Reads panels from a folder of results.
 
-What is told of a lane stands in summary.csv, oracle.csv and oracle_order.csv, the published numbers too; every
-replication of it in results.h5. A folder that is kept without results.h5 has means and standard errors alone. Files
-of old versions have no standard errors: their half-widths are 1.96 of them.
+summary.csv, oracle.csv and oracle_order.csv have the data of lanes, with the published numbers; results.h5 has every
+replication. A folder that is kept without results.h5 has only means and standard errors. Files of old versions have no
+standard errors: their half-widths are 1.96 of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AGAIN = "write it again by `pandora run --resume`"
 
 
 class DataError(Exception):
-    """Results that are not there, or cannot be read: what, and what to do."""
+    """Results do not exist or cannot be read; the text says which, and what to do."""
 
 
 def read_panels(path: Union[str, Path]) -> list[Panel]:
@@ -195,7 +195,7 @@ class _Reader:
         return panel.take(which) if len(which) > 0 else None
 
     def _oracle(self) -> tuple[Optional[Sample], Optional[Sample]]:
-        """Utility x 1000, and boxes that it opens."""
+        """The oracle's utility x 1000, and the boxes that it opens."""
         header = self.oracle[0] if self.oracle else {}
         published = _estimate(header, "published_oracle_utility_x1000", "published_half_width_95_x1000")
         published_boxes = Estimate(_number(header, "published_boxes_queried"), UNKNOWN)

@@ -21,11 +21,11 @@ T = TypeVar("T", bound=Hashable)
 
 @dataclass(frozen=True)
 class Judgement:
-    """Ours beside a published number, unadjusted or adjusted.
+    """Our number beside a published one, unadjusted or adjusted.
 
     z = 1.96 (ours - published) / joint, joint^2 = (1.96 standard_error)^2 + published_half_width^2, where the published
-    half-width is 1.96 standard errors; NaN of too few replications. Inside: |ours - published| <= joint. `ours` has the
-    interval of Student's t. `error` and `residual` as in AdjustedMean, None where no replication is kept.
+    half-width is 1.96 standard errors; NaN with too few replications. Inside: |ours - published| <= joint. `ours` has
+    the interval of Student's t. `error` and `residual` are as in AdjustedMean, None if no replication is kept.
     """
 
     ours: Estimate
@@ -42,10 +42,11 @@ NOT_JUDGED = Judgement(Estimate(UNKNOWN, UNKNOWN), UNKNOWN, UNKNOWN, UNKNOWN, Fa
 
 @dataclass(frozen=True)
 class Number:
-    """A published number: a regret, or one of a panel's header and of Table 3.
+    """A published number: a regret, or a number of a panel's header or of Table 3.
 
-    `adjusted`: what is expected of 50 replications whose oracle has the published utility and boxes (of regrets), with
-    our own luck in the costs taken out; the published half-width is that of what the header does not explain.
+    `adjusted`: the expectation for 50 replications whose oracle has the published utility and boxes (for regrets),
+    without our own luck in the costs. The published half-width is then that of the part which the header does not
+    explain.
     """
 
     kind: str
@@ -100,7 +101,7 @@ def _judged(sample: Sample, header: Sequence[Covariate], costs: Sequence[Covaria
     if sample.values is None or sample.n < LEAST_FOR_ADJUSTMENT:
         return plain, NOT_JUDGED
     mean = adjusted_mean(sample.values, header, costs)
-    # What the header explains of the scatter of our replications it explains of the paper's.
+    # The header explains the same part of the scatter of our replications and of the paper's.
     explained = _deviation(mean.residual) / sample.deviation if sample.deviation > 0.0 else 1.0
     given = Estimate(published.mean, published.half_width * explained)
     ours = Estimate(mean.mean, student_factor(mean.degrees) * mean.standard_error)
@@ -111,9 +112,9 @@ Key = tuple[str, ...]  # setting, kind, regime, environment, policy, reward, T0
 
 
 def judge(panel: Panel, kept: Mapping[Key, Judgement] = MappingProxyType({})) -> list[Number]:
-    """The numbers of a panel that are published: its regrets, then utility, boxes and Table 3.
+    """The published numbers of a panel: its regrets, then utility, boxes and Table 3.
 
-    `kept`: adjusted judgements of a panel whose single replications are not there.
+    `kept`: adjusted judgements of a panel without single replications.
     """
     header = [
         Covariate(sample.values, sample.published.mean, PRINTED)
@@ -136,7 +137,7 @@ def judge(panel: Panel, kept: Mapping[Key, Judgement] = MappingProxyType({})) ->
         add("regret_x1000", entry.regrets, entry)
     add("oracle_utility_x1000", panel.utility)
     if panel.boxes is not None:
-        # The paper gives no half-width: that of 50 replications that scatter as ours stands in.
+        # The paper gives no half-width. In its place stands that of 50 replications that scatter as ours.
         assumed = 1.96 * panel.boxes.deviation / math.sqrt(PAPER_REPLICATIONS)
         add("boxes_queried", replace(panel.boxes, published=Estimate(panel.boxes.published.mean, assumed)))
     for kind, sample in zip(ORDER, panel.order):
@@ -182,7 +183,7 @@ def mean_ratio(numbers: Sequence[Number], judgements: Sequence[Judgement]) -> Es
 
 
 def summarise(numbers: Sequence[Number], adjusted: bool) -> Group:
-    """What the numbers say together; a ratio of regrets alone."""
+    """Summarises the numbers; a ratio only for regrets."""
     judgements = [number.adjusted if adjusted else number.plain for number in numbers]
     rms_z = math.sqrt(sum(judged.z**2 for judged in judgements) / len(numbers)) if numbers else UNKNOWN
     regrets = len(numbers) > 0 and all(number.is_regret for number in numbers)
@@ -191,7 +192,7 @@ def summarise(numbers: Sequence[Number], adjusted: bool) -> Group:
 
 
 def grouped(numbers: Iterable[Number], key: Callable[[Number], T]) -> dict[T, list[Number]]:
-    """The regrets by what `key` says of them, in the order in which they come."""
+    """The regrets grouped by `key`, in their order."""
     out: dict[T, list[Number]] = {}
     for number in numbers:
         if number.is_regret:

@@ -1,4 +1,4 @@
-"""Panels of the paper's Tables 1 and 2, as a folder of results has them: what a verdict is made of."""
+"""Panels of the paper's Tables 1 and 2, as a folder of results has them: the data of a verdict."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Entry:
 
     @property
     def regrets(self) -> Sample:
-        """Those of the hyperparameters with the least mean, as the paper reports it."""
+        """The regrets of the hyperparameters with the least mean, as the paper reports them."""
         return min(self.choices, key=lambda choice: choice.mean)
 
 
@@ -83,7 +83,7 @@ class Panel:
         return next((entry for entry in self.entries if entry.T0 == T0 and entry.name == name), None)
 
     def take(self, which: npt.NDArray[np.intp]) -> Panel:
-        """The panel in some of its replications, hyperparameters chosen on these alone."""
+        """The panel in some of its replications; hyperparameters are chosen on these alone."""
 
         def some(sample: Optional[Sample]) -> Optional[Sample]:
             return None if sample is None else sample.take(which)

@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 def without_unknown(record: Record) -> Record:
-    """None where nothing is known."""
+    """Replaces unknown numbers by None."""
     unknown = [k for k, v in record.items() if v == "" or (isinstance(v, float) and not math.isfinite(v))]
     return {**record, **dict.fromkeys(unknown)}
 
@@ -43,7 +43,7 @@ def number_records(found: Verdict) -> list[Record]:
 
 
 def group_record(row: Row) -> Record:
-    """Names, and what the regrets say together."""
+    """The names of the row, and the summary of its regrets."""
     out = {**row.names, "cells": row.plain.of}
     for before, group in (("", row.plain), ("adjusted_", row.adjusted)):
         unknown = before != "" and math.isnan(group.rms_z)
@@ -87,7 +87,7 @@ def price_records(found: Verdict) -> list[Record]:
 
 
 def records(found: Sequence[Verdict], part: str) -> list[Record]:
-    """One of the parts with a quantity under each name; None where nothing is known."""
+    """One of the parts, with a name for each quantity; None for unknown numbers."""
     made = {
         "numbers": number_records,
         "rows": lambda one: [group_record(row) for row in one.rows],

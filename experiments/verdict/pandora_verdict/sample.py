@@ -1,4 +1,4 @@
-"""One quantity over replications: its values where they are kept, or its mean and standard error alone."""
+"""One quantity over replications: its values if they are kept, otherwise only its mean and standard error."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NOTHING = Estimate(UNKNOWN, UNKNOWN)
 
 
 def student_factor(degrees: float) -> float:
-    """What times a standard error is half of a 95% interval: Student's t, NaN without a degree of freedom."""
+    """The factor from a standard error to half of a 95% interval: Student's t; NaN without a degree of freedom."""
     return float(stdtrit(degrees, 0.975)) if degrees > 0 else UNKNOWN
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A mean over n replications with its standard error; the values behind it, None where they are not kept.
+    """A mean over n replications with its standard error; the values behind it, or None if they are not kept.
 
-    `published`: what the paper has in its place, with 1.96 standard errors; NaN where it has nothing.
+    `published`: the paper's number in its place, with 1.96 standard errors; NaN if there is none.
     """
 
     n: int
@@ -70,7 +70,7 @@ class Sample:
         return Estimate(self.mean, student_factor(self.n - 1) * self.standard_error)
 
     def less(self, other: Union[Sample, float], factor: float = 1.0) -> Sample:
-        """Less `factor` times the other, paired: replication r of one with replication r of the other."""
+        """Minus `factor` times the other, paired: replication r of one with replication r of the other."""
         if not isinstance(other, Sample):
             other = Sample(self.n, other, 0.0, np.full(self.n, other), Estimate(other, 0.0))
             error = self.standard_error

@@ -27,7 +27,7 @@ NAMES = {
 
 
 def verdict_tables(found: Verdict, only: str = "") -> list[Table]:
-    """Numbers, rows, counts, findings, what of them does not hold, prices; `only`: one of them by name."""
+    """Tables of numbers, rows, counts, findings, findings that do not hold, and prices; `only`: one of them by name."""
     exceptions = any(finding.count("yes") < len(finding.cells) for finding in found.findings)
     made = [
         ("numbers", found.numbers, _numbers),
@@ -44,7 +44,7 @@ def verdict_tables(found: Verdict, only: str = "") -> list[Table]:
 
 
 def _warning(found: Verdict) -> list[str]:
-    """What standard errors of few replications are not."""
+    """A warning about standard errors of few replications."""
     text = "z takes standard errors at their word: of {} replications they are often too small, and |z| too large."
     return [text.format(found.least)] if found.least < FEW_REPLICATIONS else []
 
@@ -90,7 +90,7 @@ def _numbers(found: Verdict) -> Table:
 
 
 def group_table(label: str, title: str, rows: Sequence[Row], names: Sequence[str]) -> Table:
-    """Rows with names of their own, and what the regrets of each say together."""
+    """Rows with names of their own, and the summary of each row's regrets."""
     columns = ["inside", "ratio", "rms of z", "inside, adjusted", "ratio, adjusted", "rms of z, adjusted"]
     table = Table(label, title, [*names, *columns], headers=len(names))
     for row in rows:

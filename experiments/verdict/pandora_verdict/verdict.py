@@ -1,4 +1,4 @@
-"""A folder of results against everything that Section 6.2 publishes: what is found, as data."""
+"""Compares a folder of results with everything that Section 6.2 publishes, as data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All of it for one setting."""
+    """The comparison for one setting."""
 
     setting: str  # empty where nothing varies
     replications: int  # of the study
@@ -40,13 +40,13 @@ class Verdict:
 
 
 def verdicts(panels: Sequence[Panel], kept: Optional[Mapping[Key, Judgement]] = None) -> list[Verdict]:
-    """One for each setting. `kept`: adjusted numbers of a folder whose single replications are not kept any more."""
+    """One for each setting. `kept`: adjusted numbers of a folder whose single replications are not kept."""
     out = []
     for setting in dict.fromkeys(panel.setting for panel in panels):
         own = [panel for panel in panels if panel.setting == setting]
         least = min(panel.n for panel in own)
         numbers = [number for panel in own for number in judge(panel, kept or {})]
-        # Of fewer replications a half-width is a guess, and so is what is inside.
+        # With fewer replications a half-width is a guess, and so is the count of numbers inside.
         told = len(numbers) > 0 and least >= LEAST_FOR_COMPARISON
         rows = [_row({"policy": p, "reward": r}, of) for (p, r), of in by_row(numbers).items()] if told else []
         found = (numbers, rows, counts(own, numbers) if told else [], findings(own), prices(own))

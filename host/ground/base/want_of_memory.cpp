@@ -45,7 +45,7 @@ void say(const char* text) {
     say_out_of_memory();
     code = kMemory;
   } catch (...) {
-    say("pandora: defect: an exception that nothing takes; please report it with the command line\n");
+    say("pandora: defect: an exception was not caught; please report it with the command line\n");
   }
   ::_exit(code);
 }

@@ -45,7 +45,9 @@ struct InflatedFile::Inflater {
     const int what = ::inflate(&stream, Z_NO_FLUSH);
     if (what == Z_MEM_ERROR) throw std::bad_alloc();
     if (what != Z_OK && what != Z_STREAM_END && what != Z_BUF_ERROR)
-      throw Unreadable(Unreadable::Why::failed, "what gzip compressed is damaged; copy or download the file again");
+      throw Unreadable(Unreadable::Why::failed,
+                       "its compressed (gzip) content is damaged; copy or download the file "
+                       "again");
     between_parts = what == Z_STREAM_END;
     return most - stream.avail_out;
   }
@@ -79,7 +81,8 @@ std::string InflatedFile::read(std::uint64_t most) {
       done_ += piece.size();
       if (piece.empty() && !inflater_->between_parts)
         throw Unreadable(Unreadable::Why::failed,
-                         "it was cut off: what gzip compressed ends before its end; copy or download the file again");
+                         "it was cut off: its compressed (gzip) content is incomplete; copy or download the file "
+                         "again");
       if (piece.empty()) break;
       inflater_->feed(std::move(piece));
     }

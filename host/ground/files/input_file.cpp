@@ -21,7 +21,7 @@ using Why = Unreadable::Why;
 
 [[noreturn]] void refuse(int reason, const std::filesystem::path& path) {
   if (reason == EAGAIN)  // from special files of the system such as /proc/kmsg; no limit is reached
-    throw Unreadable(Why::irregular, "it waits for what others write, as a pipe does");
+    throw Unreadable(Why::irregular, "it waits for another program to write, as a pipe does");
   require_resources(reason, path.string());
   const bool absent = reason == ENOENT || reason == ENOTDIR;
   throw Unreadable(absent ? Why::absent : Why::failed, std::strerror(reason));

@@ -68,7 +68,7 @@ void require_regular(const fs::path& path, mode_t mode, const std::string& other
                   S_ISDIR(mode) ? "folder"
                   : link        ? "link"
                                 : "pipe, socket or device",
-                  link ? "put what it names in its place" : "remove it", otherwise));
+                  link ? "replace it by the file that it names" : "remove it", otherwise));
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& p
       payload_size(bytes.substr(0, end)) != file.size() - (end + 1))
     refuse_header(kind, bytes, file.size());
   if (file.size() > most)
-    throw Damaged(fmt::format("has {} bytes, more than a pandora {} has here", file.size(), kind));
+    throw Damaged(fmt::format("has {} bytes, more than a pandora {} can have here", file.size(), kind));
   bytes += file.read(file.size() - bytes.size());
   return unseal(kind, bytes);
 }
@@ -151,13 +151,13 @@ nlohmann::json pack(std::span<const std::type_identity_t<T>> values) {
 
 template <class T>
 std::vector<T> unpack(const nlohmann::json& packed, std::optional<std::size_t> count) {
-  if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
+  if (!packed.is_binary()) throw Damaged("its content has a value of another type in place of numbers");
   const auto& bytes = packed.get_binary();
-  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has a part of a number");
+  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has an incomplete number");
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   if (count && values.size() != *count)
-    throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), *count));
+    throw Damaged(fmt::format("its content has {} numbers instead of {}", values.size(), *count));
   return values;
 }
 

@@ -46,8 +46,8 @@ void require_first_start() {
   if (file < 0 && errno == EEXIST)
     throw Error(ExitCode::device,
                 rank != "0" ? ""  // only rank 0 prints the message
-                            : "MPI can be started once in a rank, and an earlier command of this rank has started it; "
-                              "give each command an mpirun of its own");
+                            : "MPI can be started only once in a rank, and an earlier command of this rank has "
+                              "started it; start each command with its own mpirun");
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ Stream stream_of(const Json& json, Purpose purpose) {
   const auto is_number = [](const Json& x) { return x.is_number_unsigned(); };
   if (!json.is_array() || json.size() != 4 || !std::all_of(json.begin(), json.end(), is_number) || json[1] > 255u ||
       json[2] > 255u || json[3] > 4294967295u)
-    throw Damaged("has a stream of draws that is none");
+    throw Damaged("has an invalid stream of random draws");
   return {json[0].get<std::uint64_t>(), purpose, json[1].get<std::uint8_t>(), json[2].get<std::uint8_t>(),
           json[3].get<std::uint32_t>()};
 }

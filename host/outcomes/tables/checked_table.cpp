@@ -58,14 +58,13 @@ void mark_free(const TraceTable& table, const FilePlace& place, const TraceOptio
     if (free == 0 || (paid == 0 && costs_nothing)) continue;
     if (paid == 0)
       place.refuse(
-          "model {} costs 0 in all of {} prompts: is that so? If it is, allow free calls (free_calls, {}); if "
-          "another column has its dollars, call that cost",
+          "model {} costs 0 for all of {} prompts. If that is right, allow free calls (free_calls, {}); if another "
+          "column has its dollars, call that column cost",
           in_quotes(table.models[m]), free, option("free-calls", "allowed"));
     if (options.missing == MissingCells::refuse)
       place.refuse(
-          "model {} costs 0 in {} of {} prompts, the first of them {}, and more in {}: such zeros are "
-          "prices that are missing. Fill them in, or {}; answers of a cache are free calls (free_calls, "
-          "{})",
+          "model {} costs 0 in {} of {} prompts, the first of them {}, and more in {}: such zeros are usually "
+          "missing prices. Fill them in, or {}; if answers came from a cache, allow free calls (free_calls, {})",
           in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid, kDropThem,
           option("free-calls", "allowed"));
     for (std::size_t row = 0; row < table.rows(); ++row)
@@ -90,8 +89,8 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
   if (doubles == 0) return;
   const bool by_name = &texts == &table.prompts;
   place.refuse(
-      "{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
-      "{}. Keep one of them{}{}",
+      "{} rows repeat the prompt of an earlier row; the first is row {}, whose {} is that of row {}: {}. Keep one of "
+      "them{}{}",
       doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
       by_name ? "" : ", or name prompts in a column prompt_id if they are different",
       table.by_name ? ", or allow several rows of a prompt (repeats, " + option("repeats", "allowed") + ")" : "");
@@ -118,7 +117,7 @@ void check_log(TraceTable& table, const FilePlace& place) {
     for (ScoreColumn& score : table.scores) take(score.values[at], score.name.c_str(), true);
     if (!table.label_propensity.empty()) take(table.label_propensity[at], "label_propensity", true);
     if (called && !(log.propensity[at] > 0.0 && (table.label_propensity.empty() || table.label_propensity[at] > 0.0)))
-      refuse(fmt::format("{} is 0; what happened had a probability above 0",
+      refuse(fmt::format("{} is 0; an event that happened had a probability above 0",
                          log.propensity[at] > 0.0 ? "label_propensity" : "propensity"));
   }
 }
@@ -172,7 +171,7 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < table.rows(); ++row)
     if (!drop[row]) rows.push_back(row);
-  if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
+  if (rows.empty()) place.refuse("every row lacks a cell or a price, so no row is left");
   if (rows.size() == table.rows()) return table;
   TraceTable some = select_rows(table, rows);
   some.dropped = table.rows() - rows.size();

@@ -134,7 +134,7 @@ const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
   fill(row);
   if (is_vector != (kind_ == ColumnKind::vector))
     return "is a list of numbers in some rows and something else in others; write it in one way";
-  if (is_vector && value.vector.size() != length_) return "has another number of elements than in rows before";
+  if (is_vector && value.vector.size() != length_) return "has another number of elements than in earlier rows";
   if (value.kind == CellValue::Kind::text && kind_ == ColumnKind::number) {
     for (const double number : numbers_) texts_.push_back(text_of(number));
     numbers_ = {};

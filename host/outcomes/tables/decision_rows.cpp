@@ -106,8 +106,8 @@ void DecisionRows::leave_out_partial() {
                   option("models"));
   if (left_out > 0)
     builder_.note(fmt::format(
-        "not used: {} of {} decisions in which a model failed, rested or was not there, or one was asked for alone; "
-        "of fewer models (--models) more can be used",
+        "not used: {} of {} decisions in which a model failed, rested or was absent, or one model was asked for by "
+        "name; with fewer models (--models) more decisions can be used",
         left_out, decisions_.size()));
 }
 
@@ -139,9 +139,13 @@ void DecisionRows::finish() {
     builder_.find_row(request, request, TraceTable::kNone);
     cell(found->second.deployed, "quality", quality);
   }
-  if (lost > 0) builder_.note(fmt::format("not used: {} feedbacks of requests that are not here, or had one", lost));
-  if (cut_ > 0) builder_.note(fmt::format("not used: {} last lines that are not whole", cut_));
-  if (decisions_.empty()) place_.refuse("has no decision, of whose calls it could make a table");
+  if (lost > 0)
+    builder_.note(
+        fmt::format("not used: {} feedbacks for requests that are not in the log, or that had "
+                    "a feedback already",
+                    lost));
+  if (cut_ > 0) builder_.note(fmt::format("not used: {} incomplete last lines", cut_));
+  if (decisions_.empty()) place_.refuse("has no decision that could become a row of the table");
   leave_out_partial();
   bool chosen = !is_truth_ && known > 0;  // whether every call could have been deployed
   for (const auto& [request, decision] : decisions_)
@@ -153,11 +157,10 @@ void DecisionRows::finish() {
     for (const auto& [model, chance] : decision.chances) cell(model, "label_propensity", chance * share);
   }
   if (is_truth_) return;
-  builder_.note(fmt::format("{} of {} decisions have a feedback, which is taken to come by chance alone", known,
-                            decisions_.size()));
+  builder_.note(fmt::format("{} of {} decisions have a feedback; this assumes that only chance decided which ones",
+                            known, decisions_.size()));
   if (!chosen && known > 0)
-    builder_.note(
-        "answers that were called and could not be deployed (explore was 0): what they are worth is known from the judge alone");
+    builder_.note("some answers could not be deployed (explore was 0): only the judge tells their quality");
 }
 
 }  // namespace pandora

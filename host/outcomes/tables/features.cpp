@@ -22,7 +22,8 @@ std::string no_column(const TraceTable& table, const std::string& name, std::vec
 }
 
 [[noreturn]] void refuse_missing(const TraceTable& table, std::size_t row, const std::string& column) {
-  table.refuse("row {}, column {}: is missing, and a raw column must be whole", row + 1, in_quotes(column));
+  table.refuse("row {}, column {}: is missing, but a raw column needs a value in every row", row + 1,
+               in_quotes(column));
 }
 
 std::size_t text_size(const std::string& spec) {
@@ -42,7 +43,7 @@ std::vector<std::string> classes_of(const PromptColumn& column, const TraceTable
     if (!column.texts[row].empty()) ++counts[column.texts[row]];
   if (counts.size() == table.rows() && counts.size() > kMostClasses)
     table.refuse(
-        "column {} has another value in every row: no classes can be made of it; text:k makes features of the prompt's "
+        "column {} has a different value in every row, so it has no classes; text:k makes features from the prompt's "
         "text",
         in_quotes(column.name));
   std::vector<std::pair<std::string_view, std::size_t>> sorted(counts.begin(), counts.end());
@@ -99,17 +100,17 @@ struct Bound {
 Bound bind(const FeatureSource& source, const TraceTable& table, const CountedRows& counted) {
   if (source.kind == FeatureKind::text || source.kind == FeatureKind::length) {
     if (table.text_column == TraceTable::kNone)
-      table.refuse("has no text of prompts (a column prompt), which features are made of");
+      table.refuse("has no text of prompts (a column prompt), from which features are made");
     return {nullptr, &table, counted};
   }
   const PromptColumn* const column = find_column(table, source.column);
   if (column == nullptr) table.refuse(no_column(table, source.column, {}));
   const bool is_text = column->kind == PromptColumn::Kind::text;
   if (is_text != (source.kind == FeatureKind::classes))
-    table.refuse("column {} holds {} where features are made of {}", in_quotes(source.column),
-                 is_text ? "texts" : "numbers", is_text ? "numbers" : "texts");
+    table.refuse("column {} holds {}, but features need {}", in_quotes(source.column), is_text ? "texts" : "numbers",
+                 is_text ? "numbers" : "texts");
   if (!is_text && column->length != source.length)
-    table.refuse("column {} holds {} numbers a prompt where features are made of {}", in_quotes(source.column),
+    table.refuse("column {} holds {} numbers per prompt, but features need {}", in_quotes(source.column),
                  column->length, source.length);
   return {column, &table, {}};
 }
@@ -159,7 +160,7 @@ Input input_of(const FeatureSource& source, const Prompt& prompt) {
   };
   const auto found = prompt.columns.find(source.column);
   if (found == prompt.columns.end() || std::holds_alternative<std::monostate>(found->second)) {
-    if (source.kind == FeatureKind::raw) refuse("is missing, and a raw column must be whole");
+    if (source.kind == FeatureKind::raw) refuse("is missing, but a raw column needs a value in every row");
     return {};
   }
   if (const auto* const text = std::get_if<std::string>(&found->second)) {

@@ -43,7 +43,7 @@ void JsonRows::take_lines(RecordStream& stream) {
     const bool nan = record.find("NaN") != std::string_view::npos || record.find("Infinity") != std::string_view::npos;
     place_.refuse_row("is not a JSON object on one line ({}{})",
                       problem == simdjson::SUCCESS ? in_quotes(record) : simdjson::error_message(problem),
-                      nan ? "; NaN and Infinity are none of JSON, write null where nothing is known" : "");
+                      nan ? "; JSON has no NaN or Infinity, write null for an unknown value" : "");
   }
 }
 

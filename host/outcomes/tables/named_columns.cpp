@@ -178,7 +178,7 @@ TraceTable NamedColumns::finish() && {
       const auto says = [&](const char* word) { return of_cost.name.find(word) != std::string::npos; };
       if (names_it && of_model.kind == PromptColumn::Kind::number && (says("cost") || says("usd") || says("price")))
         table.notes.push_back(fmt::format(
-            "columns {} and {} are taken for columns of the prompts; if {} is a model, its costs are called {}",
+            "columns {} and {} are read as columns of the prompts; if {} is a model, call its costs {}",
             in_quotes(of_model.name), in_quotes(of_cost.name), of_model.name, in_quotes(of_model.name + "|cost")));
     }
   return table;

@@ -119,7 +119,7 @@ class FolderReader {
     place_.file = source_;
     place_.row = place_.line = 0;
     if (passed_ > 0)
-      builder_.note(fmt::format("not used: {} files that are trials, or of which there are later ones", passed_));
+      builder_.note(fmt::format("not used: {} files that are trials, or that later files replace", passed_));
     return std::move(builder_).finish();
   }
 
@@ -135,11 +135,11 @@ class FolderReader {
       return all;
     }));
     if (bytes.size() > kMostDocument)
-      place_.refuse("has more than {} GiB in one piece; write an object a line (.jsonl)", kMostDocument >> 30);
+      place_.refuse("has more than {} GiB in one piece; write one object per line (.jsonl)", kMostDocument >> 30);
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     if (const auto problem = parser.parse(bytes).get(root); problem != simdjson::SUCCESS)
-      place_.refuse("is not one JSON value ({}); a file of an object a line is called .jsonl",
+      place_.refuse("is not one JSON value ({}); a file with one object per line is called .jsonl",
                     simdjson::error_message(problem));
     simdjson::dom::array rows;
     if (root.get(rows) == simdjson::SUCCESS) {

@@ -130,10 +130,10 @@ void refuse_other_files(const FilePlace& place, std::string_view beginning) {
   if (begins({"PK\x03\x04", "\x28\xB5\x2F\xFD", "BZh",
               "\xFD"
               "7zXZ"}))
-    place.refuse("is compressed, and not by gzip, which is taken; decompress it first");
+    place.refuse("is compressed, but not by gzip, which can be read; decompress it first");
   if (begins({"PAR1"})) place.refuse("is a Parquet file; convert it to CSV or JSON lines");
   if (begins({"\x80\x04", "\x80\x05", "\x80\x03"}))
-    place.refuse("is a pickle, which is a program and never opened; convert it to CSV or JSON lines");
+    place.refuse("is a pickle, which may run any code and is never opened; convert it to CSV or JSON lines");
   if (begins({"\xFF\xFE", "\xFE\xFF"})) place.refuse("is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 }
 

@@ -17,7 +17,7 @@ static_assert(RecordStream::kPadding >= simdjson::SIMDJSON_PADDING);
 RecordStream::RecordStream(const std::filesystem::path& path, Progress progress, FilePlace& place)
     : file_(readable(place, [&] { return InflatedFile(path); })), progress_(std::move(progress)), place_(place) {
   if (file_.size() > kMostTraceFile)
-    place_.refuse("has {:.0f} GiB, and a table has at most {:.0f}; take a part of its rows",
+    place_.refuse("has {:.0f} GiB, but a table can have at most {:.0f}; use fewer rows",
                   static_cast<double>(file_.size()) / (1 << 30), static_cast<double>(kMostTraceFile) / (1 << 30));
 }
 

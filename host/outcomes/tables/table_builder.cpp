@@ -28,9 +28,9 @@ std::string problem_with(const std::string& name, double low, double high, doubl
                  : "is more than a million dollars for one call; costs are in dollars";
   if (name == kLatency || is_tokens(name)) return x < 0 ? "is negative" : "is more than a thousand million";
   if (is_probability(name) || name == kByRules) return "is outside [0, 1]; it is a probability";
-  if (name == kBatch) return "is neither 1 nor 0; a call is one of a batch, or it is not";
+  if (name == kBatch) return "is neither 1 nor 0; give 1 for a call in a batch, otherwise 0";
   if (low != 0.0 || high != 1.0)
-    return fmt::format("is outside [{}, {}], the range that is stated (scale, --scale)", low, high);
+    return fmt::format("is outside [{}, {}], the stated range (scale, --scale)", low, high);
   return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale, --scale), such as {}=1:5",
                      name == "quality" ? "qualities" : "scores", name);
 }
@@ -167,7 +167,7 @@ void TableBuilder::require_memory(std::size_t stride, std::size_t quantities) co
   const std::uint64_t bytes = rows * 8 * (stride * quantities + columns_.size() + 2) + text_bytes_;
   if (bytes > most_bytes_)
     place_.refuse_row(
-        "the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part of the rows",
+        "the table takes more than the {:.1f} GiB of memory that it may use; keep fewer models, or use fewer rows",
         static_cast<double>(most_bytes_) / (1 << 30));
 }
 
@@ -193,8 +193,8 @@ std::uint32_t TableBuilder::answer_number(const CellValue& value) {
   if (!numbered_) numbered_ = counts;
   if (*numbered_ && !counts)
     place_.refuse_cell({kAnswer},
-                       "is not the number of an answer (0, 1, 2, ...), as in the first row; call a column of something "
-                       "else by another name");
+                       "is not the number of an answer (0, 1, 2, ...), as in the first row; if the column means "
+                       "something else, rename it");
   return *numbered_ ? static_cast<std::uint32_t>(*number) : 0;
 }
 

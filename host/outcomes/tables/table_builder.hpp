@@ -58,7 +58,7 @@ inline bool is_range_of(const StatedRange& range, std::string_view name) {
           std::string_view(range.name).substr(6) == name.substr(6));
 }
 inline constexpr const char* kScoresAlone =
-    "has a judge's scores and no quality; to take the scores for the quality, say so (quality, --quality score)";
+    "has a judge's scores and no quality; to use the scores as the quality, say so (quality, --quality score)";
 /// The names that the column of the prompt's name may have, in order of preference.
 inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
 

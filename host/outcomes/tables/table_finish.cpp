@@ -39,7 +39,7 @@ void TableBuilder::price_tokens(TraceTable& table) const {
   const std::size_t in = find_quantity("prompt_tokens"), out = find_quantity("completion_tokens");
   if (in == kNone && out == kNone) return;
   if (in == kNone || out == kNone)
-    place_.refuse("has {} and no {}; a price is one of both", in == kNone ? "completion_tokens" : "prompt_tokens",
+    place_.refuse("has {} and no {}; a price needs both", in == kNone ? "completion_tokens" : "prompt_tokens",
                   in == kNone ? "prompt_tokens" : "completion_tokens");
   std::vector<std::pair<const std::vector<double>*, double TokenUsage::*>> counts;
   for (const Quantity& quantity : quantities_)
@@ -86,12 +86,12 @@ void TableBuilder::price_tokens(TraceTable& table) const {
         not_used, names_text(without_cached.names())));
   if (with_hidden > 0)
     table.notes.push_back(fmt::format(
-        "total_tokens of {} answers exceed prompt_tokens and completion_tokens, by {:.6g} in the mean: the rest is taken "
-        "for reasoning, at the price reasoning or else out",
+        "total_tokens of {} answers exceed prompt_tokens and completion_tokens, by {:.6g} on average: the rest "
+        "counts as reasoning, at the price reasoning or else out",
         with_hidden, hidden / static_cast<double>(with_hidden)));
   if (both > 0)
     table.notes.push_back(fmt::format(
-        "{} of {} answers have a cost beside their tokens: the cost is taken, and no price", both, answers));
+        "{} of {} answers have a cost beside their tokens: the cost is used, not the prices", both, answers));
 }
 
 void TableBuilder::add_columns(TraceTable& table) {
@@ -102,7 +102,9 @@ void TableBuilder::add_columns(TraceTable& table) {
     if (differs_[c] && is_text) place_.refuse(differs);
     if (differs_[c])
       table.notes.push_back(
-          differs + ": it is of the answers and left out (a judge's is called score, score_NAME or score:NAME)");
+          differs +
+          ": it belongs to the answers and is left out (a judge's scores are called score, score_NAME or "
+          "score:NAME)");
     else
       table.columns.push_back(std::move(columns_[c]).finish(rows_, infer_ && !is_text));
   }
@@ -120,13 +122,13 @@ void TableBuilder::take_scores_for_quality(TraceTable& table) const {
     judge = table.scores[0].name;
   }
   if (!judge.empty() && !is_score(judge) && none)
-    place_.refuse("no answer has a {}, which is to be its quality (quality, --quality)", in_quotes(judge));
+    place_.refuse("no answer has a {}, which was named as the quality (quality, --quality)", in_quotes(judge));
   if (!is_score(judge)) return;
   table.quality = find_score(table, judge.starts_with("score:") ? judge.substr(6) : judge).values;
   table.judged_by = judge;
   table.notes.push_back(fmt::format(
-      "quality: the scores of the judge {} are taken for it; that the judge is right in the mean about every model is "
-      "presumed, and nothing in this table can show it",
+      "quality: the scores of the judge {} are used as the quality; this assumes that the judge is right on average "
+      "about every model, which nothing in this table can show",
       in_quotes(judge)));
 }
 
@@ -141,7 +143,8 @@ void TableBuilder::add_notes(TraceTable& table) const {
     std::ranges::nth_element(seconds, middle);
     if (constexpr double kSlow = 60.0; *middle > kSlow)
       table.notes.push_back(fmt::format(
-          "latency: the median is {:.6g}, and seconds are expected; if these are milliseconds, divide them by 1,000",
+          "latency: the median is {:.6g}, but the unit must be seconds; if these are milliseconds, divide them by "
+          "1,000",
           *middle));
   }
   if (unused_.size() > 0) table.notes.push_back("not used: " + names_text(unused_.names()));
@@ -202,7 +205,7 @@ void TableBuilder::require_models_and_scores() const {
                   nearest_text(nearest(lacking[0], there)), printable(fmt::format("{}", fmt::join(there, ", ")), 500),
                   std::ranges::none_of(there, [](const std::string& name) { return name.find(',') != name.npos; })
                       ? ""
-                      : "; a name with a comma stands in quotes, as in CSV (--models '\"a,b\"')");
+                      : "; put a name with a comma in quotes, as in CSV (--models '\"a,b\"')");
   std::vector<std::string> scores = other_scores_.names();
   for (const Quantity& quantity : quantities_)
     if (is_score(quantity.name) &&
@@ -233,8 +236,10 @@ void TableBuilder::require_no_misspelt_name() const {
     for (const NameList* list : {&column_names_, &unused_})
       for (const std::string& own : list->names())
         if (is_misspelt(own, name))
-          place_.refuse("has a column {} and no {}; if that is meant, call it {}, else by a name that is less alike",
-                        in_quotes(own), in_quotes(name), name);
+          place_.refuse(
+              "has a column {} and no {}; if that was meant, call it {}, otherwise choose a less similar "
+              "name",
+              in_quotes(own), in_quotes(name), name);
   }
 }
 
@@ -244,7 +249,7 @@ void TableBuilder::require_different_answers(const TraceTable& table) const {
   for (std::size_t row = 0; row < rows_; ++row) {
     const std::string_view prompt = table.named_prompts ? table.prompts[row] : table.text(row);
     if (!prompt.empty() && !seen.emplace(prompt, answers_[row]).second)
-      place_.refuse("row {}: answer {} of the prompt {} stands twice; number the answers of a prompt 0, 1, 2, ...",
+      place_.refuse("row {}: answer {} of the prompt {} occurs twice; number the answers of a prompt 0, 1, 2, ...",
                     row + 1, answers_[row], in_quotes(prompt));
   }
 }

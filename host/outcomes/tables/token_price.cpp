@@ -27,9 +27,9 @@ std::pair<std::string, double> without_length(const std::string& name) {
 
 const char* TokenUsage::fault() const {
   if (cached + cache_write > prompt)
-    return "has more cached tokens than prompt_tokens, which count the cached ones too; add them";
+    return "has more cached tokens than prompt_tokens, which must include the cached ones; add them";
   if (reasoning > completion + hidden())
-    return "has more reasoning_tokens than completion_tokens, which count them too; add them, or give total_tokens";
+    return "has more reasoning_tokens than completion_tokens, which must include them; add them, or give total_tokens";
   return nullptr;
 }
 

@@ -69,9 +69,9 @@ void FilePlace::refuse(const std::string& what) const {
 
 void FilePlace::refuse_form(std::string_view found) const {
   refuse(
-      "is no table of a form that is known: {}. Known are CSV with a column M of qualities and M|total_cost "
-      "for every model M; CSV or JSON lines with prompt_id, model, quality, cost; JSON lines with "
-      "\"models\": {{M: {{\"quality\": ..., \"cost\": ...}}}}",
+      "is no table in a known form: {}. The known forms are CSV with a column M of qualities and M|total_cost for "
+      "every model M; CSV or JSON lines with prompt_id, model, quality, cost; JSON lines with \"models\": {{M: "
+      "{{\"quality\": ..., \"cost\": ...}}}}",
       found);
 }
 
@@ -173,7 +173,7 @@ TraceSplit split_rows(const TraceTable& table, double share) {
     (u < share ? split.first : split.second).push_back(row);
   }
   if (split.first.empty() || split.second.empty())
-    table.refuse("has {} rows, too few to be split at {}", table.rows(), share);
+    table.refuse("has {} rows, too few to split at {}", table.rows(), share);
   return split;
 }
 
@@ -218,8 +218,8 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
     if (!key(online, row).empty() && rows.contains(key(online, row)) && common++ == 0) first = row;
   if (common == 0) return;
   online.refuse(
-      "{} of its {} prompts stand in {} too; the first is that of row {}, there row {}: {}. What is "
-      "fitted on a prompt says too much of it; take them out of one of the two",
+      "{} of its {} prompts are in {} too; the first is that of row {}, there row {}: {}. A fit looks too good on "
+      "prompts that it has seen; remove them from one of the two",
       common, online.rows(), calibration.source, first + 1, rows.at(key(online, first)) + 1,
       in_quotes(key(online, first)));
 }

@@ -68,7 +68,7 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
 
 [[noreturn]] void refuse_smaller(const std::string& what) {
   fail(ExitCode::mismatch,
-       "holds {}, which the study has not: results grow, they do not shrink; name it too, or another {}", what,
+       "holds {}, which the study does not have: results can grow but not shrink; name it too, or another {}", what,
        option("out"));
 }
 
@@ -224,7 +224,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
       result.table = table;
       result.prompts = unpack<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
       if (std::ranges::any_of(result.prompts, [&](auto row) { return row >= table->prompts; }))
-        throw Damaged("holds a prompt that the table has not");
+        throw Damaged("holds a prompt that the table does not have");
     }
     out.units.push_back(std::move(result));
   }

@@ -40,7 +40,7 @@ bool is_own_temporary(const std::string& name) {
 }
 
 [[noreturn]] void refuse_unreadable(const fs::path& path, const std::string& reason) {
-  fail(ExitCode::bad_data, "{}: {}; see to it that it can be read, or remove it", path.string(), reason);
+  fail(ExitCode::bad_data, "{}: {}; make it readable, or remove it", path.string(), reason);
 }
 
 std::vector<fs::path> found_in(const fs::path& folder) {
@@ -229,7 +229,7 @@ void ResultFolder::check_manifest(Mode mode) {
     if (const std::string& has = identity_.at("study.replications");
         std::strtoll(had->second.c_str(), nullptr, 10) > std::strtoll(has.c_str(), nullptr, 10))
       fail(ExitCode::mismatch,
-           "{}: {} replications there, {} here: results grow, they do not shrink; give {} or more, or another {}",
+           "{}: {} replications there, {} here: results can grow but not shrink; give {} or more, or another {}",
            path_.string(), had->second, has, option("replications", had->second), option("out"));
   grows_ = there != identity_;
   whole_ = !grows_ && manifest.value("state", json()) == "complete";
@@ -299,8 +299,8 @@ void ResultFolder::require_among(const std::vector<Part>& parts) const {
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (const std::string name = entry.filename().string(); entry.extension() == ".part" && !names.count(name))
       fail(ExitCode::mismatch,
-           "{}: is of an environment, regime or replication that the study has not: results grow, they do not shrink; "
-           "name it too, or another {}",
+           "{}: is of an environment, regime or replication that the study does not have: results can grow but not "
+           "shrink; name it too, or another {}",
            entry.string(), option("out"));
 }
 
@@ -317,7 +317,7 @@ void ResultFolder::write(const std::string& name, const std::string& contents) {
     if (problem.why == Unreadable::Why::failed) refuse_unreadable(file, problem.what());
     there = problem.why != Unreadable::Why::absent;
   }
-  if (there && whole_) note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
+  if (there && whole_) note_(fmt::format("{}: differs from the expected contents; written again", file.string()));
   write_file(file, contents);
 }
 

@@ -180,8 +180,8 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
     const std::vector<std::string> found = strays(folder.identity(), config, foreign);
     if (found.empty()) return config;
     if (!extending)
-      fail(ExitCode::bad_data, "{}: is not the study of the results: {} (here is the file); run it again with {}", file,
-           fmt::join(found, "; "), option("resume"));
+      fail(ExitCode::bad_data, "{}: is not the study of the results: {} (\"here\" is the file); run it again with {}",
+           file, fmt::join(found, "; "), option("resume"));
   }
   return config_of(file, foreign, own.get<std::string>());
 }

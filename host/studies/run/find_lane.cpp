@@ -61,8 +61,8 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
     const double mu = tape.mu[row * A + a], cost = tape.cost[row * A + a];
     if (!(mu >= 0.0 && mu <= 1.0 && cost >= 0.0 && std::isfinite(cost)))
       fail(ExitCode::usage,
-           "{}: mu* = {} and cost {} of {} cannot stand in a table, which takes qualities from 0 to 1 and costs from 0 "
-           "on",
+           "{}: mu* = {} and cost {} of {} cannot stand in a table, whose qualities are from 0 to 1 and costs at "
+           "least 0",
            line["prompt_id"].get<std::string>(), mu, cost, boxes[a]);
     models[boxes[a]] = {{"quality", mu}, {"cost", cost}};
   }
@@ -85,7 +85,7 @@ StudyConfig read_study_or_results(const std::string& path) {
 std::string best_lane(const std::string& path, const std::string& setting, const LaneChoice& wanted) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error))
-    fail(ExitCode::usage, "{}: takes the best hyperparameters, which only a folder of results has; name one, or a {}",
+    fail(ExitCode::usage, "{}: uses the best hyperparameters, which only a folder of results has; name one, or a {}",
          option("policy", wanted.policy), option("lane"));
   StoredResults results(path, [](const std::string&) {});
   const PlannedSetting& planned = find_setting(results.settings(), setting, wanted.environment);
@@ -126,7 +126,7 @@ const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, 
     if (labels.back() == label && (found == nullptr || has)) found = &planned;
   }
   if (label.empty() && labels.size() > 1)
-    fail(ExitCode::usage, "{}: keys of the study vary; give one such as '{}'", option("setting"),
+    fail(ExitCode::usage, "{}: keys of the study vary; name one setting, such as '{}'", option("setting"),
          settings[0].setting.label());
   if (found != nullptr) return *found;
   throw Error(ExitCode::usage, labels.size() == 1 && labels[0].empty()

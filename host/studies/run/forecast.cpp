@@ -118,7 +118,7 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
       "units             {} replications over all environments and regimes\n"
       "lanes             {}\n"
       "policy-periods    {:.3g}\n"
-      "memory            {:.2f} GiB per process at the most{}\n"
+      "memory            {:.2f} GiB per process at most{}\n"
       "parts             {} of up to {} replications; {} processes do up to {} each\n"
       "estimated time    {:.{}f} s on a CPU, {} threads in each of {} processes ({}{}); {:.{}f} s of processor time\n"
       "measured          {} lanes of {} replications here, for up to {} periods each, in {:.1f} s\n",
@@ -205,8 +205,8 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
   return fmt::format(
       "device            {:g} GiB assumed, {} multiprocessors\n"
       "chunks            {} of up to {} replications, {:.0f} at a time\n"
-      "device memory     {:.2f} GiB at the most\n"
-      "host memory       {:.2f} GiB for tapes at the most\n"
+      "device memory     {:.2f} GiB at most\n"
+      "host memory       {:.2f} GiB for tapes at most\n"
       "modelled time     {:.0f} to {:.0f} s on one device; {}\n",
       memory, kMultiprocessors, chunks, most, least_together, on_device / kGibibyte, on_host / kGibibyte,
       kLow * (kBeside + seconds), kHigh * (kBeside + seconds),
@@ -265,15 +265,15 @@ std::string unkept_budgets(const std::vector<PlannedSetting>& settings) {
         if (at->second.mean <= study.budget.budget) continue;
         constexpr std::size_t kTold = 4;
         if (++count <= kTold)
-          list += fmt::format("{}{:g} in {} (at the least {:.3g})", list.empty() ? "" : ", ", study.budget.budget, cell,
+          list += fmt::format("{}{:g} in {} (at least {:.3g})", list.empty() ? "" : ", ", study.budget.budget, cell,
                               at->second.mean);
         enough = std::max(enough, at->second.greatest);
       }
   }
   if (count == 0) return "";
   return fmt::format(
-      "budget.cost: nothing keeps to {}{}: a box must be opened in every period, and the cheapest costs more. Policies "
-      "and the benchmark spend more than the budget there; give {:.2g} or more",
+      "budget.cost: no policy can keep to {}{}: a box must be opened in every period, and the cheapest costs more. "
+      "Policies and the benchmark spend more than the budget there; give {:.2g} or more",
       list, count > 4 ? fmt::format(" and {} more", count - 4) : "", std::ceil(100.0 * enough) / 100.0);
 }
 

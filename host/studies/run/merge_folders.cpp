@@ -15,7 +15,7 @@ using Folders = std::vector<ResultFolder>;
 
 void end_merge_if_interrupted(const RunOptions& options) {
   if (options.interrupted != nullptr && options.interrupted->load())
-    throw Error(ExitCode::interrupted, "interrupted; merge again, it goes on with what it wrote");
+    throw Error(ExitCode::interrupted, "interrupted; merge again to continue");
 }
 
 // As for resuming, this program must be the one that made the results.

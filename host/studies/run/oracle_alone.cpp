@@ -125,7 +125,7 @@ OracleIndex::Found OracleIndex::operator()(double shift, double scale, double co
 
 void require_cost_level(const Environment& environment) {
   if (environment.indices == Indices::linear)
-    fail(ExitCode::usage, "environment {}: has linear indices, whose costs no u decides; leave it out by {}",
+    fail(ExitCode::usage, "environment {}: has linear indices, and its costs do not depend on u; leave it out by {}",
          environment.name, option("environment"));
 }
 

@@ -87,7 +87,7 @@ class StudyRun {
     const Identity of_first = json::parse(ranks_.broadcast(json(identity_).dump())).get<Identity>();
     ranks_.agree(caught([&] {
       if (const std::vector<std::string> found = differences(of_first, identity_); !found.empty())
-        fail(ExitCode::mismatch, "rank {} does not compute what rank 0 does: {} (there is rank 0)", ranks_.rank(),
+        fail(ExitCode::mismatch, "rank {} computes differently from rank 0: {} (\"there\" is rank 0)", ranks_.rank(),
              fmt::join(found, "; "));
     }));
   }
@@ -154,7 +154,7 @@ class StudyRun {
     const std::exception_ptr untold = caught([&] { record_->end(state, processes, outcome_.parts_there); });
     rethrow({unwritten, untold});
     if (all_well && !outcome_.complete && !lacking_parts(*folder_, settings_, of_shard_).empty())
-      fail(ExitCode::output_lost, "{}: parts that were written are not there; run again with {}",
+      fail(ExitCode::output_lost, "{}: parts that were written have disappeared; run again with {}",
            folder_->path().string(), option("resume"));
   }
 

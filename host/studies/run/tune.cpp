@@ -23,7 +23,7 @@ void require_comparable(const std::vector<PlannedSetting>& settings) {
     for (const auto& [key, value] : planned.setting.varied)
       if (!keeps_tapes(key))
         fail(ExitCode::usage,
-             "tune: {}: regrets under its values are of different problems; vary keys of estimation, theory, "
+             "tune: {}: regrets under its values belong to different problems; vary keys of estimation, theory, "
              "hyperparameters or engine, or tune each value by itself{}",
              key == "scenario" ? "scenario" : "[vary] " + key,
              key == "scenario" ? ", such as " + option("set", "scenario=" + value) : "");
@@ -247,8 +247,8 @@ std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates
   if (wanted.empty()) return rounds;
   if (const std::uint64_t least = wanted.size() * wanted[0]; budget < least)
     fail(ExitCode::usage,
-         "{}: {} round{} of halving need{} {} lanes at the least, one replication each; give that or more, or "
-         "fewer policies, hyperparameters or cells",
+         "{}: {} round{} of halving need{} at least {} lanes, one replication each; give that or more, or fewer "
+         "policies, hyperparameters or cells",
          option("budget", budget), wanted.size(), wanted.size() == 1 ? "" : "s", wanted.size() == 1 ? "s" : "", least);
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     const std::uint64_t replications = budget / (wanted.size() - k) / wanted[k];

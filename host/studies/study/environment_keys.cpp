@@ -48,9 +48,9 @@ void add_law(Options& all) {
 void add_changes(Options& all) {
   all.words(
       "drift", "swap:PERIODS, step:PERIODS:SHARE or walk:SPEED; of a table MODEL:FACTOR", "",
-      "How the boxes' parameters change from given online periods on (docs/scenarios.md#drift); of a table, "
-      "every online prompt comes twice, in the second half of the horizon with the model's quality times "
-      "the factor, a number in [0, 1]; empty: not at all.",
+      "How the boxes' parameters change from given online periods on (docs/scenarios.md#drift). For a table, every "
+      "online prompt comes twice, in the second half of the horizon with the model's quality times the factor, a "
+      "number in [0, 1]; empty: no change.",
       {"kind", "at", "share", "speed"},
       [](const Environment& e) { return e.trace != nullptr ? keys_of(e).drift : drift_text(e.drift); },
       [](Environment& e, const std::string& text) {
@@ -78,7 +78,8 @@ Options options_of_model() {
   all.number("u", "reward", "Upper bound of the cost levels c_{0,a} and c_{1,a}; see `pandora calibrate`.",
              from_to(0, 1e6), &Environment::cost_level);
   all.word("slopes",
-           "Coefficients of regime B: entries U[0, 1] (the paper's), on coordinates of a box's own, or U[-1, 1].",
+           "Coefficients of regime B: entries U[0, 1] (the paper's), entries on each box's own coordinates, or U[-1, "
+           "1].",
            {"common", "unrelated", "random_sign"}, &Environment::slopes);
   all.word("reward_link", "G of mu*; policies that learn rewards assume the logistic one.",
            {"logistic", "algebraic", "linear"}, &Environment::reward_link);
@@ -86,7 +87,7 @@ Options options_of_model() {
              "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
              {"number above 1, or inf", [](double x) { return x > 1.0; }}, &Environment::cost_tail);
   all.number("correlation", "",
-             "Of the normals behind the shocks of two boxes in one period; each box keeps its law "
+             "Correlation of the normals behind the shocks of two boxes in one period; each box keeps its law "
              "(docs/scenarios.md#dependence).",
              {"number from 0 to below 1", [](double r) { return r >= 0.0 && r < 1.0; }}, &Environment::correlation);
   add_changes(all);
@@ -149,27 +150,29 @@ void add_reading(TableOptions& all) {
   all.text("part", "name of a column", "Column with \"calibration\" or \"online\" in place of `split`.",
            &TraceKeys::part);
   all.list("models", "Models, in order; empty: all of the table, at most 16.", &TraceKeys::models);
-  all.list("ranges", "Where the table's qualities or a judge's scores lie, if not in [0, 1].", &TraceKeys::ranges,
+  all.list("ranges", "The ranges of the table's qualities or of a judge's scores, if not [0, 1].", &TraceKeys::ranges,
            "list of NAME=LOW:HIGH, such as score=1:5");
-  all.list("prices", "Dollars for a million tokens in and out, for answers that have tokens and no cost.",
+  all.list("prices", "Dollars per million tokens in and out, for answers that have tokens and no cost.",
            &TraceKeys::prices, "list of MODEL=IN:OUT, such as gpt=0.15:0.6");
-  all.flag("free_calls", "Whether a cost of 0 is one: of answers from a cache, of a model that costs nothing.",
+  all.flag("free_calls",
+           "Whether a cost of 0 is a real cost: for answers from a cache, or a model that costs "
+           "nothing.",
            &TraceKeys::free_calls);
-  all.flag("repeats", "Whether further rows of a prompt and model in a long table are further answers.",
+  all.flag("repeats", "Whether further rows of a prompt and model in a long table are further answers, not mistakes.",
            &TraceKeys::repeats);
   all.text("quality", "name of a column",
-           "The column or member of answers that is their quality; a judge's scores too.", &TraceKeys::quality);
-  all.list("prompt_key", "Columns whose values together make a prompt, if not prompt_id and equal texts.",
+           "The column or member of answers that is their quality; it may be a judge's scores.", &TraceKeys::quality);
+  all.list("prompt_key", "Columns whose values together identify a prompt, in place of prompt_id and equal texts.",
            &TraceKeys::prompt_key);
-  all.list("context", "What psi is made of beside 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context);
+  all.list("context", "The features in psi besides 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context);
 }
 
 void add_use(TableOptions& all) {
   all.text("evaluator", "quality, score, score:NAME, noisy:S or column:NAME",
-           "What is seen of an answer when its model is opened (docs/traces.md).", &TraceKeys::evaluator,
+           "The value that is seen of an answer when its model is opened (docs/traces.md).", &TraceKeys::evaluator,
            [](const StudyValue& v) { (void)parsed(v, scores_wanted); });
   all.text("feedback", "graded, bernoulli or column:NAME",
-           "What is told of the deployed answer: its quality, a draw of 0 or 1 with that mean, or a column.",
+           "The feedback on the deployed answer: its quality, a draw of 0 or 1 with that mean, or a column.",
            &TraceKeys::feedback, [](const StudyValue& v) {
              if (!v.texts[0].starts_with("column:")) (void)choice(v, {"graded", "bernoulli"});
            });
@@ -178,18 +181,16 @@ void add_use(TableOptions& all) {
              {"number from 0 on", [](double x) { return x >= 0.0 && std::isfinite(x); }, "a finite number from 0 on"},
              &TraceKeys::price);
   all.word("resample",
-           "How a replication takes prompts: all in a random order, with replacement, as they stand; or every model's "
-           "answers in an order of their own.",
+           "How a replication takes prompts: all in a random order, with replacement, or in the file's order; or "
+           "every model's answers in an order of their own.",
            {"permute", "bootstrap", "in_order", "independent"}, &TraceKeys::resample);
-  all.flag("repeat",
-           "Whether prompts come round again where `periods` is more than there are; otherwise T is their number.",
+  all.flag("repeat", "Whether prompts are used again if `periods` exceeds their number; otherwise T is their number.",
            &TraceKeys::repeat);
-  all.text("regime", "A or B", "The regime that rows of results name and random streams have.", &TraceKeys::regime,
+  all.text("regime", "A or B", "The regime in rows of results and in random streams.", &TraceKeys::regime,
            [](const StudyValue& v) {
              (void)choice(v, {"A", "B"});
            });
-  all.word("missing", "What becomes of prompts with a cell that is missing.", {"refuse", "drop"},
-           &TraceKeys::drop_missing);
+  all.word("missing", "What happens to prompts with a missing cell.", {"refuse", "drop"}, &TraceKeys::drop_missing);
   all.text("digest", "SHA-256", "Digest of the tables' content; a run fills it in.", &TraceKeys::digest);
   all.add(
       {"sizes", Kind::integers, "list of 5 integers", "",

@@ -106,8 +106,8 @@ void require_one_meaning(const StudyValue& asked, const std::vector<Taker>& take
     if (first == nullptr) first = &taker;
     if (const std::string one = standard_of(*first->own, "").toml(); one != other)
       refuse(asked.where,
-             "policies {} and {} have a {} each, by default {} and {}, which need not be the same thing; "
-             "give {} and {} instead",
+             "policies {} and {} each have a {}, by default {} and {}, which may mean different things; set {} and "
+             "{} instead",
              first->policy->name, taker.policy->name, taker.own->name, one, other,
              own_key(*first->policy, taker.own->name), key);
   }

@@ -63,13 +63,13 @@ TokenPrices read_price_list(const std::filesystem::path& path) {
     const std::optional<TokenPrice> price = price_of(node);
     const std::string place = fmt::format("{}:{}", name, node.source().begin.line);
     if (const std::string dotted = undotted(std::string(key.str()), node); !price && !dotted.empty())
-      refuse(place, "the price of {} is none: a name with a dot stands in quotes, {} = ...", in_quotes(key.str()),
+      refuse(place, "the price of {} is invalid: put a name with a dot in quotes, {} = ...", in_quotes(key.str()),
              in_quotes(dotted));
     if (!price)
       refuse(place,
-             "the price of {} is none: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars for a million tokens, "
-             "with cached, cache_write, reasoning and batch where they have prices of their own; or LiteLLM's names, "
-             "input_cost_per_token and output_cost_per_token, in dollars for a token",
+             "the price of {} is invalid: give {{ in = 0.15, out = 0.6 }} or [0.15, 0.6], dollars per million "
+             "tokens, with cached, cache_write, reasoning and batch if they have prices of their own; or LiteLLM's "
+             "names, input_cost_per_token and output_cost_per_token, in dollars per token",
              in_quotes(key.str()));
     prices[std::string(key.str())] = *price;
   }

@@ -48,8 +48,8 @@ Study of_table(const Study& all, const Environment& environment) {
   const int T0 = *std::ranges::max_element(all.T0);
   if (T0 >= sizes.calibration)
     fail(ExitCode::usage,
-         "environment {}: T0 = {} periods, and its table has {} prompts for calibration, of which one is x_0; give "
-         "less, or a larger environment.{}.split",
+         "environment {}: T0 = {} periods, but its table has {} prompts for calibration, one of them for x_0; give a "
+         "smaller T0, or a larger environment.{}.split",
          environment.name, T0, sizes.calibration, environment.name);
   if (!keys.repeat) study.periods = std::min(all.periods, sizes.online);
   return study;
@@ -179,7 +179,7 @@ void StudyConfig::refuse_varying() const {
   const auto refuse_of_table = [this](const std::string& key, const std::string& where) {
     const std::string of = "environment." + environment_in(key);
     if (key == of + ".drift" && values_.count(of + ".table") > 0)
-      refuse(where, "{} of a table cannot vary, for settings share their tables", key);
+      refuse(where, "{} of a table cannot vary, because settings share their tables", key);
   };
   for (const auto& [key, values] : varying_) refuse_of_table(key, values[0].where);
   for (const Scenario& scenario : scenarios_)
@@ -292,7 +292,8 @@ StudyConfig read_study_file(const std::string& path) {
 
 std::string commented_defaults() {
   std::string
-      out = "# Every key of a study with its default, which is the paper's study. A file needs only what differs.\n",
+      out =
+          "# Every key of a study with its default, which is the paper's study. A file needs only keys that differ.\n",
       table;
   for (const StudyKey& key : study_keys())
     append_line(out, table, key.name,

@@ -45,7 +45,7 @@ void add_lists(Keys& keys) {
   keys.add(
       {"policies", Kind::texts, "list of names", "",
        "Policies, see `pandora policies`; the empty list means the paper's, its yardsticks and registered ones. The "
-       "oracle always runs, it is the benchmark."},
+       "oracle always runs, because it is the benchmark."},
       "[]", [](Study& s, const StudyValue& v) {
         if (!v.texts.empty()) require_distinct(v, v.texts);
         for (const std::string& name : v.texts) require_policy(name, v.where);
@@ -74,8 +74,8 @@ void add_dimensions(Keys& keys) {
 void add_feedback(Keys& keys) {
   keys.words(
       "feedback.delay", "periods, geometric:MEAN or lognormal:MEAN:SIGMA", "periods",
-      "From a period to the one at whose end the reward of its deployed output is told (docs/scenarios.md#feedback).",
-      {"law", "mean", "sigma"}, [](const Study& s) { return delay_text(s.feedback.delay); },
+      "Periods until the reward of a deployed output is told (docs/scenarios.md#feedback).", {"law", "mean", "sigma"},
+      [](const Study& s) { return delay_text(s.feedback.delay); },
       [](Study& s, const std::string& text) { s.feedback.delay = parse_delay(text); });
   const auto probability = [&keys](const char* name, const char* meaning, double FeedbackRules::*member) {
     keys.number(name, "", meaning, from_to(0, 1), path(&Study::feedback, member));
@@ -115,7 +115,7 @@ void add_budget(Keys& keys) {
          "Boxes that may be opened per period on average (docs/scenarios.md#budget); 0: any number.",
          Pacing::Of::queries, 1.0);
   budget("budget.cost", "0, or number from 1e-06 on", "reward",
-         "What opened boxes may cost per period on average; 0: anything.", Pacing::Of::costs, 1e-6);
+         "The cost of opened boxes per period that is allowed on average; 0: any.", Pacing::Of::costs, 1e-6);
   keys.number("budget.step", "", "Step of the multiplier by which a policy paces itself.", from_to(1e-6, 10),
               path(&Study::budget, &Pacing::step));
   keys.number("budget.start", "", "The multiplier in the first period.", from_to(0, 100),
@@ -132,17 +132,18 @@ void add_ridges(Keys& keys) {
                     or_none = zero_or(low, "0, or number from 1e-06 to 1e+08");
   ridge("estimation.eta_index", "eta_1, ridge of the index fit and of V.", low, &EstimationOptions::ridge_index);
   ridge("estimation.eta_slopes",
-        "Its part on the slopes of every rho_a, in the fit and in V; eta_1 is then the intercepts' alone "
+        "Ridge on the slopes of every rho_a, in the fit and in V; eta_1 is then for the intercepts only "
         "(docs/conventions.md); 0: eta_1.",
         or_none, &EstimationOptions::ridge_slopes);
   ridge("estimation.eta_payoff", "Ridge of LinUCB's regression.", usual, &EstimationOptions::ridge_payoff);
   ridge("estimation.eta_reward", "eta_0, ridge of the reward fit and of Phi.", usual, &EstimationOptions::ridge_reward);
   ridge("estimation.eta_loss",
-        "Ridge of the index fit alone, where V keeps eta_1 and eta_slopes, for engine.kind = \"reference\" "
+        "Ridge of the index fit only, while V keeps eta_1 and eta_slopes, for engine.kind = \"reference\" "
         "(docs/conventions.md); 0: that of V.",
         or_none, &EstimationOptions::ridge_loss);
   ridge("estimation.radius_rho",
-        "Radius of the ball around 0 that rho_hat is minimised over, for engine.kind = \"reference\"; 0: over all rho.",
+        "Radius of the ball around 0 over which rho_hat is minimised, for engine.kind = \"reference\"; 0: over all "
+        "rho.",
         or_none, &EstimationOptions::radius_rho);
   ridge("estimation.radius_theta", "The same for theta_hat.", or_none, &EstimationOptions::radius_theta);
 }
@@ -160,24 +161,26 @@ void add_estimation(Keys& keys) {
       [](Study& s, const std::string& text) { s.estimation.refit_reward = parse_reward_refit(text); });
   add_ridges(keys);
   keys.word("estimation.bonus",
-            "How the bonus on an index or payoff goes with time (docs/extending.md); policy: as each policy has it.",
+            "How the bonus on an index or payoff changes with time (docs/extending.md); policy: as each policy has "
+            "it.",
             {"policy", "constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"},
             of(&EstimationOptions::bonus));
   keys.integer("estimation.forced_openings", "samples",
-               "Policies with learned indices open a box first until it has so many; -1: as each policy has it.", -1,
-               1000000, of(&EstimationOptions::forced));
+               "Samples of a box until which policies with learned indices open it first; -1: as each policy has it.",
+               -1, 1000000, of(&EstimationOptions::forced));
   keys.word(
       "estimation.shrinkage",
-      "Which ridges shrunk_weitzman learns (docs/beyond.md): of the mean slope and of the boxes' own, one, or none.",
+      "Which ridges shrunk_weitzman learns (docs/beyond.md): those of the mean slope and of deviations from it, one "
+      "ridge, or none.",
       {"policy", "two_level", "one_level", "fixed"}, of(&EstimationOptions::shrinkage));
   keys.number("estimation.ridge_mean", "",
               "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.",
               from_to(1e-2, 1e12), of(&EstimationOptions::ridge_mean));
   keys.number("estimation.ridge_own", "",
-              "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.", from_to(1e-2, 1e12),
+              "lambda_d, ridge of a box's deviation from the mean slope, if ridges are fixed.", from_to(1e-2, 1e12),
               of(&EstimationOptions::ridge_own));
   keys.integer("estimation.joint_steps", "",
-               "Newton steps of a refit of shrunk_weitzman, at the most; 0: as each policy has it, 50.", 0, 100,
+               "Newton steps of a refit of shrunk_weitzman, at most; 0: as each policy has it, 50.", 0, 100,
                of(&EstimationOptions::joint_steps));
   keys.number(
       "estimation.joint_tolerance", "",
@@ -190,7 +193,7 @@ void add_estimation(Keys& keys) {
               path(of_forgetting, &Forgetting::half_life))
       .type = "number from 0 on";
   keys.integer("estimation.window", "periods",
-               "Estimates are those of the samples of so many periods (docs/scenarios.md#forgetting); 0: of all.", 0,
+               "Latest periods whose samples are used for estimates (docs/scenarios.md#forgetting); 0: all.", 0,
                kMostPeriods, path(of_forgetting, &Forgetting::window));
 }
 

@@ -23,7 +23,10 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
     const StudyValue* value = find(option.name);
     if (value == nullptr) continue;
     if (!option.is_for(environment))
-      refuse(value->where, "is of the paper's model, and environment.{}.table of a table; leave one out", name);
+      refuse(value->where,
+             "is for the paper's model, but environment.{}.table is for a table of outcomes; leave one "
+             "out",
+             name);
     option.set(environment, *value);
   }
   if (find("price") == nullptr)
@@ -31,12 +34,12 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
   const TraceKeys& keys = *trace_keys(environment);
   for (const char* key : {"online", "part"})
     if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
-      refuse(find("split")->where, "counts for nothing beside {}; leave one out", key);
+      refuse(find("split")->where, "has no effect beside {}; leave one out", key);
   if (keys.table.empty()) refuse(find("table")->where, "names no file");
   if (keys.resample == Resample::independent && !keys.context.empty())
     refuse(find("context")->where,
-           "tells of one prompt, and resample = \"independent\" takes every model's answer from another; leave out "
-           "environment.{}.context, or take resample = \"permute\"",
+           "describes one prompt, but resample = \"independent\" takes every model's answer from another prompt; "
+           "leave out environment.{}.context, or use resample = \"permute\"",
            name);
   return environment;
 }
@@ -48,7 +51,8 @@ void refuse_output_costs(const Environment& environment, const StudyValue* given
   const int least = environment.slopes == Slopes::unrelated ? 2 * dimensions.boxes : 2;
   if (given != nullptr && environment.indices == Indices::linear)
     refuse(given->where,
-           "sets no cost where indices are linear, for costs follow from them; leave out environment.{}.output_costs",
+           "sets no cost if indices are linear, because costs then follow from them; leave out "
+           "environment.{}.output_costs",
            environment.name);
   if (dimensions.output < least)
     refuse(output.where, "is too short for environment.{}.output_costs, two coordinates of a box; give at least {}",
@@ -61,18 +65,19 @@ void refuse_changes(const Environment& environment, const StudyValue& environmen
   const std::string& name = environment.name;
   if (moves(environment) && environment.indices == Indices::linear)
     refuse((drift != nullptr ? *drift : environments).where,
-           "moves costs, which follow from the indices where these are linear; leave out environment.{}.indices or "
+           "moves costs, but with linear indices costs follow from the indices; leave out environment.{}.indices or "
            "environment.{}.drift",
            name, name);
   if ((moves(environment) || environment.correlation > 0.0) && find_drawer(name))
     refuse(environments.where,
-           "environment {} has code of its own, which knows of no drift and no correlation; leave out "
+           "environment {} has code of its own, to which drift and correlation do not apply; leave out "
            "environment.{}.drift and .correlation",
            name, name);
   if (environment.correlation > 0.0 && environment.law == Law::custom)
     refuse(
         (correlation != nullptr ? *correlation : environments).where,
-        "has no normals to hold for behind a law of one's own; use uniform, gaussian or student_t5, or leave it out");
+        "needs the normals behind a shock, which your own law does not have; use uniform, gaussian or student_t5, or "
+        "leave it out");
 }
 
 Environment environment_of(const std::string& name, const StudyValues& values, const Study& study,
@@ -92,7 +97,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     const StudyValue* value = find(option.name);
     if (option.of_tables) {
       if (value != nullptr)
-        refuse(value->where, "is of a table of outcomes; give environment.{}.table, or leave it out", name);
+        refuse(value->where, "is for a table of outcomes; give environment.{}.table, or leave it out", name);
       continue;
     }
     if (foreign && value != nullptr && option.name == "law" && value->texts[0] == "custom")
@@ -109,7 +114,9 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
            "the truncation radius {} of {} belongs to 100 coordinates; set environment.{}.truncation_radius for {}",
            environment.truncation_radius, name, name, study.dimensions.output);
   if (const StudyValue* u = find("u"); u != nullptr && environment.indices == Indices::linear)
-    refuse(u->where, "sets no cost where indices are linear, for costs follow from them; leave out environment.{}.u",
+    refuse(u->where,
+           "sets no cost if indices are linear, because costs then follow from them; leave out "
+           "environment.{}.u",
            name);
   require_box_changes(environment, study.dimensions.boxes);
   refuse_changes(environment, environments, find("drift"), find("correlation"));
@@ -149,7 +156,7 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
   for (const auto& [key, value] : values) {
     const std::string name = environment_in(key);
     if (!name.empty() && find_environment(name) == nullptr && std::ranges::count(environments.texts, name) == 0)
-      refuse(value.where, "environment {} is none of {} and not named by environments{}; mend the name", name,
+      refuse(value.where, "environment {} is none of {} and not named by environments{}; correct the name", name,
              fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts)));
   }
   for (const std::string& name : environments.texts)
@@ -157,17 +164,17 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
   for (const Environment& environment : study.environments)
     if (study.budget.of != Pacing::Of::nothing && (environment.trace != nullptr || find_drawer(environment.name)))
       refuse(values.at(study.budget.of == Pacing::Of::queries ? "budget.queries" : "budget.cost").where,
-             "needs the paper's model for its benchmark, and environment {} is none of it; leave out one",
+             "needs the paper's model for its benchmark, but environment {} is not from the model; leave out one",
              environment.name);
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
   for (const char* key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"})
     if (values.at(key).numbers[0] != 0.0 && study.engine.kind != EngineSettings::Kind::reference)
-      refuse(values.at(key).where, "is a matter of the reference engine alone; set engine.kind to \"reference\"");
+      refuse(values.at(key).where, "works only with the reference engine; set engine.kind to \"reference\"");
   for (const Environment& environment : study.environments)
     if (study.order && find_drawer(environment.name))
       refuse(environments.where,
-             "Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order to false",
+             "Table 3 needs the paper's oracle, but environment {} has code of its own; set output.order to false",
              environment.name);
   return study;
 }

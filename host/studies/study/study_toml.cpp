@@ -136,7 +136,7 @@ struct Entry {
 
 void require_length(const std::string& key, const std::string& where) {
   if (key.size() > kLongestKey)
-    refuse(where, "a key of {} characters; none of a study has more than {}", key.size(), kLongestKey);
+    refuse(where, "a key of {} characters; no key of a study has more than {}", key.size(), kLongestKey);
 }
 
 // Every value of the file with its dotted key, and every empty table.

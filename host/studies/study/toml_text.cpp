@@ -52,8 +52,8 @@ Unfit unfit_in(const std::string& text) {
 
 void require_size(const std::string& text, const std::string& where) {
   if (text.size() > kMostStudyBytes)
-    refuse(where, "has {} bytes, and a study at most {} (1 MiB); leave out what is no study", text.size(),
-           kMostStudyBytes);
+    refuse(where, "has {} bytes, but a study has at most {} (1 MiB); remove everything that is not part of the study",
+           text.size(), kMostStudyBytes);
 }
 
 [[noreturn]] void refuse_depth(const std::string& where) {

@@ -9,7 +9,7 @@ namespace pandora {
 // toml++ 3.3 asserts conditions that a file can break ("[!]"). Without NDEBUG the program would abort; with NDEBUG
 // clang assumes the condition. Here a failed assertion means an invalid file.
 struct BrokenAssertion : std::runtime_error {
-  BrokenAssertion() : std::runtime_error("it has a character where none can be, such as \"[!]\"") {}
+  BrokenAssertion() : std::runtime_error("it has a character in a place where none is allowed, such as \"[!]\"") {}
 };
 constexpr void assert_of_toml(bool holds) {
   if (!holds) throw BrokenAssertion();

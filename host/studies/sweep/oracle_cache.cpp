@@ -64,7 +64,7 @@ OracleTable table_in(const json& content, const std::string& key_text, const Ins
     if (!content.is_object() || !content.contains(name)) throw Damaged(fmt::format("its content has no {}", name));
     return content.at(name);
   };
-  if (field("key") != key_text) throw Damaged("it is of other settings than its name says");
+  if (field("key") != key_text) throw Damaged("its settings are not those that its name says");
   const std::size_t boxes = static_cast<std::size_t>(instance.dimensions.boxes);
   const std::vector<double> range = unpack(field("output_cost_range"), 2);
   OracleTable table{unpack(field("projection_norm"), 1)[0],

@@ -161,7 +161,7 @@ void require_sound(const Replication& drawn, const ReplicationRequest& asked) {
   constexpr const char* kFinite = "finite numbers, also in single precision";
   require_within(asked, {tape, "psi", stride, false}, tape.contexts.psi, -kMostSingle, kMostSingle, kFinite);
   if (d > 0) require_within(asked, {tape, "phi", d, true}, tape.phi, -kMostSingle, kMostSingle, kFinite);
-  require_within(asked, {tape, "mu", 1, true}, tape.mu, 0.0, 1.0, "what an output is worth, from 0 to 1");
+  require_within(asked, {tape, "mu", 1, true}, tape.mu, 0.0, 1.0, "the value of an output, from 0 to 1");
   require_within(asked, {tape, "cost", 1, true}, tape.cost, 0.0, kMost, "a finite cost from 0 on");
   require_within(asked, {tape, "reward", 1, true}, tape.reward, 0.0, 1.0, "numbers in [0, 1]");
   require_within(asked, {tape, "sigma", 1, true, tape.online_row(0)}, drawn.sigma, -kMost, kMost, "a finite index");
@@ -201,9 +201,9 @@ void BenchmarkWatch::operator()(const Replication& drawn, const ReplicationReque
   const std::lock_guard lock(mutex_);
   if (told_.insert(name).second)
     note_(fmt::format(
-        "environment {}: it changes costs or what outputs are worth, and leaves the oracle's indices as the model has "
-        "them: the benchmark is not optimal, and every regret too low; make the indices with indices_of (in Python "
-        "request.indices), or set sigma_is_meant if they are right",
+        "environment {}: its code changes costs or the value of outputs but keeps the model's oracle indices. If "
+        "these are wrong, the benchmark is not optimal and every regret is too low; compute indices with indices_of "
+        "(in Python request.indices), or set sigma_is_meant if they are right",
         name));
 }
 

@@ -96,7 +96,7 @@ void Beside::attend(const nb::object& on_progress, const nb::object& on_message)
 }
 
 void Beside::run(const std::function<void()>& body, const nb::object& on_progress, const nb::object& on_message) {
-  if (under_way().ending) throw Error(ExitCode::interrupted, "the interpreter is ending; nothing was begun");
+  if (under_way().ending) throw Error(ExitCode::interrupted, "the interpreter is ending; nothing was started");
   struct Listed {
     Beside* const work;
     explicit Listed(Beside* of) : work(of) { under_way().work.insert(work); }

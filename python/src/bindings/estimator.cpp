@@ -115,17 +115,16 @@ void make_estimator(Estimator* self, const Lane& lane, const std::optional<std::
 void bind_estimator(nb::module_& module) {
   nb::class_<Estimator>(
       module, "WeitzmanEstimator",
-      "What the built-in policies learn with: rho_hat, V^-1 and theta_hat, Phi^-1 with their widths.\n\n"
-      "Make one in the policy's __init__ from the lane that it gets. In a period: begin, any "
-      "questions, then\nlearn; before the first, calibrate for every calibration period. A policy "
-      "that asks what a built-in one\nasks has its numbers in every digit (engine.kind = "
-      "\"reference\").")
+      "The estimator with which the built-in policies learn: rho_hat, V^-1 and theta_hat, Phi^-1 with their "
+      "widths.\n\nMake one in the policy's __init__ from the lane that it gets. Call calibrate for every calibration "
+      "period.\nThen, in each period, call begin, ask any questions, and call learn. A policy that asks the same "
+      "questions\nas a built-in one gets the same numbers in every digit (engine.kind = \"reference\").")
       .def("__init__", &make_estimator, nb::arg("lane"), nb::kw_only(), nb::arg("reward").none() = nb::none(),
            nb::arg("learning") = "online", nb::arg("c_rho") = 0.0, nb::arg("c_theta") = 0.0, nb::arg("c_b") = 0.0,
            nb::arg("score") = "index", nb::arg("loss") = "reservation", nb::arg("fit") = "separate",
            nb::arg("bonus") = "constant", nb::arg("thompson") = false, nb::arg("forced") = 0)
       .def("calibrate", &Estimator::calibrate, nb::arg("request"), nb::arg("output"), nb::arg("reward").none(),
-           "A calibration period, as Policy.calibrate is told of it.")
+           "Takes a calibration period, with the arguments of Policy.calibrate.")
       .def("begin", &Estimator::begin, nb::arg("request"), "A period begins.")
       .def(
           "linear", [](Estimator& e, int box) { return e.of(box).linear(box); }, nb::arg("box"),
@@ -135,7 +134,7 @@ void bind_estimator(nb::module_& module) {
           "||psi(x_t)||_{V_a^-1}; 0 without a bonus.")
       .def(
           "bonus", [](Estimator& e, int box) { return e.of(box).bonus(box); }, nb::arg("box"),
-          "What the rules put on the width: c_rho (or c_b) times its schedule.")
+          "The factor on the width: c_rho (or c_b) times its schedule.")
       .def(
           "index",
           [](Estimator& e, int box, std::optional<double> bonus) {
@@ -148,7 +147,7 @@ void bind_estimator(nb::module_& module) {
       .def("reward_width", &Estimator::reward_width, nb::arg("phi"), "||phi||_{Phi^-1}")
       .def(
           "samples", [](Estimator& e, int box) { return e.of(box).samples(box); }, nb::arg("box"),
-          "n_a, outputs of the box that were learned from.")
+          "n_a, the number of the box's outputs that were learned.")
       .def(
           "rho",
           [](Estimator& e, int box) {
@@ -159,9 +158,8 @@ void bind_estimator(nb::module_& module) {
       .def(
           "theta", [](const Estimator& e) { return array_of(e.theta()); },
           "theta_hat, d numbers; none where mu* is known.")
-      .def(
-          "learn", &Estimator::learn, nb::arg("opened"), nb::arg("deployed"), nb::arg("reward"),
-          "Ends the period: the outputs that were opened, in order, of which that of box `deployed` brought `reward`.");
+      .def("learn", &Estimator::learn, nb::arg("opened"), nb::arg("deployed"), nb::arg("reward"),
+           "Ends the period. Takes the opened outputs in order, and the reward of box `deployed`.");
 }
 
 }  // namespace pandora::python

@@ -85,11 +85,14 @@ void bind_features(nb::module_& module) {
   nb::class_<CountedTexts>(module, "CountedTexts", "The n-grams of a table's texts, counted once for many fits.")
       .def(nb::init<const TraceTable&>(), nb::arg("table"), "DataError where the table has no texts.");
   nb::class_<FeatureMap>(module, "FeatureMap", "Features of prompts, fitted on some rows of a table.")
-      .def_static("parse", &parse_map, nb::arg("json"), "As `json` says it; UsageError for what it cannot have said.")
+      .def_static("parse", &parse_map, nb::arg("json"),
+                  "Reads features from `json`; UsageError if `json` cannot "
+                  "have written it.")
       .def_prop_ro(
-          "json", [](const FeatureMap& map) { return map.to_json().dump(); }, "As files of cascades have it.")
+          "json", [](const FeatureMap& map) { return map.to_json().dump(); },
+          "The features as JSON, as in files of cascades.")
       .def_prop_ro("names", &FeatureMap::names, "One for each number.")
-      .def_prop_ro("notes", &FeatureMap::notes, "What was dropped, a sentence each.")
+      .def_prop_ro("notes", &FeatureMap::notes, "What was dropped, in one sentence each.")
       .def_prop_ro("size", &FeatureMap::size, "d, numbers of a prompt.")
       .def("apply", &apply_to_prompt, nb::arg("text"), nb::arg("columns"),
            "f32[d] of one prompt; columns: numbers, texts, lists of numbers, or None where a value is not known.");

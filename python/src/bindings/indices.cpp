@@ -35,9 +35,9 @@ auto made_of(const std::string& json, const Read& read) {
   try {
     return read(nlohmann::json::parse(json));
   } catch (const nlohmann::json::exception&) {
-    throw misuse("cascade: what it is made of is not JSON");
+    throw misuse("cascade: its rules or settings of estimation are not JSON");
   } catch (const Damaged& damage) {
-    throw misuse(fmt::format("cascade: what it is made of {}", damage.what()));
+    throw misuse(fmt::format("cascade: its file {}", damage.what()));
   }
 }
 
@@ -284,12 +284,12 @@ void bind_indices(nb::module_& module) {
            "cannot be.")
       .def("teach", &Self::teach, nb::arg("psi").none(), nb::arg("cost"), nb::arg("shown"), nb::arg("quality"),
            nb::arg("rows"), nb::arg("near").none() = nb::none(),
-           "Before anything else: learns from all models' answers to these rows, i64[k]. psi f32[n,m], None where m is "
-           "1; cost, in utility, shown and quality f64[n,A]. near: learned from nearly the same rows, from whose "
-           "estimates solves set out.")
+           "Call it first: learns from all models' answers to these rows, i64[k]. psi f32[n,m], None where m is 1; "
+           "cost, in utility, shown and quality f64[n,A]. near: an object that learned from nearly the same rows; "
+           "solves start from its estimates.")
       .def("run", &Self::run, nb::arg("psi").none(), nb::arg("cost"), nb::arg("shown"), nb::arg("rows"),
            nb::arg("there"),
-           "What it does with these rows, without learning: called i8[k,A], the models in order and -1 behind them, "
+           "The decisions for these rows, without learning: called i8[k,A], the models in order and -1 behind them, "
            "and deployed i32[k]. there: models that may be called, a bit each.")
       .def(
           "calibrate",
@@ -301,32 +301,32 @@ void bind_indices(nb::module_& module) {
           "A sample from before the first period.")
       .def("begin", &Self::begin, nb::arg("period"), nb::arg("psi"), free, "A period begins; psi f32[m].")
       .def("ask", &Self::ask, free,
-           "Of the period that has begun, of each model: index, rho_hat' psi, ||psi||_{V^-1}, and the bonus that the "
-           "index has for it.")
-      .def("reward", &Self::reward, nb::arg("output"), "mu of an output, as it is estimated.")
+           "For the current period and each model: index, rho_hat' psi, ||psi||_{V^-1}, and the bonus that the index "
+           "has for it.")
+      .def("reward", &Self::reward, nb::arg("output"), "The estimated mu of an output.")
       .def("learn_outputs", &Self::learn_outputs, nb::arg("outputs"), free, "Of the period that has begun.")
       .def("learn_reward", &Self::learn_reward, nb::arg("output"), nb::arg("quality"), free,
-           "The quality of the deployed output of the period that has begun, which it ends.")
+           "Takes the quality of the current period's deployed output, and ends the period.")
       .def(
           "end_period", [](Self& e) { e.own().end_period(); }, free)
       .def_prop_ro(
           "unsettled", [](Self& e) { return e.own().unsettled(); },
-          "Whether something was learned since a period was ended last.")
+          "Whether something was learned since the last end of a period.")
       .def_prop_ro("unsolved_refits", [](Self& e) { return e.own().unsolved_refits(); })
       .def("mark", &Self::mark)
       .def("commit", [](Self& e) { e.own().commit(); })
-      .def("roll_back", &Self::roll_back, "Makes it what it was at mark(), in every bit.")
-      .def("estimates", &Self::estimates, free, "A copy that can be asked and begun, and learns nothing.")
+      .def("roll_back", &Self::roll_back, "Restores the state at mark(), in every bit.")
+      .def("estimates", &Self::estimates, free, "A copy that answers questions and takes begin(), but cannot learn.")
       .def(
           "scale_costs", [](Self& e, double factor) { e.own().scale_costs(factor); }, nb::arg("factor"), free,
-          "The costs of all samples times a factor.")
+          "Multiplies the costs of all samples by a factor.")
       .def("add_box", &Self::add_box, nb::arg("more_reward_features"), free)
       .def(
           "keep_at_most", [](Self& e, int samples) { e.own().keep_at_most(samples); }, nb::arg("samples"))
       .def(
           "most_samples_within",
           [](const Self& e, std::size_t bytes) { return const_cast<Self&>(e).own().most_samples_within(bytes); },
-          nb::arg("bytes"), "How many samples each model may have for saved() to be no longer.")
+          nb::arg("bytes"), "How many samples each model may have for saved() to have at most that many bytes.")
       .def(
           "samples", [](Self& e, int box) { return e.own().samples(box); }, nb::arg("box"))
       .def(
@@ -351,18 +351,20 @@ void bind_indices(nb::module_& module) {
             }
             return nb::bytes(bytes.data(), bytes.size());
           },
-          nb::arg("with_samples") = true, "All that was learned; without samples what it needs to be asked.")
-      .def("restore", &Self::restore, nb::arg("bytes"), "DataError for what saved() has not given of one like this.");
+          nb::arg("with_samples") = true, "All that was learned; without samples only what questions need.")
+      .def("restore", &Self::restore, nb::arg("bytes"),
+           "Restores bytes of saved(); DataError if they are from a "
+           "different estimator.");
   module.def(
       "lane_rules", &rules_text, nb::arg("policy"), nb::arg("learns_reward"), nb::arg("width"),
       nb::arg("first_periods"), nb::arg("reward_width"), nb::arg("forced") = 0,
       "JSON: rules of the kind indices. policy: dow or shrunk_weitzman; learns_reward: quality is learned, where "
       "the evaluator is a judge; first_periods: rows that are learned from before.");
   module.def("estimation", &estimation_text, nb::arg("refit") = "", nb::arg("forget") = 0.0,
-             nb::arg("most_samples") = 100'000, "JSON: how a cascade estimates.");
+             nb::arg("most_samples") = 100'000, "JSON: a cascade's settings of estimation.");
   module.def("period_rules", &period_rules, nb::arg("estimator"), nb::arg("draw"), nb::arg("exploration"),
              nb::arg("random_order"),
-             "What a period's draws make of the rules: order (by_score or random), stop, and the order where it is "
+             "The rules after a period's random draws: order (by_score or random), stop, and the order where it is "
              "random.");
   module.def("logit_of_score", &logit_of_score, nb::arg("score"), "log(p / (1 - p)), p within [0.01, 0.99].");
   module.attr("forced_score") = kForcedScore;

@@ -73,7 +73,7 @@ std::string line_of(nb::python_error& error) {
 NB_MODULE(_core, module) {
   using namespace pandora::python;
   nb::set_leak_warnings(false);  // registered policies and environments stay to the end of the process
-  module.doc() = "The library behind the package; what is meant for users stands in pandora itself.";
+  module.doc() = "The library behind the package; users find everything in pandora itself.";
   module.attr("build") = pandora::build_text();
   module.def(
       "main",

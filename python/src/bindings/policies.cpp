@@ -210,7 +210,7 @@ void register_python_policy(
 }
 
 void bind_lane(nb::module_& module) {
-  nb::class_<Lane>(module, "LaneSetup", "What a policy is made for: one lane of a study.")
+  nb::class_<Lane>(module, "LaneSetup", "The lane of a study for which a policy is made.")
       .def_prop_ro(
           "boxes", [](const Lane& l) { return l.there().tape.boxes(); }, "A")
       .def_prop_ro(
@@ -240,7 +240,7 @@ void bind_lane(nb::module_& module) {
 }  // namespace
 
 void bind_policies(nb::module_& module) {
-  nb::class_<OwnRequest>(module, "Request", "A request: what is known before anything is queried.")
+  nb::class_<OwnRequest>(module, "Request", "A request: everything that is known before a box is opened.")
       .def_ro("period", &OwnRequest::period, "1..T; 1..T0 while calibrating, 0 for x_0")
       .def(
           "is_there", [](const OwnRequest& request, int box) { return box >= 0 && holds(request.there, box); },

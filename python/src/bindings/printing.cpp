@@ -52,9 +52,9 @@ void bind_printing(nb::module_& module) {
   module.def("claim_file", &claim_output_file,
              nb::sig("def claim_file(path: str, force: bool, inputs: Sequence[str]) -> None"), nb::arg("path"),
              nb::arg("force"), nb::arg("inputs"),
-             "Refuses what cannot be written, is an input or, without force, is there already.");
+             "Raises if the file cannot be written, is one of the inputs or, without force, exists already.");
   module.def("claim_folder", &claim_output_folder, nb::arg("path"), nb::arg("force"),
-             "Makes the folder; refuses one that cannot be written or, without force, is not empty.");
+             "Makes the folder. Raises if it cannot be written or, without force, is not empty.");
   module.def(
       "write_file", [](const Path& path, const std::string& text) { write_file(path, text); },
       nb::sig("def write_file(path: str, text: str) -> None"), nb::arg("path"), nb::arg("text"),
@@ -63,7 +63,7 @@ void bind_printing(nb::module_& module) {
       "nearest",
       [](const std::string& word, const Texts& names, std::size_t most) { return nearest(word, names, most); },
       nb::arg("word"), nb::arg("names"), nb::arg("most") = 3,
-      "Names that a word was probably meant to be, the nearest first.");
+      "The names that a word was probably meant to be, nearest first.");
   module.def("nearest_text", &nearest_text, nb::arg("found"), "\"; the nearest is a\"; empty where none is near.");
 }
 

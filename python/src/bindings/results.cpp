@@ -130,7 +130,7 @@ void bind_conclusions(nb::class_<Results>& results) {
                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
             });
           },
-          nb::arg("policies"), nb::arg("differences"), "JSON of what figures and reports are made of.")
+          nb::arg("policies"), nb::arg("differences"), "The numbers of figures and reports as JSON.")
       .def(
           "compare",
           [](Results& r, const std::vector<std::string>& policies, const std::vector<int>& T0,
@@ -175,7 +175,7 @@ void bind_results(nb::module_& module) {
           },
           nb::arg("path"))
       .def_prop_ro("path", [](const Results& r) { return r.stored().path(); })
-      .def_prop_ro("notes", &Results::notes, "What was found damaged, or is not known here.")
+      .def_prop_ro("notes", &Results::notes, "Notes on damaged parts, and on names that are unknown here.")
       .def_prop_ro("study", [](const Results& r) { return StudyConfig(r.stored().config()); })
       .def_prop_ro(
           "manifest", [](const Results& r) { return r.stored().manifest().dump(); }, "As JSON.")
@@ -201,7 +201,7 @@ void bind_results(nb::module_& module) {
           "Policy, reward and title in figures.");
   bind_conclusions(results);
   module.def("benchmark_note", &note_of, nb::arg("environment"), nb::arg("regime"), nb::arg("policy"), nb::arg("mean"),
-             nb::arg("half_width_95"), nb::arg("replications"), "What stands below a table with negative regrets.");
+             nb::arg("half_width_95"), nb::arg("replications"), "The note below a table with negative regrets.");
 }
 
 }  // namespace pandora::python

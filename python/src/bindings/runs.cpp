@@ -160,7 +160,9 @@ void bind_runs(nb::module_& module) {
       },
       nb::kw_only(), nb::arg("study"), nb::arg("out"), nb::arg("mode"), nb::arg("study_file"), nb::arg("shard"),
       nb::arg("oracle_cache"), nb::arg("backend"), nb::arg("devices"), nb::arg("threads"), nb::arg("command"),
-      nb::arg("on_progress").none(), nb::arg("on_message").none(), "Runs what a folder lacks of a study.");
+      nb::arg("on_progress").none(), nb::arg("on_message").none(),
+      "Runs the part of a study that a folder still "
+      "lacks.");
   module.def("tune", &tuned, nb::arg("study"), nb::arg("budget"), nb::arg("threads"), nb::arg("backend"),
              nb::arg("devices"), nb::arg("on_progress").none());
   module.def("calibrate", &calibrated, nb::arg("study"), nb::arg("boxes"), nb::arg("replications"), nb::arg("contexts"),

@@ -126,7 +126,7 @@ void bind_studies(nb::module_& module) {
         });
       },
       nb::arg("study"), nb::arg("setting"), nb::arg("lane"), nb::arg("first"), nb::arg("last"),
-      "Periods of a lane taken apart, as JSON.");
+      "Explains periods of a lane, as JSON.");
   module.def(
       "replay",
       [](const StudyConfig& study, const std::string& setting, const std::string& lane) {

@@ -233,7 +233,7 @@ void bind_traces(nb::module_& module) {
   module.def("price_list", &price_list, nb::arg("path"), "The prices of each model in a TOML file.");
   module.def(
       "price_named", [](const NamedNumbers& named) { return price_named(named); }, nb::arg("named"),
-      "The price that names such as in, out, cached and those of LiteLLM say; None where they say none.");
+      "The price given by names such as in, out, cached and those of LiteLLM; None if they give no price.");
   module.def(
       "token_dollars", &token_dollars, nb::arg("price"), nb::arg("counts"),
       "Dollars of a call by its counts (prompt_tokens, completion_tokens, cached_tokens, total_tokens, ...); others "
@@ -305,28 +305,28 @@ void bind_traces(nb::module_& module) {
           "Seconds of each call, NaN where not known; None where none has them.", kAsItIs)
       .def_prop_ro(
           "label_propensity", [](const TableArrays& t) { return t.cells(t.table().label_propensity); },
-          "That a quality became known, in (0, 1]; None where nothing says so.", kAsItIs)
+          "The probability that a quality became known, in (0, 1]; None if the file does not say.", kAsItIs)
       .def_prop_ro("is_log", [](const TableArrays& t) { return t.table().log.has_value(); })
       .def_prop_ro(
           "propensity", [](const TableArrays& t) { return t.logged(&CallLog::propensity); },
-          "Of a log: that the model was called there, given all that was seen before, in (0, 1]; NaN where it was not "
-          "called. None of a table.",
+          "For a log: the probability that the model was called there, given everything seen before, in (0, 1]; NaN "
+          "if it was not called. None for a table.",
           kAsItIs)
       .def_prop_ro(
           "place", [](const TableArrays& t) { return t.logged(&CallLog::place); },
-          "Of a log: 1, 2, ..., which call of its decision it was; NaN where the model was not called. None of tables.",
+          "For a log: 1, 2, ..., the call's place in its decision; NaN if the model was not called. None for a table.",
           kAsItIs)
       .def_prop_ro(
           "by_rules", [](const TableArrays& t) { return t.logged(&CallLog::by_rules); },
-          "Of the answer that a log's client had: with what probability the decision went by the rules in all of its "
-          "steps; NaN of others. None where nothing says so.",
+          "For the answer that a log's client got: the probability that the decision went by the rules in all of its "
+          "steps; NaN for other answers. None if the log does not say.",
           kAsItIs)
       .def(
           "score",
           [](const TableArrays& t, const std::string& name) {
             return t.view(find_score(t.table(), name).values, t.table().models.size());
           },
-          nb::arg("name"), "A judge's, in [0, 1]; DataError where it is not there.")
+          nb::arg("name"), "A judge's scores, in [0, 1]; DataError if the table does not have them.")
       .def("numbers", &TableArrays::numbers, nb::arg("name"),
            "A column of numbers, f64[n], or of lists of k numbers, f64[n,k]; NaN where a cell is missing. DataError "
            "where it is not there or holds texts.");

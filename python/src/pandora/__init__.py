@@ -7,7 +7,7 @@
 >>> results.best(reward="known")["policy"].tolist() in (["dow", "online_plugin"], ["online_plugin", "dow"])
 True
 
-`run` simulates a study, `open` reads a folder of results; `Policy` and `Environment` are what own code derives from.
+`run` simulates a study, `open` reads a folder of results. Derive your own code from `Policy` and `Environment`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if _TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> _Any:
-    """`pandora.serving` when it is asked for: what it needs takes as long to import as all else."""
+    """`pandora.serving` is loaded only when it is asked for: its requirements take as long to import as all else."""
     if name == "serving":
         return _import_module(".serving", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What callers give, checked before the library sees it: an error names the argument, the value and what to give."""
+"""Checks arguments of callers before the library sees them. An error names the argument, its value and the remedy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def text(what: str, value: Any) -> str:
 
 
 def texts(what: str, values: Any) -> list[str]:
-    """A list of such; one str, whose characters would be taken for a list, is refused."""
+    """A list of such texts. A single str is refused, because its characters would be taken as a list."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise refused(what, values, "a list of texts")
     return [text(what, value) for value in values]
@@ -49,7 +49,7 @@ def _several(value: Any) -> bool:
 
 
 def number(what: str, value: Any) -> float:
-    """A number of Python or numpy; not what a text could be read as, a part of a complex number, or a masked one."""
+    """A number of Python or numpy. Texts, complex numbers and masked numbers are refused."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if value is np.ma.masked or isinstance(value, (str, bytes, bool, complex, np.complexfloating, np.timedelta64)):
@@ -61,7 +61,7 @@ def number(what: str, value: Any) -> float:
 
 
 def numbers(what: str, values: Any) -> list[float]:
-    """A number, or several; those that say yes or no are 1 and 0."""
+    """A number, or several; booleans become 1 and 0."""
     if isinstance(values, (bool, np.bool_)):
         return [float(values)]
     if isinstance(values, (str, bytes, Mapping)) or not _several(values):
@@ -102,7 +102,7 @@ def psi(values: Any) -> npt.NDArray[np.float32]:
 
 
 def cell(what: str, value: Any) -> Any:
-    """What a prompt's column holds: a text, a float, a list of floats, or None where there is nothing."""
+    """The value of a column of prompts: a text, a float, a list of floats, or None for an unknown value."""
     if isinstance(value, str):
         return text(what, value)
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):

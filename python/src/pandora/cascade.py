@@ -1,4 +1,4 @@
-"""Cascades: fitted on a table, tested on another, and running."""
+"""Cascades: fitting them on a table, testing them on another, and running them."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _interval(found: Any) -> Interval:
 
 
 class CascadeTest(Shown):
-    """What a cascade does on a table: `.quality`, `.usd_per_1000`, `.calls`, `.utility`, `.gain`, `.saving`, each an
-    Interval over prompts; `.gain` and `.saving` are over the model `.against`; `.verdict` is a sentence.
+    """The results of a cascade on a table. `.quality`, `.usd_per_1000`, `.calls`, `.utility`, `.gain` and `.saving` are
+    Intervals over prompts. `.gain` and `.saving` compare with the model `.against`; `.verdict` is a sentence.
     """
 
     def __init__(self, found: dict[str, Any], table: Table) -> None:
-        #: as `pandora cascade test --format json` prints it
+        #: the output of `pandora cascade test --format json`
         self.values = found
         self.table = table
         self.quality = _interval(found["quality"])
@@ -60,9 +60,9 @@ class CascadeTest(Shown):
 
 
 class Frontier(Shown):
-    """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs,
-    `.figure` both as a figure; `.metrics` has the metrics of the field by name, each an Interval, for the models
-    `.weak` and `.strong`.
+    """Quality against dollars. `.points` has a row for each cascade, model and mixture. `.steps` says what more dollars
+    buy, and `.figure` shows both. `.metrics` has the field's metrics by name, each an Interval, for the models `.weak`
+    and `.strong`.
     """
 
     def __init__(self, points: Mapping[str, Any], steps: Table, numbers: dict[str, Any]) -> None:
@@ -76,7 +76,9 @@ class Frontier(Shown):
         self.figure = Figure(frontier_figure(numbers))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
+        """Draws quality against dollars with matplotlib and numbers the steps as in `.steps`. Returns matplotlib's
+        figure.
+        """
         return self.figure.draw(axes).figure
 
     def _shown(self) -> list[Table]:
@@ -84,7 +86,8 @@ class Frontier(Shown):
 
 
 class Request:
-    """A request under way. Iterating names the models to call; leaving a ``with`` block deploys what was called for.
+    """A request under way. Iterating yields the models to call; leaving a ``with`` block deploys the best answer so
+    far.
 
     An exception that leaves the block cancels the request.
 
@@ -99,22 +102,22 @@ class Request:
 
     def __init__(self, live: Any, number: int) -> None:
         self._live = live
-        #: what the cascade knows it by
+        #: the number by which the cascade knows it
         self.number = number
-        #: the model whose answer was deployed, once it is
+        #: the model whose answer was deployed, or None before
         self.deployed: Optional[str] = None
         self._calls = 0
         # what next() said since the last observation
         self._named: Optional[str] = None
 
     def next(self) -> Optional[str]:
-        """The model to call, or None when it is time to deploy."""
+        """Returns the model to call, or None when it is time to deploy."""
         self._named = self._live.next(self.number)
         return self._named
 
     @property
     def needs_score(self) -> bool:
-        """Whether answers are to be judged: not where one model alone can be called and nothing is learned."""
+        """Whether answers must be judged. They need not if only one model can be called and nothing is learned."""
         return bool(self._live.needs_score(self.number))
 
     def observe(
@@ -124,12 +127,12 @@ class Request:
         model: Optional[str] = None,
         latency: Optional[float] = None,
     ) -> None:
-        """A model was called: what it cost, and what the cascade's evaluator shows of its answer.
+        """Reports the call of a model: its cost, and the score that the cascade's evaluator gives the answer.
 
-        `score` is the quality itself where the evaluator is "quality", else the judge's score, in [0, 1]; with
-        "column:NAME" it is a list of numbers; it may be left out where not needs_score. `model` must be the one to call
-        next; without it, it is the one that next() (or iterating) named since the last observation, and UsageError says
-        where there was none. `latency`, in seconds, is for the decision log.
+        `score` is the quality itself if the evaluator is "quality", otherwise the judge's score, in [0, 1]. With
+        "column:NAME" it is a list of numbers. It may be left out if not needs_score. `model` must be the model to call
+        next. Without it, the call counts for the model that next() (or iterating) returned since the last observation;
+        UsageError if there was none. `latency`, in seconds, is for the decision log.
         """
         named, what = self._to_call(model, "observe()"), f"request {self.number}:"
         spent, scores = number(f"{what} dollars", dollars), numbers(f"{what} score", score)
@@ -148,9 +151,9 @@ class Request:
         return named
 
     def fail(self, reason: str = "", dollars: float = 0.0, model: Optional[str] = None) -> None:
-        """A model was called and gave no answer: the request goes on without it, and nothing is learned.
+        """Reports that a model was called and gave no answer. The request goes on without it, and nothing is learned.
 
-        `dollars` that it cost all the same are counted. A model that fails again and again rests (docs/serving.md).
+        `dollars` that the call cost all the same are counted. A model that fails repeatedly rests (docs/serving.md).
         """
         named, what = self._to_call(model, "fail()"), f"request {self.number}:"
         self._live.fail(self.number, named, number(f"{what} dollars", dollars), text(f"{what} reason", reason))
@@ -158,9 +161,10 @@ class Request:
         self._calls += 1
 
     def skip(self, dollars: float = 0.0, model: Optional[str] = None) -> None:
-        """The request goes on without a model that is not called, such as one that cannot take so long a prompt.
+        """Goes on without a model that is not called, for instance because the prompt is too long for it.
 
-        Or without one whose answer could not be judged; `dollars` that were spent are counted. It is no failure.
+        Use it also for a model whose answer could not be judged; `dollars` that were spent are counted. This is no
+        failure.
         """
         named = self._to_call(model, "skip()")
         self._live.skip(self.number, named, number(f"request {self.number}: dollars", dollars))
@@ -168,21 +172,23 @@ class Request:
         self._calls += 1
 
     def cancel(self) -> None:
-        """Ends a request that is not deployed; nothing is learned of it. So does an exception that leaves `with`."""
+        """Ends a request without deploying; nothing is learned from it. An exception that leaves the `with` block does
+        the same.
+        """
         self._live.cancel(self.number)
 
     def deploy(self) -> str:
-        """Ends the request; the model whose answer is deployed."""
+        """Ends the request. Returns the model whose answer is deployed."""
         deployed: str = self._live.deploy(self.number)
         self.deployed = deployed
         return deployed
 
     def feedback(self, quality: float) -> None:
-        """The quality of the deployed answer, in [0, 1]: at once, later, or never."""
+        """Reports the quality of the deployed answer, in [0, 1]: at once, later, or never."""
         self._live.feedback(self.number, number(f"request {self.number}: quality", quality))
 
     def explain(self) -> dict[str, Any]:
-        """Why it goes as it does: models with prediction, width, bonus and score, calls, and why it stopped."""
+        """Why the request went as it did: models with prediction, width, bonus and score, calls, and why it stopped."""
         found: dict[str, Any] = self._live.explain(self.number)
         return found
 
@@ -209,7 +215,7 @@ class Request:
                 self.deploy()
         finally:  # also where no model answered
             if self.deployed is None:
-                with contextlib.suppress(UsageError):  # it is no longer known
+                with contextlib.suppress(UsageError):  # it may have been forgotten
                     self.cancel()
 
 
@@ -241,7 +247,7 @@ def _json(what: str, features: Any) -> str:
 def beginning(
     what: str, prompt: Prompt, columns: Optional[Mapping[str, Any]]
 ) -> Union[tuple[str, dict[str, Any]], npt.NDArray[np.float32]]:
-    """What a request begins with: a text and its columns, or psi."""
+    """The start of a request: a text and its columns, or psi."""
     if isinstance(prompt, Mapping) or (
         isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
     ):
@@ -257,7 +263,7 @@ def beginning(
 
 
 class Cascade(Shown):
-    """A cascade of models: from `fit`, `load` or `new`. It is safe to use from several threads.
+    """A cascade of models, made by `fit`, `load` or `new`. Several threads may use it.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[k % 3 / 2, 0.9] for k in range(60)],
     ...                "cost": [[0.001, 0.02]] * 60})
@@ -271,7 +277,7 @@ class Cascade(Shown):
             raise UsageError("Cascade: make one with Cascade.fit, Cascade.load or Cascade.new")
         self._live = live
         self._cautioned = False
-        #: what a fit compared and chose, as tables; empty for others
+        #: the tables of a fit's comparison and choice; empty if it was not fitted
         self.tables: list[Table] = []
 
     @classmethod
@@ -293,23 +299,30 @@ class Cascade(Shown):
         c: float = 0.0,
         router: Optional[Any] = None,
     ) -> Cascade:
-        """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
+        """Fits the cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
-        Beside either, `max_latency` bounds the seconds that 95% of the prompts' calls in series take.
+        The arguments are those of `pandora cascade fit`:
 
-        As `pandora cascade fit`: `evaluator`, what is seen of an answer at run time, must be given: "score" or
-        "score:NAME", a judge's, "quality", a yardstick, or "none" for a router. `judge_usd`: dollars of judging an
-        answer, without which the verdict says that it is taken to be free. `kind` is "router", "thresholds", "indices",
-        "routed" or "auto" (chosen by cross-validation); `context` are features of prompts, such as "text:16" or a list
-        of them, which all but thresholds go by. A kind that is asked for by name is given also where it is not sure to
-        pay (`.about["pays"]`); "auto", and a fit to a log, give the best single model then. Of the log of a cascade
-        `.about["running"]` is the rules that made it, without exploring, and "keep" there whether these are to be kept,
-        as nothing is surely better. `openings` is of a log of decisions, as in `test`. `explore` is set_explore's. Of
-        the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
-        samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
-        is without either. `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which
-        the kinds "router" and "routed" choose; such a cascade is saved with a file beside it. What was
-        promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
+        - `max_latency` bounds in addition the seconds of 95% of the prompts' calls, one after the other.
+        - `evaluator` says what the cascade sees of an answer at run time. It must be given: "score" or "score:NAME" (a
+          judge), "quality" (a yardstick), or "none" for a router.
+        - `judge_usd` is the dollars for judging an answer. Without it the verdict says that judging is taken to be
+          free.
+        - `kind` is "router", "thresholds", "indices", "routed", or "auto", which cross-validation decides. A kind that
+          you name is fitted even if it may not pay (`.about["pays"]`). "auto", and a fit to a log, then give the best
+          single model.
+        - `context` lists features of prompts, such as "text:16" or a list of them. All kinds except thresholds use it.
+        - `openings` is for a log of decisions, as in `test`.
+        - `explore` is the argument of set_explore.
+        - `forget` and `c` are for the kind "indices", which goes on learning. `forget` is the half-life, in requests,
+          of what is learned, including the fit's samples. `c` is the width of the bonus by which models are called to
+          learn about them. The promise assumes neither.
+        - `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which the kinds
+          "router" and "routed" choose. Such a cascade is saved with a file beside it.
+
+        `.about` and `.tables` hold the promise. For the log of a cascade, `.about["running"]` describes the rules that
+        made it, without exploring; "keep" in it says whether to keep them because nothing is surely better. Ctrl-C ends
+        a fit between two of its fits.
         """
         what = "Cascade.fit:"
         bounds = {"price": price, "max_usd": max_usd, "min_quality": min_quality, "max_latency": max_latency}
@@ -328,10 +341,10 @@ class Cascade(Shown):
 
     @classmethod
     def load(cls, path: Union[str, os.PathLike[str]], trusted: bool = False) -> Cascade:
-        """From a file of `save`, `pandora cascade fit` or a service.
+        """Loads a cascade from a file of `save`, `pandora cascade fit` or a service.
 
-        `trusted`: whether an estimator that was saved beside it may be loaded. To load one runs what is in its file:
-        say so only where you trust who wrote it.
+        `trusted`: whether to load an estimator that was saved beside it. Loading one runs the code in its file, so set
+        it only if you trust the author of the file.
         """
         return cls(load(arguments.path("Cascade.load: path", path), trusted))
 
@@ -351,13 +364,13 @@ class Cascade(Shown):
         forget: float = 0.0,
         most_samples: int = 100_000,
     ) -> Cascade:
-        """A cascade that has learned nothing yet, as `pandora cascade new` makes it.
+        """A cascade that has learned nothing yet, as from `pandora cascade new`.
 
-        `evaluator`, what is seen of an answer at run time, must be given: "score" or "score:NAME", a judge's, whose
-        worth is learned from the feedback, or "quality", the truth. `features`: of prompts, by `Features.fit` or as
-        `pandora trace features` writes them (its JSON as text or dict); without them a request comes with `psi`
-        numbers, of which the first is 1. `c` and `c_theta`: widths of the bonuses on an index and on a quality that is
-        learned.
+        `evaluator` says what the cascade sees of an answer at run time. It must be given: "score" or "score:NAME", a
+        judge, whose relation to quality is learned from the feedback, or "quality", the truth. `features` of prompts
+        come from `Features.fit` or `pandora trace features` (its JSON as text or dict). Without them a request comes
+        with `psi` numbers, the first of which is 1. `c` and `c_theta` are the widths of the bonuses on an index and on
+        a learned quality.
         """
         what = "Cascade.new:"
         made = new_members(
@@ -370,9 +383,9 @@ class Cascade(Shown):
         return cls(RunningCascade(made))
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Whole or not at all; loaded, it goes on to the same bytes.
+        """Saves the cascade, whole or not at all. Once loaded, it continues with the same bytes.
 
-        A router that is an estimator of the caller's goes into a file PATH.joblib beside it, by joblib.
+        A router that is the caller's own estimator goes into a file PATH.joblib beside it, written by joblib.
         """
         save(self._live, arguments.path("Cascade.save: path", path))
 
@@ -386,14 +399,15 @@ class Cascade(Shown):
         estimator: str = "",
         openings: str = "in_order",
     ) -> CascadeTest:
-        """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best).
+        """Tests the cascade on a table on which it was not fitted, beside the model `against` (default: the fit's
+        best).
 
-        The prompts go through a copy: requests, counts and estimates stay as they are. `evaluator`: what it sees there,
-        where that is not what it was made to see; `judge_usd`: likewise, of the fit's.
+        The prompts go through a copy, so requests, counts and estimates stay. `evaluator` replaces the cascade's own
+        evaluator, and `judge_usd` the fit's.
 
-        `estimator`: "plugin" of a full table; "ips", "snips" or "dr" of one in which some qualities alone are known,
-        and of a log of decisions; "": the best that the table identifies. `openings` of a log: "in_order", its t-th
-        call against the cascade's, or "independent", where each model was called by a toss of its own.
+        `estimator`: "plugin" for a full table; "ips", "snips" or "dr" for a log of decisions, or for a table in which
+        only some qualities are known; "": the best one that the table allows. `openings` for a log: "in_order" compares
+        its t-th call with the cascade's t-th; "independent" if each model was called by a random draw of its own.
         """
         what = "Cascade.test:"
         found = offline().test(
@@ -427,11 +441,12 @@ class Cascade(Shown):
         return Frontier(*found)
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
-        """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).
+        """Begins a request with the prompt's text and the columns that the features use, or with psi itself (m
+        numbers).
 
-        UsageError says which of them are missing; None in a column is a value that is not known. Of chat messages give
-        the text that the features were fitted on, such as that of the last one. The first request warns
-        (PandoraWarning) where the evaluator is "quality": a judge's score must not stand for it.
+        UsageError names what is missing; None in a column is an unknown value. For chat messages, give the kind of text
+        on which the features were fitted, such as the text of the last message. The first request warns
+        (PandoraWarning) if the evaluator is "quality", because a judge's score must not take its place.
         """
         if not self._cautioned:
             self._cautioned = True
@@ -443,10 +458,10 @@ class Cascade(Shown):
         return Request(self._live, self._live.begin(given))
 
     def request(self, number: int) -> Request:
-        """A request that began before, also before the cascade was saved; `number` is its `Request.number`.
+        """The request with that `Request.number`, which began earlier, even before the cascade was saved.
 
-        Numbers are below 2**53 and unique over restarts, processes and forks: one of another cascade, or of a request
-        that was lost since the last save, is refused by all that is done with it.
+        Numbers are below 2**53 and unique across restarts, processes and forks. If the number belongs to another
+        cascade, or to a request that was lost since the last save, every method refuses it.
         """
         return Request(self._live, integer("Cascade.request: number", number, _MOST_NUMBER))
 
@@ -472,16 +487,16 @@ class Cascade(Shown):
         )
 
     def set_learning(self, on: bool) -> None:
-        """Whether requests change the estimates."""
+        """Sets whether requests change the estimates."""
         if not isinstance(on, (bool, np.bool_)):
             raise refused("Cascade.set_learning: on", on, "True or False")
         self._live.set_learning(bool(on))
 
     def set_explore(self, explore: float) -> None:
-        """With probability `explore` at each step a drawn model is called in place of what the rules would do.
+        """At each step, with probability `explore`, calls a random model instead of following the rules.
 
-        Also of stopping; and likewise of the answers a drawn one is deployed. So a decision log (log_to) tells what
-        other cascades would bring. 0: never.
+        This also replaces stopping. With the same probability a random answer is deployed. A decision log (log_to) then
+        tells what other cascades would do. 0: never.
         """
         self._live.set_explore(number("Cascade.set_explore: explore", explore))
 
@@ -493,12 +508,12 @@ class Cascade(Shown):
         file_bytes: int = 1 << 24,
         most_bytes: int = 1 << 30,
     ) -> None:
-        """Decisions and feedback from now on are appended to files decisions-N.jsonl of a folder, a JSON object a line.
+        """Appends decisions and feedback from now on to files decisions-N.jsonl of a folder, one JSON object per line.
 
-        `pandora.Trace(folder)` reads them. With `prompts` a line has the prompt's text and columns, else psi alone. A
-        file of `file_bytes` is followed by another; of more than `most_bytes` in all the oldest goes. Where a line
-        cannot be written deciding goes on, and `counts` says how many were lost ("unlogged"). save() does not keep
-        this.
+        `pandora.Trace(folder)` reads them. With `prompts` a line has the prompt's text and columns, otherwise only psi.
+        A file is full at `file_bytes`; when all files exceed `most_bytes`, the oldest is removed. If a line cannot be
+        written, decisions go on, and `counts` says how many lines were lost ("unlogged"). save() does not store this
+        setting.
         """
         what = "Cascade.log_to:"
         if not isinstance(prompts, bool):
@@ -512,15 +527,15 @@ class Cascade(Shown):
             self._live.log, self._live.logs_prompts = log.write, prompts
 
     def add_model(self, name: str) -> None:
-        """A model more, or one back that was removed."""
+        """Adds a model, or brings back one that was removed."""
         self._live.add_model(text("Cascade.add_model: name", name))
 
     def remove_model(self, name: str) -> None:
-        """Is never called again."""
+        """Removes a model: it is never called again."""
         self._live.remove_model(text("Cascade.remove_model: name", name))
 
     def set_price(self, price: float) -> None:
-        """Makes over what was learned to another price."""
+        """Changes the price and converts all that was learned to it."""
         self._live.set_price(number("Cascade.set_price: price", price))
 
     @property
@@ -535,13 +550,13 @@ class Cascade(Shown):
 
     @property
     def order(self) -> list[str]:
-        """Of the kind `thresholds`: the models in the order of calls."""
+        """For the kind `thresholds`: the models in the order of calls."""
         members = self._live.members
         return [members.models[a] for a in members.plans[0].order] if members.kind == "thresholds" else []
 
     @property
     def thresholds(self) -> list[float]:
-        """From which estimated quality on each model's answer is accepted, one fewer than `order`."""
+        """For each model the estimated quality from which its answer is accepted; one fewer than `order`."""
         members = self._live.members
         return list(members.plans[0].thresholds) if members.kind == "thresholds" else []
 
@@ -552,12 +567,14 @@ class Cascade(Shown):
 
     @property
     def explore(self) -> float:
-        """As set_explore has set it."""
+        """The value of set_explore."""
         return self._live.members.explore
 
     @property
     def evaluator(self) -> str:
-        """What is seen of an answer: "quality", the truth, or a judge's "score", "score:NAME"; or "column:NAME"."""
+        """What the cascade sees of an answer: "quality", the truth; a judge's "score" or "score:NAME"; or
+        "column:NAME".
+        """
         return self._live.members.evaluator
 
     @property
@@ -568,7 +585,7 @@ class Cascade(Shown):
 
     @property
     def counts(self) -> dict[str, float]:
-        """How often what has happened."""
+        """Counts of events."""
         return dict(self._live.counts())
 
     @staticmethod
@@ -576,9 +593,7 @@ class Cascade(Shown):
         return Cascade(parse(text, "a pickle"))
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return Cascade._parsed, (
-            text_of(self._live),
-        )  # a copy has all that was learned, and other numbers for requests
+        return Cascade._parsed, (text_of(self._live),)  # a copy has the same estimates, but other numbers for requests
 
     def _shown(self) -> list[Table]:
         shown: list[Table] = offline().show(self._live)

@@ -1,4 +1,4 @@
-"""A digest of what a class does: results depend on it, as they do on the program."""
+"""A digest of what a class does, because results depend on it as they do on the program."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ _Content = list[Union[bytes, int, list[Any]]]
 
 
 class _Graph:
-    """All values that can be reached from one, each once; they may hold each other."""
+    """All values that can be reached from one value, each once; they may contain each other."""
 
     def __init__(self, what: str, root: Any, skip: Sequence[str]) -> None:
         self._what, self._skip = what, frozenset(skip)
         self._numbers: dict[int, int] = {}
-        self._values: list[Any] = []  # kept: a number is one of memory, which another value could take
+        self._values: list[
+            Any
+        ] = []  # kept alive: a value's number is its address, which another value could otherwise get
         self._from: list[tuple[int, tuple[str, Any]]] = []
         self.contents: list[_Content] = []
         self._number(root, -1, ("", ""))
-        while len(self.contents) < len(self._values):  # nearest first: messages have the shortest path
+        while len(self.contents) < len(self._values):  # nearest first, so that messages have the shortest path
             at = len(self.contents)
             try:
                 parts = parts_of(self._values[at], self._skip)
@@ -67,7 +69,7 @@ class _Graph:
 
 
 def _nodes(content: Sequence[Any]) -> Iterator[int]:
-    """The nodes that a node has."""
+    """The nodes in a node's content."""
     for part in content:
         if isinstance(part, int):
             yield part
@@ -76,7 +78,7 @@ def _nodes(content: Sequence[Any]) -> Iterator[int]:
 
 
 def _label(content: Sequence[Any], labels: dict[int, bytes]) -> bytes:
-    """Of a node, given those of its parts; b"" where they are not known yet."""
+    """The label of a node, given those of its parts; b"" if they are not known yet."""
     found: list[bytes] = []
     for part in content:
         if isinstance(part, int):
@@ -89,8 +91,8 @@ def _label(content: Sequence[Any], labels: dict[int, bytes]) -> bytes:
 
 
 def _circles(contents: Sequence[_Content]) -> Iterator[list[int]]:
-    """Nodes that reach each other, together, after all that they reach."""
-    from scipy.sparse import coo_matrix  # here: it takes a fifth of a second
+    """Groups of nodes that reach each other, each after all groups that it reaches."""
+    from scipy.sparse import coo_matrix  # imported here because it takes a fifth of a second
     from scipy.sparse.csgraph import connected_components
 
     edges = [(at, part) for at, content in enumerate(contents) for part in _nodes(content)]
@@ -108,17 +110,18 @@ def _circles(contents: Sequence[_Content]) -> Iterator[list[int]]:
 
 
 def _digest(contents: Sequence[_Content]) -> bytes:
-    """Of the first node. Memory, the order of sets, and which of equal values are one do not show.
+    """The digest of the first node. It does not depend on memory, on the order of sets, or on which equal values are
+    one object.
 
-    In a circle, labels are made of those of the round before until no more nodes are told apart: what each of them
-    reaches is then in the labels of all.
+    In a circle, labels are made from those of the round before until no more nodes can be distinguished. All that each
+    node reaches is then in the labels of all.
     """
     labels: dict[int, bytes] = {}
     for circle in _circles(contents):
         if len(circle) == 1 and circle[0] not in _nodes(contents[circle[0]]):
             labels[circle[0]] = _label(contents[circle[0]], labels)
             continue
-        kinds = [0]  # that were told apart, by rounds
+        kinds = [0]  # numbers of distinguishable kinds, by rounds
         while len(kinds) == 1 or kinds[-1] > kinds[-2]:
             found = {at: _label(contents[at], labels) for at in circle}
             labels.update(found)
@@ -129,10 +132,10 @@ def _digest(contents: Sequence[_Content]) -> bytes:
 
 
 def code_of(what: str, cls: type, instance: Optional[object] = None) -> str:
-    """A digest of the class, and of an object of it: of all that its methods can reach.
+    """A digest of the class, and of an object of it: of everything that its methods can reach.
 
-    docs/python.md lists what counts and what does not. Raises UsageError where something has no value to take a digest
-    of; `what` names the class there.
+    docs/python.md lists what counts and what does not. Raises UsageError if no digest can be made of some value; `what`
+    names the class in the message.
     """
     skip = getattr(cls, "not_in_digest", ())
     graph = _Graph(what, cls if instance is None else instance, skip)

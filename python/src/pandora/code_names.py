@@ -1,4 +1,4 @@
-"""Names in code: which ones it takes from outside, what they lead to, and whose code that is."""
+"""Names in code: which ones it uses from outside, what they refer to, and whose code that is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _file_of(module: types.ModuleType) -> Optional[str]:
 
 
 def is_own(name: str) -> bool:
-    """Whether a module is the user's own: neither pandora, nor Python's, nor of an installed package."""
+    """Whether a module is the user's own: not part of pandora, of Python, or of an installed package."""
     module = sys.modules.get(name)
     if name.split(".")[0] == "pandora":
         return False
@@ -54,7 +54,7 @@ def is_own(name: str) -> bool:
 
 @functools.cache
 def module_label(name: str) -> bytes:
-    """A module that is not the user's own: its name, and the version of what it belongs to."""
+    """A module that is not the user's own: its name, and the version of its package."""
     top = name.split(".")[0]
     if top == "pandora":  # results know the program's version
         return b"pandora"
@@ -84,7 +84,7 @@ def _led_to(module: str, path: str) -> Any:
 
 def fixed_name(value: Any) -> Optional[bytes]:
     """Of what its module's version stands for: a class or function of a library, under the name that leads to it."""
-    if value is os.environ:  # as the rest of the machine, it is not looked at
+    if value is os.environ:  # not followed, like the rest of the machine
         return b"os:environ"
     path, owner = getattr(value, "__qualname__", None), getattr(value, "__self__", None)
     if not isinstance(path, str):
@@ -98,7 +98,7 @@ def fixed_name(value: Any) -> Optional[bytes]:
 
 
 def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code and all that stands inside it."""
+    """The code and all code inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -106,14 +106,14 @@ def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 class Used(NamedTuple):
-    """What code takes from outside, by its name, and the modules among its closed-over names."""
+    """What code uses from outside, by its name, and the modules among its closed-over names."""
 
     values: dict[str, Any]
     modules: set[str]
 
 
 def _through(name: str, value: Any, following: list[dis.Instruction]) -> tuple[str, Any]:
-    """Of the user's own module, the attribute that is taken of it."""
+    """The attribute that is read from the user's own module."""
     for instruction in following:
         if not (isinstance(value, types.ModuleType) and is_own(value.__name__) and instruction.opname in _ATTRIBUTES):
             break
@@ -122,12 +122,12 @@ def _through(name: str, value: Any, following: list[dis.Instruction]) -> tuple[s
 
 
 def _imported(code: types.CodeType, at: int, all_of: list[dis.Instruction], scope: Mapping[str, Any]) -> dict[str, Any]:
-    """What `import` inside a function brings, as far as it is the user's own."""
+    """The modules of the user's own that `import` inside a function loads."""
     level, names = (all_of[at - 2].argval, all_of[at - 1].argval) if at >= 2 else (0, None)
     try:
         path = importlib.util.resolve_name("." * int(level) + all_of[at].argval, scope.get("__package__") or "")
         module = importlib.import_module(path)
-    except Exception:  # it may be there when the code runs, or guarded
+    except Exception:  # it may exist when the code runs, or be guarded
         return {f"import {all_of[at].argval}": None}
     if not is_own(path) or not names or "*" in names:
         return {path: module}
@@ -135,7 +135,7 @@ def _imported(code: types.CodeType, at: int, all_of: list[dis.Instruction], scop
 
 
 def used_names(codes: Iterator[types.CodeType], scope: Mapping[str, Any], closed: Mapping[str, Any]) -> Used:
-    """What the codes load as globals, or from modules that they close over; not what they name as attributes."""
+    """The names that the codes load as globals, or from modules in their closures; not the names of attributes."""
     used = Used({}, {name for name, value in closed.items() if isinstance(value, types.ModuleType)})
     for code in codes:
         every = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]

@@ -1,4 +1,4 @@
-"""Code objects and constants as bytes: what they do, not where they stand or how they are written."""
+"""Code objects and constants as bytes that depend on what they do, not on where they stand or how they are written."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LONG = 64
 
 
 def joined(labels: list[bytes]) -> bytes:
-    """Bytes that no other list gives."""
+    """Bytes that no other list of labels gives."""
     return b"".join(struct.pack("<q", len(label)) + label for label in labels)
 
 
 def atom(value: Any) -> Optional[bytes]:
-    """A plain value with its type; None: it has parts."""
+    """A plain value with its type; None if the value has parts."""
     kind = type(value)
     if value is None or value is Ellipsis or value is NotImplemented or kind is bool:
         found = repr(value).encode()
@@ -56,9 +56,9 @@ def _constant(value: Any) -> bytes:
 
 
 def code_label(code: types.CodeType) -> bytes:
-    """Of its instructions with the constants and names that they take, and of the code inside it.
+    """A label from its instructions with the constants and names that they use, and from the code inside it.
 
-    Lines, files, comments and docstrings do not show, nor does the order of constants that nothing takes.
+    Lines, files, comments, docstrings and the order of unused constants have no influence.
     """
     every = list(dis.get_instructions(code))
     kept = [i for i in every if i.opname not in _SILENT]

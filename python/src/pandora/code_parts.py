@@ -1,4 +1,4 @@
-"""What a value is made of, for its digest: bytes that tell it from others, and the values that it holds or uses."""
+"""The parts of a value, for its digest: bytes that distinguish it, and the values that it holds or uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Bag", "NoValue", "Part", "Parts", "parts_of"]
 
 
 class Part(NamedTuple):
-    """A value that another one holds, and how it is reached, for messages."""
+    """A value inside another one, and the path to it, for messages."""
 
     how: tuple[str, Any]
     value: Any
@@ -38,7 +38,7 @@ Parts = list[Union[bytes, Part, Bag]]
 
 
 class NoValue(Exception):
-    """A value that no digest can be taken of."""
+    """A value of which no digest can be made."""
 
 
 #: where something stands, what it says of itself, and caches
@@ -113,7 +113,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> Parts:
 
 
 def _state(state: Any, skip: Collection[str]) -> Parts:
-    """Attributes have no order, whatever set them first."""
+    """Attributes without an order, because it does not matter which was set first."""
     if isinstance(state, dict) and all(isinstance(name, str) for name in state):
         return [b"attributes", _named("attribute", state.items(), skip)]
     if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict):
@@ -122,7 +122,7 @@ def _state(state: Any, skip: Collection[str]) -> Parts:
 
 
 def _of_reduced(value: Any, skip: Collection[str]) -> Parts:
-    """As it would be pickled: a function, its arguments, and what is then set."""
+    """The parts as for pickling: a function, its arguments, and the state that is set afterwards."""
     if isinstance(value, io.IOBase) and not isinstance(value, (io.BytesIO, io.StringIO)):
         raise NoValue("an open file")
     kind = type(value)
@@ -132,7 +132,7 @@ def _of_reduced(value: Any, skip: Collection[str]) -> Parts:
             warnings.simplefilter("ignore")
             reducer = copyreg.dispatch_table.get(kind)
             found: Any = reducer(value) if reducer is not None else value.__reduce_ex__(4)
-            if isinstance(found, str):  # the name of something that there is once, such as numpy.add
+            if isinstance(found, str):  # the name of a unique object, such as numpy.add
                 module = pickle.whichmodule(value, found)  # type: ignore[attr-defined]
                 if module == "__main__" and kind.__module__ != "typing":
                     raise no_value
@@ -196,7 +196,7 @@ def _of_callable(value: Any, skip: Collection[str]) -> Optional[Parts]:
 
 
 def parts_of(value: Any, skip: Collection[str] = ()) -> Parts:
-    """The parts of a value that is no atom; names in `skip` are left out. Raises NoValue."""
+    """The parts of a value that is not an atom; names in `skip` are left out. Raises NoValue."""
     if isinstance(value, types.ModuleType):
         return _of_module(value, skip)
     name = fixed_name(value)

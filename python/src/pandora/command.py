@@ -1,4 +1,4 @@
-"""The program `pandora` from the package: the same commands, run by the extension module."""
+"""The program `pandora` from the package: the extension module runs the same commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """What the command line says; returns the exit code."""
+    """Runs the command line and returns the exit code."""
     from . import _core
 
     os.environ.setdefault("PANDORA_RENDERER", str(pathlib.Path(__file__).parent / "rendering" / "render.py"))

@@ -1,4 +1,4 @@
-"""Environments of one's own."""
+"""Environments that users write."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _ARRAYS = ("psi", "phi", "mu", "cost", "reward", "sigma")
 class Environment:
     """An environment as code: derive from it, write :meth:`draw`, and give it to :func:`pandora.run`."""
 
-    #: its name in studies and results, of letters, digits, _ and -; empty: that of the class
+    #: its name in studies and results, of letters, digits, _ and -; empty: the class's name
     name: str = ""
-    #: the coordinate of its random streams, 3 to 255, of no other environment
+    #: the coordinate of its random streams, 3 to 255; every environment has its own
     stream: int = 200
-    #: upper bound of the cost levels of the paper's model, where draw starts from it
+    #: upper bound of the cost levels of the paper's model, if draw starts from that model
     u: float = 0.23
-    #: the law of the paper's model that `request.model()` draws from: uniform, gaussian or student_t5
+    #: the law of the paper's model from which `request.model()` draws: uniform, gaussian or student_t5
     law: str = "uniform"
-    #: says that sigma is right where it is the model's and costs or outputs are not, because a change leaves both sides
-    #: of the index equation as they are; otherwise a run warns of it
+    #: set it if sigma is right although it is the model's and costs or outputs are not, because the change leaves both
+    #: sides of the index equation as they are; otherwise a run warns about it
     sigma_is_meant: bool = False
-    #: names of globals, closure variables and attributes that results do not depend on, such as a log: left out of the
-    #: digest of the code, by which results know it
+    #: names of globals, closure variables and attributes on which results do not depend, such as a log; they are left
+    #: out of the digest of the code by which results are identified
     not_in_digest: Sequence[str] = ()
 
     def draw(self, request: ReplicationRequest) -> Mapping[str, Any]:
-        """Everything about one replication; must depend on the request alone.
+        """Draws everything about one replication. It must depend on the request alone.
 
         Arrays by name, over `request.rows` rows (x_0, the C calibration periods, the T online periods), A boxes,
         m index features and d reward features:
@@ -50,14 +50,14 @@ class Environment:
         sigma   rows x A        the oracle's reservation indices; only those of the online rows count
         ======  ==============  =========================================================================
 
-        ``request.model()`` gives all of them for the paper's model, to be changed. A change of costs or of outputs
-        changes the oracle's indices: ``request.indices(...)`` gives those of the changed problem. What is raised here,
-        and a number outside its range, ends the run.
+        ``request.model()`` gives all of them for the paper's model, and you can change them. A change of costs or
+        outputs changes the oracle's indices: ``request.indices(...)`` computes those of the changed problem. An
+        exception, or a number outside its range, ends the run.
         """
         raise NotImplementedError(f"{type(self).__name__} defines no draw()")
 
     def generator(self, request: ReplicationRequest) -> np.random.Generator:
-        """A generator for draws of the replication: the same whenever it is drawn."""
+        """A generator for draws of the replication. It is the same whenever the replication is drawn."""
         regime = ord(request.regime)
         return np.random.default_rng([request.seed, request.stream, regime, request.replication])
 

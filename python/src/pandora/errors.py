@@ -1,4 +1,4 @@
-"""What the program says where it ends, as exceptions: one class for each exit code, with the program's text."""
+"""The errors of the program as exceptions: one class for each exit code, with the program's text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = [
 
 
 class Error(Exception):
-    """An error that the program tells; `exit_code` is that of the command line. The text names the remedy.
+    """An error of the program; `exit_code` is that of the command line. The text names the remedy.
 
     Options that are marked in the message (spelling.py) are spelt as arguments, such as max_usd=4, in the text.
     """
@@ -23,7 +23,7 @@ class Error(Exception):
         super().__init__(told(message, as_argument))
 
     def told(self, spell: Spelling) -> str:
-        """The text with its options spelt otherwise."""
+        """The text with its options spelt differently."""
         return told(self._marked, spell)
 
 
@@ -34,19 +34,19 @@ class UsageError(Error):
 
 
 class DataError(Error):
-    """A file that cannot be read, or is not what it should be."""
+    """A file cannot be read, or has wrong contents."""
 
     exit_code = 3
 
 
 class ResourceError(Error):
-    """A device, memory or a limit of the system."""
+    """A device, memory or a limit of the system is not sufficient."""
 
     exit_code = 4
 
 
 class MismatchError(Error):
-    """Results of another study, build, arithmetic or code of a policy."""
+    """Results belong to another study, build, arithmetic or code of a policy."""
 
     exit_code = 5
 
@@ -58,20 +58,20 @@ class OutputError(Error):
 
 
 class Interrupted(Error, KeyboardInterrupt):
-    """Ended by SIGINT (Ctrl-C, or "Interrupt" in a notebook); what was finished is on disk.
+    """The run was ended by SIGINT (Ctrl-C, or "Interrupt" in a notebook); finished work is on disk.
 
-    It is a KeyboardInterrupt too, so that loops around it end as they do for any other, and an Error: code that catches
-    Exception around a run catches it as well.
+    It is a KeyboardInterrupt, so that loops around it end as usual. It is an Error too, so code that catches Exception
+    around a run catches it as well.
     """
 
     exit_code = 130
 
 
 class LaneFailure(Error):
-    """An estimate that cannot be solved for: it ends the lane, and the lane alone, where a policy lets it through."""
+    """An estimate cannot be solved for. It ends only the lane, if a policy lets it through."""
 
     failure: int = 0
 
 
 class PandoraWarning(UserWarning):
-    """What the command line tells on standard error while it goes on: damaged parts, lanes that failed."""
+    """A warning that the command line prints to standard error while it goes on: damaged parts, lanes that failed."""

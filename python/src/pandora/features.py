@@ -1,4 +1,4 @@
-"""Features of prompts: psi(x), without outcomes to fit them on."""
+"""Features of prompts, psi(x), which are fitted without outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Features"]
 
 
 class Features:
-    """Numbers that prompts become, for `Cascade.new(features=...)`; made by `Features.fit`.
+    """Turns prompts into numbers, for `Cascade.new(features=...)`. `Features.fit` makes it.
 
     >>> texts = ["add two numbers", "a poem of the sea", "subtract two numbers", "a poem of the wind"]
     >>> features = Features.fit(texts, "text:2")
@@ -26,11 +26,11 @@ class Features:
     """
 
     def __init__(self, json: str, names: Sequence[str], notes: Sequence[str]) -> None:
-        #: as `pandora trace features` writes them
+        #: the text that `pandora trace features` writes
         self.json = json
-        #: one for each number of a prompt; psi is 1 and these
+        #: a name for each number of a prompt; psi consists of 1 and these numbers
         self.names = list(names)
-        #: what was dropped, a sentence each
+        #: what was dropped, in one sentence each
         self.notes = list(notes)
 
     @classmethod
@@ -41,11 +41,11 @@ class Features:
         *,
         columns: Optional[Mapping[str, Sequence[Any]]] = None,
     ) -> Features:
-        """Of texts such as those of past requests, without any outcome.
+        """Fits features to texts, such as those of past requests, without any outcome.
 
-        `specs` as `context` of `Cascade.fit`: "text:K", "length", a column, "raw:NAME", or a list of them; `columns`
-        are lists of numbers, texts or lists of numbers, a value for each text. Raises UsageError for a spec that is
-        none, DataError where a column is missing or not a value of a raw one.
+        `specs` are as `context` of `Cascade.fit`: "text:K", "length", a column, "raw:NAME", or a list of them.
+        `columns` are lists of numbers, texts or lists of numbers, with a value for each text. Raises UsageError for an
+        invalid spec, and DataError if a column is missing or a raw column lacks a value.
         """
         what = "Features.fit:"
         prompts = texts(f"{what} texts", texts_of_prompts)
@@ -64,7 +64,7 @@ class Features:
         return cls(fitted.json, fitted.names, fitted.notes)
 
     def save(self, file: Union[str, os.PathLike[str]]) -> None:
-        """As a file for `pandora cascade new --features`."""
+        """Saves a file for `pandora cascade new --features`."""
         with open(path("Features.save: file", file), "w", encoding="utf-8") as out:
             out.write(self.json + "\n")
 

@@ -1,4 +1,4 @@
-"""Figures as data, drawn as a report has them."""
+"""Figures as data, drawn as in a report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Figure:
         self.kind: str = found["kind"]
         self.caption: str = found["caption"]
         self.x_label: str = found["x_label"]
-        #: the study's key that x is the value of; empty where it is of none
+        #: the key of the study on the axis x; empty if x is no key
         self.x_key: str = found["x_key"]
         self._looks = style.looks([*policies, *(series["policy"] for series in found["series"])])
         self.series: list[dict[str, Any]] = [self._with_arrays(k, found) for k in range(len(found["series"]))]
@@ -46,7 +46,7 @@ class Figure:
         return f"<pandora.Figure {self.name}: {self.heading}; {self.caption}>"
 
     def draw(self, axes: Any = None) -> Any:
-        """Draws into the axes of matplotlib, or into a new figure as a report has it; returns the axes."""
+        """Draws into the axes of matplotlib, or into a new figure in the style of a report; returns the axes."""
         from .rendering import drawing
 
         if axes is not None:
@@ -57,7 +57,7 @@ class Figure:
 
 
 def figures_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Figure]:
-    """Those of all groups by name; one policy has one look in all of them."""
+    """The figures of all groups by name. A policy looks the same in all of them."""
     found = [{**one, "heading": group["heading"]} for group in groups for one in group["figures"]]
     policies = [series["policy"] for one in found for series in one["series"]]
     return {one["name"]: Figure(one, policies) for one in found}

@@ -1,4 +1,4 @@
-"""What a folder of results holds, which of its lanes are meant, and single lanes."""
+"""The contents of a folder of results, the choice of lanes in it, and single lanes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ R = TypeVar("R")
 
 Numbers = npt.NDArray[np.float64]
 
-_EVERY = "all"  # hyperparameters, not the best alone
+_EVERY = "all"  # all hyperparameters, not only the best
 
 
 def taking(of: Callable[Concatenate[Any, P], Any]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
-    """A method that takes the arguments of `of`, a method too, to which it hands them on."""
+    """A method that takes the same arguments as the method `of` and passes them on to it."""
 
     def with_signature(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
         method.__signature__ = inspect.signature(of)  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def taking(of: Callable[Concatenate[Any, P], Any]) -> Callable[[Callable[..., R]
 
 
 class Folder:
-    """A folder of results: what it is of, its tables, and its lanes by policy and cell."""
+    """A folder of results: its study, its tables, and its lanes by policy and cell."""
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
         self._stored = _core.Results(os.fspath(path))
@@ -54,30 +54,32 @@ class Folder:
 
     @property
     def study(self) -> str:
-        """The study, every key of it, as TOML."""
+        """The study as TOML, with every key."""
         return self._stored.study.toml()
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Provenance: the program, the study, what numbers depend on (identity), and who worked on the folder."""
+        """Provenance: the program, the study, everything on which numbers depend (identity), and who worked on the
+        folder.
+        """
         found: dict[str, Any] = json.loads(self._stored.manifest)
         return found
 
     @property
     def unfinished(self) -> str:
-        """Empty if all is there, else such as "unfinished: 120 of 300 parts are complete"."""
+        """Empty if everything is there, otherwise a text such as "unfinished: 120 of 300 parts are complete"."""
         return self._stored.unfinished()
 
     @property
     def summary(self) -> Summary:
         """`summary(policy, reward, environment, regime, T0, hyperparameter, setting)`: means over replications.
 
-        A row for every lane that is meant: of the best hyperparameters, or with hyperparameter="all" of every one,
-        which is all of summary.csv where nothing else is named.
+        A row for every selected lane. It has the best hyperparameters; with hyperparameter="all" there is a row for
+        each. If nothing else is named, these are all rows of summary.csv.
 
-        The columns are those of summary.csv (docs/results.md), where the regret is time-averaged, x 1000, against the
-        oracle, and half-widths are 95% by Student's t; `best` marks the least mean regret among the hyperparameters
-        of a policy and reward setting; `lane` is the lane's name without the replication.
+        The columns are those of summary.csv (docs/results.md). The regret is time-averaged, x 1000, against the oracle,
+        and half-widths are 95% by Student's t. `best` marks the least mean regret among the hyperparameters of a policy
+        and reward setting. `lane` is the lane's name without the replication.
         """
         return Summary(self)
 
@@ -121,7 +123,7 @@ class Folder:
 
     @property
     def regimes(self) -> list[str]:
-        """The regimes, of A and B."""
+        """The regimes: A, B or both."""
         return self._across("regimes")
 
     @property
@@ -131,12 +133,12 @@ class Folder:
 
     @property
     def settings(self) -> list[str]:
-        """The settings of the keys that vary, such as "periods=1000"; one empty text where nothing varies."""
+        """The settings of the keys that vary, such as "periods=1000"; one empty text if nothing varies."""
         return list(dict.fromkeys(setting["label"] for setting in self._settings))
 
     @property
     def replications(self) -> int:
-        """R."""
+        """The number of replications, R."""
         return int(self._settings[0]["replications"])
 
     def _across(self, key: str) -> list[Any]:
@@ -165,7 +167,7 @@ class Folder:
         hyperparameter: Optional[str] = None,
         setting: Optional[str] = None,
     ) -> Table:
-        """The rows of the summary of these lanes; of the best hyperparameters where none are named."""
+        """The rows of the summary for these lanes; those of the best hyperparameters if none are named."""
         if isinstance(policy, str) and "/" in policy and reward is None:
             policy, reward = policy.split("/", 1)
         self._require("policy", policy, self.policies)
@@ -219,7 +221,7 @@ class Folder:
 
 
 class Summary:
-    """`summary(...)` of results; and, until the next version, the table `summary` of before."""
+    """`summary(...)` of results. Until the next version it is also the table `summary` of earlier versions."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -268,7 +270,8 @@ class Lane:
         return f"<pandora.Lane {self.name}{' of ' + self.setting if self.setting else ''}>"
 
     def explain(self, period: int, last: Optional[int] = None) -> dict[str, Any]:
-        """Period `period`, or all up to `last`: what the lane saw, did and why, and what the oracle would have done.
+        """Explains period `period`, or all up to `last`: what the lane saw, did and why, and what the oracle would have
+        done.
 
         The lane is run again, alone, up to its horizon. Boxes and periods are counted from 1. The dict has the keys of
         ``pandora explain --format json``: lane, score, reward_known, and in `periods` one dict for each with period,
@@ -284,7 +287,7 @@ class Lane:
         return found
 
     def replay(self) -> str:
-        """The lane run again, alone: its sums, regret and curve, as ``pandora replay`` prints them."""
+        """Runs the lane again, alone: its sums, regret and curve, as ``pandora replay`` prints them."""
         return _core.replay(self._study(), self.setting, self.name)
 
     def _study(self) -> _core.StudyConfig:

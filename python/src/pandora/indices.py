@@ -45,9 +45,9 @@ def _at_least_0(what: str, values: Numbers) -> Numbers:
 def reservation_index(values: npt.ArrayLike, cost: npt.ArrayLike, weights: Optional[npt.ArrayLike] = None) -> Any:
     """Weitzman's reservation index of any law: the sigma with E[(V - sigma)^+] = cost.
 
-    V takes the n `values` of the last axis, equally likely or in proportion to `weights`; the other axes are those of
-    `cost` (at least 0) and of what comes back. Where V is continuous, take the means of quantile bins of it. Negative
-    where the cost exceeds E[V]; the largest value where the cost is 0.
+    V takes the n `values` of the last axis, equally likely or in proportion to `weights`. The other axes are those of
+    `cost` (at least 0) and of the result. If V is continuous, use the means of its quantile bins. The result is
+    negative if the cost exceeds E[V], and the largest value if the cost is 0.
 
     >>> round(float(reservation_index([0.2, 0.8], 0.1)), 9)
     0.6
@@ -92,19 +92,19 @@ class ReplicationRequest(_core.ReplicationRequest):
     ) -> Numbers:
         """The oracle's reservation indices of a changed problem, rows x A; NaN in the rows before the online ones.
 
-        sigma_a(x) solves E[(mu* - sigma_a(x))^+ | x] = E[c_a | x], where mu* = G(ell + scale theta_*' D xi). What is
-        left out is as in the model:
+        sigma_a(x) solves E[(mu* - sigma_a(x))^+ | x] = E[c_a | x], where mu* = G(ell + scale theta_*' D xi). Arguments
+        that are left out are as in the model:
 
-        `cost`: E[c_a | x], what querying is expected to cost, a number or an array that broadcasts to rows x A; or a
-        function that makes the changed costs of the model's, ``cost(c, rows)``, of which the mean is taken.
+        `cost`: E[c_a | x], the expected cost of querying: a number, or an array that broadcasts to rows x A. It may be
+        a function ``cost(c, rows)`` that makes the changed costs from the model's; their mean is taken.
 
         `ell`, `scale`: l_a(x) and s_a(x), likewise. `theta`: another theta_*, d numbers; `ell` is then theta' Q x.
 
-        `mu`: what an output is worth as a function of z = ell + scale theta_*' D xi, ``mu(z, rows)``, in place of G(z).
+        `mu`: the value of an output as a function of z = ell + scale theta_*' D xi, ``mu(z, rows)``, in place of G(z).
 
-        Functions are called with arrays of block x A x n, the values at n equally likely points (512, or 1 where there
-        is no chance in it), and with the numbers of the block's rows. Without `mu` the law is the oracle's own sample,
-        or 4,000 quantiles of it where the model is contextual: a second or two for 30,000 periods. Boxes stay
+        Functions are called with arrays of block x A x n, the values at n equally likely points (512, or 1 if nothing
+        is random), and with the numbers of the block's rows. Without `mu` the law is the oracle's own sample, or 4,000
+        quantiles of it if the model is contextual; this takes a second or two for 30,000 periods. Boxes stay
         independent given x.
 
         >>> import pandora

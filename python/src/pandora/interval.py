@@ -1,4 +1,4 @@
-"""A number with its interval, as all that is estimated is told."""
+"""A number with its interval; all estimates have this form."""
 
 from __future__ import annotations
 

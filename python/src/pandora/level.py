@@ -1,4 +1,4 @@
-"""Which build of the extension module is loaded: a wheel for x86-64 has one for each level of its instructions."""
+"""Chooses the build of the extension module: a wheel for x86-64 has one for each level of instructions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 __all__ = ["load"]
 
-#: flags of /proc/cpuinfo that a level adds to those of the one before
+#: flags of /proc/cpuinfo that a level adds to those of the previous level
 _FLAGS = {
     "v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
     "v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},
@@ -18,7 +18,7 @@ _FLAGS = {
 
 
 def _best(cpuinfo: str) -> str:
-    """The highest level whose flags, and those of all before it, a processor has; "" for none."""
+    """The highest level all of whose flags, with those of lower levels, a processor has; "" for none."""
     flags = set(next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "").split())
     best = ""
     for level, added in _FLAGS.items():
@@ -29,7 +29,9 @@ def _best(cpuinfo: str) -> str:
 
 
 def load() -> None:
-    """Makes the module of the best level, or of the one in PANDORA_LEVEL, `pandora._core`, where there are several."""
+    """Loads the module of the best level, or of the level in PANDORA_LEVEL, as `pandora._core`, if there are
+    several.
+    """
     folder = pathlib.Path(__file__).parent / "levels"
     if not folder.is_dir():
         return

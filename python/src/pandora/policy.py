@@ -1,4 +1,4 @@
-"""Policies of one's own."""
+"""Policies that users write."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ __all__ = ["IndexPolicy", "LaneSetup", "Output", "Policy", "Request", "WeitzmanE
 class Policy:
     """A policy as code: derive from it, write the five calls, and give the class to :func:`pandora.run`.
 
-    For every lane (a replication, a T0, a reward setting and one value of each hyperparameter) one object is made. It
-    is told of the calibration by :meth:`calibrate`; then in each period come :meth:`begin`, :meth:`next` and
-    :meth:`opened` by turns until next returns None or every box is open, :meth:`deploy`, and :meth:`learn`. Boxes are
-    counted from 0.
+    Every lane (a replication, a T0, a reward setting and one value of each hyperparameter) gets an object of its own.
+    :meth:`calibrate` brings it the calibration. Then in each period come :meth:`begin`; :meth:`next` and :meth:`opened`
+    in turn until next returns None or every box is open; :meth:`deploy`; and :meth:`learn`. Boxes are counted from 0.
 
-    An exception ends the lane, with its text in ``Results.failures``, and nothing else. Lanes in Python take turns
-    (they hold the GIL); all others run beside them.
+    An exception ends only the lane, with its text in ``Results.failures``. Lanes in Python take turns (they hold the
+    GIL); all others run beside them.
     """
 
-    #: its name in studies and results, of letters, digits, _ and -; empty: that of the class
+    #: its name in studies and results, of letters, digits, _ and -; empty: the class's name
     name: ClassVar[str] = ""
-    #: in tables; empty: the name
+    #: its title in tables; empty: the name
     title: ClassVar[str] = ""
     summary: ClassVar[str] = ""
-    #: the settings that it runs in: "known" (outputs show mu), "unknown" (they do not), "none" (it uses no evaluator)
+    #: the reward settings in which it runs: "known" (outputs show mu), "unknown" (they do not), "none" (it uses no
+    #: evaluator)
     rewards: ClassVar[Sequence[str]] = ("known",)
-    #: the values of each hyperparameter that __init__ takes, numbers or texts; a study may name others, under
-    #: [hyperparameters.NAME] for the policy of that name alone
+    #: the values of each hyperparameter that __init__ takes, numbers or texts; a study may set others, under
+    #: [hyperparameters.NAME] for the policy of that name only
     hyperparameters: ClassVar[Mapping[str, Union[Sequence[float], Sequence[str]]]] = {}
-    #: names of globals, closure variables and attributes that results do not depend on, such as a log: left out of the
-    #: digest of the code, by which results know it
+    #: names of globals, closure variables and attributes on which results do not depend, such as a log; they are left
+    #: out of the digest of the code by which results are identified
     not_in_digest: ClassVar[Sequence[str]] = ()
-    #: does not run at T0 = 0
+    #: True: it does not run at T0 = 0
     needs_calibration: ClassVar[bool] = False
-    #: is told the oracle's indices (Request.sigma), and competes with nobody
+    #: True: it sees the oracle's indices (Request.sigma) and does not compete
     yardstick: ClassVar[bool] = False
     #: False: the lane is the same for all T0 and is simulated once
     uses_calibration: ClassVar[bool] = True
@@ -55,70 +55,74 @@ class Policy:
         self.boxes = lane.boxes
 
     def calibrate(self, request: Request, output: Output, reward: Optional[float]) -> None:
-        """A period in which `output.box` was queried and deployed.
+        """Takes a calibration period, in which `output.box` was queried and deployed.
 
         With T0 = 0 every box is queried once at x_0, and there is no reward.
         """
 
     def begin(self, request: Request) -> None:
-        """A period begins."""
+        """Called when a period begins."""
 
     def next(self) -> Optional[int]:
-        """The box to open next, one that is there and not yet open in this period; None to stop once one is open."""
+        """Returns the box to open next, or None to stop. The box must be there and not yet open; None needs an open
+        box.
+        """
         raise NotImplementedError(f"{type(self).__name__} defines no next()")
 
     def opened(self, output: Output) -> None:
-        """The box that next() named was opened."""
+        """Called after the box that next() returned was opened."""
 
     def deploy(self) -> int:
-        """The box to deploy, one of the open ones."""
+        """Returns the box to deploy, one of the open ones."""
         raise NotImplementedError(f"{type(self).__name__} defines no deploy()")
 
     def learn(self, reward: float) -> None:
-        """The realised reward of the deployed output, 0 or 1 in the paper's model.
+        """Takes the realised reward of the deployed output, 0 or 1 in the paper's model.
 
-        None where a study's [feedback] keeps it back, which it does to policies that have learn_late alone.
+        It is None if a study's [feedback] withholds it, which happens only to policies that have learn_late.
         """
 
     def learn_late(self, period: int, reward: float) -> None:
-        """The reward of an earlier period (1, 2, ...), which comes at the end of this one; called before learn.
+        """Takes the reward of an earlier period (1, 2, ...), which comes at the end of this one; called before learn.
 
-        Only a policy that overrides it runs in studies whose [feedback] delays rewards or leaves some out.
+        Only policies that override it run in studies whose [feedback] delays or omits rewards.
         """
 
     def ranking(self) -> list[int]:
-        """The boxes that it would have opened next, if it has such an order; only the parts of the regret need it."""
+        """The boxes that it would have opened next, if it has such an order. Only the parts of the regret need it."""
         return []
 
     def opens_of(self, outputs: Sequence[Output], worth: Sequence[float]) -> Optional[int]:
-        """How many of the outputs, those of all boxes in the oracle's order, its own stopping would open.
+        """How many boxes its own stopping rule would open if boxes came in the oracle's order, that of `outputs`.
 
-        Asked after deploy. An output that it has not opened is NaN, and worth `worth[box]`, mu*, to it. None: as many
-        as it opened in its own order. Only the parts of the regret need it.
+        Called after deploy. Outputs that it has not opened are NaN; it should value them at `worth[box]`, which is mu*.
+        None: as many as it opened in its own order. Only the parts of the regret need it.
         """
         return None
 
     def scores(self) -> list[float]:
-        """The A numbers by which it ranked the boxes in this period, if it has such; `explain` shows them."""
+        """The A numbers by which it ranked the boxes in this period, if it has such numbers; `explain` shows them."""
         return []
 
     def generator(self) -> np.random.Generator:
-        """A generator for the policy's own draws: the same for all lanes of a replication, so that results repeat."""
+        """A generator for the policy's own draws. It is the same for all lanes of a replication, so that results
+        repeat.
+        """
         return np.random.default_rng(self.lane.random_words)
 
 
 class IndexPolicy(Policy):
-    """Weitzman's rule with scores of one's own.
+    """Weitzman's rule with a policy's own scores.
 
-    Boxes are opened in the order of :meth:`score` until the best mu so far reaches every score left; the best is
-    deployed. Override score, and learn_from to learn; prepare, reward_of and stops where they differ.
+    It opens boxes in the order of :meth:`score` until the best mu so far reaches every remaining score, and deploys the
+    best output. Override score, and learn_from to learn; also prepare, reward_of and stops if they differ.
     """
 
     def prepare(self, request: Request) -> None:
-        """A period begins, before any score is asked for."""
+        """Called when a period begins, before any score is asked for."""
 
     def score(self, box: int) -> float:
-        """The number that a box is given when a period begins."""
+        """Returns the score of a box for the period."""
         raise NotImplementedError(f"{type(self).__name__} defines no score()")
 
     def reward_of(self, output: Output) -> float:
@@ -126,11 +130,11 @@ class IndexPolicy(Policy):
         return output.mu
 
     def stops(self, best: float, left: float) -> bool:
-        """Whether to stop; the best output has `best`, the largest score of the boxes left is `left`."""
+        """Whether to stop; the best output has the value `best`, and `left` is the largest score of the other boxes."""
         return best >= left
 
     def learn_from(self, opened: Sequence[Output], deployed: int, reward: float) -> None:
-        """Ends the period: the outputs that were opened, in order, of which that of `deployed` brought `reward`."""
+        """Ends the period: `opened` outputs in order, and the reward of the box `deployed`."""
 
     def begin(self, request: Request) -> None:
         """Scores and order of the period."""
@@ -194,7 +198,7 @@ def name_of(policy: type[Policy]) -> str:
 
 
 def _grid(what: str, values: Any) -> tuple[list[float], list[str]]:
-    """The values of a hyperparameter, which are numbers or texts."""
+    """The values of a hyperparameter, numbers or texts."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise refused(what, values, "a list of different finite numbers, or of different texts")
     given = list(values)
@@ -208,11 +212,11 @@ def _grid(what: str, values: Any) -> tuple[list[float], list[str]]:
 
 
 def register(policy: type[Policy]) -> type[Policy]:
-    """Makes a policy known to studies and results; :func:`pandora.run` does it with those that it is given.
+    """Makes a policy known to studies and results; :func:`pandora.run` does this with the policies that it gets.
 
-    A class that was changed takes the place of the one of its name. Results know the code that made them, with the
-    values that it can reach: going on with others is refused (:class:`MismatchError`). A value that cannot be told from
-    others, such as an open file, is a UsageError. It can stand above a class as a decorator.
+    A changed class replaces the one of its name. Results store the code that made them, with the values that it can
+    reach; continuing with other code is refused (:class:`MismatchError`). A value without a digest, such as an open
+    file, is a UsageError. It can be used as a decorator of a class.
     """
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise UsageError(f"policies: {policy!r} is no class derived from pandora.Policy")

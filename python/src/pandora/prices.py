@@ -1,4 +1,4 @@
-"""What calls cost by their tokens: the prices that `pandora trace check --prices` reads, for imports and services."""
+"""The cost of calls by their tokens: the prices that `pandora trace check --prices` reads, for imports and services."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Prices:
 
     @classmethod
     def of(cls, given: Any) -> Prices:
-        """Of what people give: such prices, a dict, the path of a list, "litellm", or None."""
+        """From a caller's argument: such prices, a dict, the path of a list, "litellm", or None."""
         if isinstance(given, Prices):
             return given
         if isinstance(given, (str, os.PathLike)):
@@ -56,11 +56,11 @@ class Prices:
         return cls(given or {})
 
     def dollars(self, model: str, usage: Mapping[str, Any]) -> float:
-        """Of one call.
+        """The dollars of one call.
 
-        `usage`: prompt_tokens and completion_tokens, and if they are known cached_tokens, cache_write_tokens,
-        reasoning_tokens, total_tokens and batch (1 or 0), also as providers name and nest them. Raises DataError for a
-        model without a price, and for counts that are missing or cannot be.
+        `usage`: prompt_tokens and completion_tokens, and if known cached_tokens, cache_write_tokens, reasoning_tokens,
+        total_tokens and batch (1 or 0), also as providers name and nest them. Raises DataError for a model without a
+        price, and for missing or impossible counts.
         """
         if model not in self.models:
             near = _core.nearest_text(_core.nearest(model, list(self.models)))

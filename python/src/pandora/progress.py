@@ -1,4 +1,4 @@
-"""Progress of long calls: a bar in a terminal, one in a notebook, or a function of one's own."""
+"""Progress of long calls: a bar in a terminal, one in a notebook, or a caller's function."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _NotebookBar(_Bar):
 
 
 def bar_of(progress: Optional[bool], what: str = "lanes") -> Optional[_Bar]:
-    """What shows progress: True always, False never, None where somebody looks (a terminal, a notebook)."""
+    """How progress is shown: True always, False never, None if somebody can see it (a terminal, a notebook)."""
     if progress is False:
         return None
     ipython = sys.modules.get("IPython")
@@ -64,7 +64,7 @@ def bar_of(progress: Optional[bool], what: str = "lanes") -> Optional[_Bar]:
 
 @contextlib.contextmanager
 def shown(progress: Progress, what: str = "lanes") -> Iterator[Optional[Callable[[int, int], None]]]:
-    """What is told of done and all while the block runs: a bar, or the function that `progress` is."""
+    """The function to call with done and all while the block runs: a bar, or the function `progress`."""
     bar = None if callable(progress) else bar_of(progress, what)
     try:
         yield progress if callable(progress) else bar

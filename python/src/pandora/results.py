@@ -22,7 +22,7 @@ __all__ = ["Results", "open"]
 
 
 def open(path: Union[str, os.PathLike[str]]) -> Results:
-    """Opens a folder of results, finished or not. What is damaged or unknown is told as a warning.
+    """Opens a folder of results, finished or not. Damaged or unknown parts cause a warning.
 
     >>> open(example).policies
     ['oracle', 'online_plugin', 'dow']
@@ -33,12 +33,12 @@ def open(path: Union[str, os.PathLike[str]]) -> Results:
 class Results(Folder):
     """A folder of results.
 
-    The study is simulated in cells (environment, regime, T0); in each, a policy has one or more lanes: one for each
-    reward setting and value of its hyperparameters. Where a method takes these, what is left out is all of them, or the
-    only one that there is; hyperparameters that are left out are the best, those with the least mean regret, and
-    "all" is every one of them.
+    The study is simulated in cells (environment, regime, T0). In each cell a policy has one or more lanes: one for each
+    reward setting and value of its hyperparameters. If a method takes these as arguments, one that is left out means
+    all of them, or the only one. Left-out hyperparameters are the best ones, with the least mean regret; "all" means
+    every one.
 
-    Nothing is kept in memory but what was asked for: numbers of single replications are read part by part.
+    Memory holds only what was asked for: numbers of single replications are read part by part.
 
     >>> r = open(example)
     >>> r.regret("dow", reward="known", T0=0).shape
@@ -58,13 +58,13 @@ class Results(Folder):
         hyperparameter: Optional[str] = None,
         setting: Optional[str] = None,
     ) -> Numbers:
-        """What one lane has in every replication, R x what the field has; NaN where it was not run, or failed.
+        """The numbers of one lane in every replication, R x the field's shape; NaN if it was not run, or failed.
 
         Fields are the sums of results.h5 (utility, quality, cost, realised_utility, ..., queries_of_box,
-        deployments_of_box, depth: over the periods), the parts of the regret (wrong_order, too_early, too_many,
-        wrong_deployment; wrong_order_gap, too_early_gap), what is cumulative at the checkpoints (cumulative_regret,
-        cumulative_utility, cumulative_wrong_order, ...), what was learned (rho, theta: see estimates), periods,
-        failed, regret_x1000 and realised_regret_x1000.
+        deployments_of_box, depth: over the periods); the parts of the regret (wrong_order, too_early, too_many,
+        wrong_deployment; wrong_order_gap, too_early_gap); cumulative numbers at the checkpoints (cumulative_regret,
+        cumulative_utility, cumulative_wrong_order, ...); estimates (rho, theta: see estimates); periods, failed,
+        regret_x1000 and realised_regret_x1000.
         """
         row = self._row(field, policy, reward, environment, regime, T0, hyperparameter, setting)
         return self._numbers(row, [field])[field]
@@ -80,10 +80,9 @@ class Results(Folder):
         setting: Optional[str] = None,
         realised: bool = False,
     ) -> Numbers:
-        """Time-averaged regret x 1000 of one lane in every replication: R numbers, NaN where it was not run, or failed.
+        """Time-averaged regret x 1000 of one lane in every replication: R numbers, NaN if it was not run, or failed.
 
-        `realised`: with Bernoulli rewards in place of mu*. Where several lanes fit, the error names what to choose
-        from.
+        `realised`: with Bernoulli rewards in place of mu*. If several lanes fit, the error names the alternatives.
         """
         field = "realised_regret_x1000" if realised else "regret_x1000"
         return self.numbers(field, policy, reward, environment, regime, T0, hyperparameter, setting)
@@ -99,8 +98,8 @@ class Results(Folder):
     def curves(self, *lanes: Any, **named: Any) -> Table:
         """Cumulative regret and its parts at the checkpoints: means over replications with 95% intervals.
 
-        A row for every lane and period; lanes are named as in `summary`, and so they are in `boxes` and `depth`. Curves
-        of single replications: ``numbers("cumulative_regret", ...)``.
+        There is a row for every lane and period; lanes are named as in `summary`, also in `boxes` and `depth`.
+        ``numbers("cumulative_regret", ...)`` gives curves of single replications.
         """
         return self._of_rows("curves", "cumulative regret", self._rows(*lanes, **named))
 
@@ -111,7 +110,7 @@ class Results(Folder):
 
     @taking(Folder._rows)
     def depth(self, *lanes: Any, **named: Any) -> Table:
-        """The share of periods in which so many boxes were opened: means over replications with 95% intervals."""
+        """The share of periods in which that many boxes were opened: means over replications with 95% intervals."""
         return self._of_rows("depth", "share of periods", self._rows(*lanes, **named))
 
     def estimates(
@@ -124,7 +123,7 @@ class Results(Folder):
         hyperparameter: Optional[str] = None,
         setting: Optional[str] = None,
     ) -> dict[str, Numbers]:
-        """What one lane had learned in the end: rho_hat, R x A x m, and theta_hat, R x d; NaN where it learns none.
+        """The estimates of one lane in the end: rho_hat, R x A x m, and theta_hat, R x d; NaN if it has none.
 
         The study must have output.estimates = true.
         """
@@ -195,15 +194,16 @@ class Results(Folder):
         against: Optional[str] = None,
         margin: Optional[float] = None,
     ) -> Table:
-        """Whether one policy beats another: policy `a` against each of the others, paired over replications.
+        """Compares policies, paired over replications: policy `a` with each of the others.
 
-        Policies are NAME or NAME/REWARD. Where `a` is other results on the same tapes, the same policies (those named,
-        or all) of both folders are compared. A row for every pair and cell: the paired difference with its 95%
-        interval, the cross-fitted difference where hyperparameters were chosen, and p values adjusted by Holm's method
+        Policies are NAME or NAME/REWARD. If `a` is other results on the same tapes, the same policies (those named, or
+        all) of both folders are compared. A row for every pair and cell has the paired difference with its 95%
+        interval, the cross-fitted difference if hyperparameters were chosen, and p values adjusted by Holm's method
         over all rows (docs/comparing.md).
 
-        With `keep`, `against` and `margin`, and no other policies: whether to keep one policy against another, "keep",
-        "drop" or "undecided" in every cell. It may be worse by less than the margin, in regret per period x 1000.
+        With `keep`, `against` and `margin`, and no other policies, it decides in every cell whether to keep one policy
+        against another: "keep", "drop" or "undecided". The policy may be worse by less than the margin, in regret per
+        period x 1000.
 
         >>> open(example).compare("dow/known", "online_plugin/known")["replications"]
         array([4])
@@ -222,7 +222,7 @@ class Results(Folder):
 
     @property
     def overview(self) -> Table:
-        """What the study says in few rows: regrets and their parts, means over cells, ratios to a policy."""
+        """An overview of the study in few rows: regrets and their parts, means over cells, ratios to a policy."""
         return of_program(self._stored.overview("")[0])
 
     def overview_to(self, base: str) -> Table:
@@ -249,8 +249,8 @@ class Results(Folder):
     ) -> Lane:
         """A lane by its name, ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETERS], or by its policy.
 
-        A name without the first three, as the column `lane` of the summary has it, is that of `replication` in the
-        (first) environment and regime. By policy, NAME with `reward` or NAME/REWARD, it is the lane with the best
+        A name without the first three, as in the summary's column `lane`, means `replication` in the (first)
+        environment and regime. By policy, NAME with `reward` or NAME/REWARD, it is the lane with the best
         hyperparameters.
         """
         if (name is None) == (policy is None):
@@ -267,10 +267,10 @@ class Results(Folder):
     # ---- looking -----------------------------------------------------------------------------------------------------
 
     def figures(self, T0: Optional[int] = None, policy: Union[str, Sequence[str], None] = None) -> dict[str, Figure]:
-        """All figures of the report by name, such as "curves-known-uniform-A"; T0 of those that show one.
+        """All figures of the report by name, such as "curves-known-uniform-A". T0 is for those that show a single one.
 
-        They are of policies NAME or NAME/REWARD alone where `policy` names some, and of the oracle; differences are
-        then to the first of them.
+        If `policy` names some (NAME or NAME/REWARD), figures show only these and the oracle; differences are then to
+        the first of them.
         """
         return self._figures(T0, policy, True)
 
@@ -292,13 +292,13 @@ class Results(Folder):
         axes: Any = None,
         policy: Union[str, Sequence[str], None] = None,
     ) -> Any:
-        """Draws a figure of the report by matplotlib, as the report has it, and returns matplotlib's figure.
+        """Draws a figure of the report with matplotlib and returns matplotlib's figure.
 
-        `kind`: curves (also without a kind), curves-loglog, t0, hyperparameters, quality-cost, regret-parts, queries,
-        deployments, depth, published-A, z-scores-A; difference-dow, the paired differences to the report's base. Where
-        keys vary, the key whose values regret is drawn against, such as "dimensions.context" (without a kind the
-        first one). The first environment and regime unless they are named; `known`: of policies that see mu*, or that
-        do not; `policy`: of these alone, NAME or NAME/REWARD.
+        `kind`: curves (the default), curves-loglog, t0, hyperparameters, quality-cost, regret-parts, queries,
+        deployments, depth, published-A, z-scores-A; difference-dow, the paired differences to the report's base. If
+        keys vary, it may be the key against whose values regret is drawn, such as "dimensions.context" (by default the
+        first one). The environment and regime are the first unless they are named. `known`: policies that see mu*, or
+        those that do not; `policy`: only these, NAME or NAME/REWARD.
         """
         found = self._figures(T0, policy, kind.startswith("difference"))
         varied = {
@@ -336,7 +336,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _joined(columns: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> Table:
-    """The columns of all rows, shown as the tables are."""
+    """The columns of all rows; shown like the tables."""
     tables = [of_program(table) for table in shown]
     text, html = "\n\n".join(table["text"] for table in shown), "\n\n".join(table._repr_html_() for table in tables)
     return Table(columns, "paired comparisons", text, html)

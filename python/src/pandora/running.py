@@ -1,4 +1,4 @@
-"""Studies that are run, tuned and calibrated; single lanes of studies."""
+"""Runs, tunes and calibrates studies; also single lanes of studies."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ def run(
     shard: str = "",
     oracle_cache: Union[str, os.PathLike[str]] = "",
 ) -> Results:
-    """Runs what a folder lacks of a study, and opens the folder.
+    """Runs the part of a study that a folder still lacks, and opens the folder.
 
     `study`: a dict with the keys of a study's file (nested, or "oracle.samples"), or the path of such a file.
 
-    `out`: the folder; left out, the next free ``results/NNN``. What is there of the same study is kept: an interrupted
-    run goes on, a study that has grown (replications, policies, hyperparameters, T0, environments, regimes) is
-    extended, and results of another study are refused (MismatchError). `mode` says otherwise: "fresh" takes an empty
-    folder alone, "resume" refuses a study that has grown, "replace" removes the results that are there.
+    `out`: the folder; by default the next free ``results/NNN``. Existing results of the same study are kept: an
+    interrupted run continues, and a study that has grown (replications, policies, hyperparameters, T0, environments,
+    regimes) is extended. Results of another study are refused (MismatchError). `mode` changes this: "fresh" accepts
+    only an empty folder, "resume" refuses a study that has grown, "replace" removes existing results.
 
-    `policies`, `environments`: classes of one's own, which are added to those that the study names.
-    `threads`: 0 is all cores. `progress`: True, False, a function of lanes done and in all, or None for a bar where
-    somebody looks. Other arguments are those of the command line.
+    `policies`, `environments`: your own classes, which are added to those that the study names. `threads`: 0 means all
+    cores. `progress`: True, False, a function of lanes done and in all, or None for a bar if somebody can see it. Other
+    arguments are those of the command line.
 
-    Ctrl-C ends the run cleanly: Interrupted (a KeyboardInterrupt), and the same call goes on later. Lanes that fail are
-    told as a warning; `Results.failures` has them.
+    Ctrl-C ends the run cleanly with Interrupted (a KeyboardInterrupt); the same call continues it later. Failed lanes
+    cause a warning; `Results.failures` has them.
 
     >>> r = run({"replications": 2, "periods": 100, "T0": [0], "environments": ["uniform"], "regimes": ["A"],
     ...          "policies": ["dow"], "hyperparameters": {"c_rho": [0.1], "c_theta": [0.1]},
@@ -111,7 +111,7 @@ def lanes(study: AnyStudy, setting: str = "") -> list[str]:
 
 
 def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None, setting: str = "") -> dict[str, Any]:
-    """Periods `period` to `last` of a lane, as `Lane.explain` tells them."""
+    """Explains periods `period` to `last` of a lane, as `Lane.explain` does."""
     if isinstance(study, Results):
         return study.lane(lane, setting=setting).explain(period, last)
     text = _core.explain(_config(study), setting, lane, period, period if last is None else last)
@@ -120,14 +120,14 @@ def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None,
 
 
 class Tuning(Shown):
-    """What tuning found."""
+    """The results of tuning."""
 
     _between = "\n\n"
 
     def __init__(self, found: dict[str, Any]) -> None:
-        #: all of it, with the regrets of every replication: what ``pandora tune --out`` writes
+        #: everything, with the regrets of every replication: the content of the file that ``pandora tune --out`` writes
         self.details: dict[str, Any] = json.loads(found["json"])
-        #: every candidate with its round and regret, winners with what they were judged at
+        #: every candidate with its round and regret, and winners with their results in the judgement
         self.candidates: Table = Table(found["candidates"], "candidates")
         self.tables: list[Table] = [of_program(table) for table in found["tables"]]
         names = ("policy", "reward", "hyperparameter", "setting")
@@ -151,7 +151,7 @@ def tune(
 ) -> Tuning:
     """Chooses hyperparameters, and keys that vary, by successive halving, and judges them on fresh replications.
 
-    `budget`: lanes that the choice may take; a lane is a policy in one replication. No folder is kept.
+    `budget`: the most lanes for the choice; a lane is a policy in one replication. No folder is kept.
     """
     with shown(progress) as bar:
         return Tuning(_core.tune(_config(study, policies), budget, threads, backend, devices, bar))

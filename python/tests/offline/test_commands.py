@@ -330,4 +330,4 @@ def test_prices_of_tokens(folder: pathlib.Path, capsys: Output) -> None:
     assert json.loads(capsys.readouterr().out)["single"]["usd_per_1000"]["value"] > 0.0
     (folder / "prices.toml").write_text("a = 3\n")
     assert run("cascade", "fit", str(folder / "tokens.jsonl"), *words, "--force") == 2
-    assert 'the price of "a" is none: give { in = 0.15, out = 0.6 }' in capsys.readouterr().err
+    assert 'the price of "a" is invalid: give { in = 0.15, out = 0.6 }' in capsys.readouterr().err

@@ -268,7 +268,7 @@ def test_what_is_refused() -> None:
     fit, test = (TableSource(table_of(name, seed), "score") for name, seed in (("fit", 1), ("test", 2)))
     with pytest.raises(UsageError, match="out of range; give utility per dollar, finite numbers that are not negative"):
         find_frontier(fit, test, ["thresholds"], [-1.0])
-    with pytest.raises(DataError, match="200 of its 200 prompts stand in fit too"):
+    with pytest.raises(DataError, match="200 of its 200 prompts are in fit too"):
         find_frontier(fit, TableSource(table_of("fit", 2), "score"), ["thresholds"])
     with pytest.raises(UsageError, match="a router goes by the prompt's features"):
         settings = FitSettings(Aim(AimKind.PRICE, 0.0), "score", kind="router")

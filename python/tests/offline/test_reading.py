@@ -66,7 +66,7 @@ def test_cached_tokens_cost_what_their_price_says(check: Checked, tmp_path: path
 
 def test_free_calls_of_all_prompts_are_asked_for(check: Checked) -> None:
     text = lines([{**two()[0], "cost": 0}, {**two()[1], "cost": 0.0004}])
-    assert 'model "a" costs 0 in all of 40 prompts: is that so?' in check(text)["refused"]
+    assert 'model "a" costs 0 for all of 40 prompts. If that is right' in check(text)["refused"]
     assert models(check(text, "--free-calls", "allowed"), "usd_per_1000") == [0.0, 0.4]
 
 
@@ -121,8 +121,8 @@ def test_milliseconds_are_asked_for(check: Checked, tmp_path: pathlib.Path, caps
     assert "divide them by 1,000" in check(text)["notes"][0]
     fit = ["cascade", "fit", str(tmp_path / "table"), "--price", "1", "--evaluator", "quality", "--force"]
     fit += ["--out", str(tmp_path / "c.json"), "--max-latency"]
-    assert commands.main([*fit, "2"]) == 2 and "seconds are expected" in capsys.readouterr().err
-    assert commands.main([*fit, "5000"]) == 0 and "seconds are expected" in " ".join(capsys.readouterr().out.split())
+    assert commands.main([*fit, "2"]) == 2 and "unit must be seconds" in capsys.readouterr().err
+    assert commands.main([*fit, "5000"]) == 0 and "unit must be seconds" in " ".join(capsys.readouterr().out.split())
 
 
 def test_one_question_under_many_contexts(check: Checked) -> None:
@@ -163,7 +163,7 @@ def test_names_of_all_kinds_can_be_chosen(tmp_path: pathlib.Path, capsys: Output
     ]
     assert chosen("--models", '"quoted ""best""","a,b"') == ['quoted "best"', "a,b"]
     assert commands.main(["trace", "check", str(table), "--models", "a,b"]) == 3
-    assert "a name with a comma stands in quotes" in capsys.readouterr().err
+    assert "put a name with a comma in quotes" in capsys.readouterr().err
     assert commands.main(["trace", "check", str(table), "--models", '"a,b']) == 2
     assert "put a name with a comma in quotes" in capsys.readouterr().err
     out = str(tmp_path / "c.json")

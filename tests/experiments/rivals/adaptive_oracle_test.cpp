@@ -139,11 +139,11 @@ TEST(AdaptiveOracle, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_THAT(refusal(gaussian(), 4), testing::HasSubstr("at most 3 boxes, not 4"));
   EXPECT_THAT(refusal(*find_environment("uniform"), 3),
-              testing::HasSubstr("gaussian law with boxes and parameters that stay"));
+              testing::HasSubstr("gaussian law, with boxes and parameters that do not change"));
   Environment drifting = gaussian();
   drifting.drift.kind = ParameterDrift::Kind::walk;
   drifting.drift.speed = 0.01;
-  EXPECT_THAT(refusal(drifting, 3), testing::HasSubstr("parameters that stay"));
+  EXPECT_THAT(refusal(drifting, 3), testing::HasSubstr("parameters that do not change"));
 }
 
 // Its scores are what the best search that begins with a box brings: it begins with the best.

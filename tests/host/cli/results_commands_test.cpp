@@ -161,7 +161,7 @@ TEST_F(ResultsCommands, CompareDecidesWhetherToKeepARule) {
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // T_0
   expect_refusal(with({"much"}), 2, {"--margin", "much"});
   expect_refusal(with({""}), 2, {"--margin", "is no number"});
-  expect_refusal(with({"-1"}), 2, {"--margin -1: give a number from 0 on"});
+  expect_refusal(with({"-1"}), 2, {"--margin -1: give a number of at least 0"});
   expect_refusal(with({"1", "--policy", "dow"}), 2, {"--policy: is not for --keep"});
   expect_refusal({"compare", "out", "--keep", "dow", "--against", "online_plugin"}, 2, {"--margin X: is missing"});
   expect_refusal({"compare", "out", "--margin", "1"}, 2, {"--keep RULE: is missing"});

@@ -180,10 +180,9 @@ TEST_F(KeepPairs, OneReplicationDecidesNothing) {
   StoredResults from =
       results_of("replications = 1\n" + study_without_replications("\"dow\", \"online_plugin\"", "T0 = [0]\n"),
                  by_name({{"-/oracle/known", {520}}}));
-  expect_error(
-      from, {"online_plugin/known", "dow/known", 1.0}, {}, ExitCode::bad_data,
-      "takes two replications that count, four where there are hyperparameters to choose from; no cell has more "
-      "than 1");
+  expect_error(from, {"online_plugin/known", "dow/known", 1.0}, {}, ExitCode::bad_data,
+               "needs two replications that count, four if there are hyperparameters to choose from; no cell has more "
+               "than 1");
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 """Exports of other programs as tables of outcomes: `pandora import KIND SOURCE` and `pandora.Trace.from_export`.
 
-A module for each kind says in its first lines which shape it expects, and where that is documented. It has `read`,
-which finds answers, `looks_like`, by which a table that cannot be read is recognised, `TAKES`, the options that it
-uses, and `LACKS`, what its form does not hold. reader.py reads files within bounded memory, rows.py makes the table.
+The module of each kind says in its first lines which shape it expects, and where that is documented. It has `read`,
+which finds answers; `looks_like`, which recognises its files when a table cannot be read; `TAKES`, the options that it
+uses; and `LACKS`, the values that its format does not hold. reader.py reads files within bounded memory, rows.py makes
+the table.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ KINDS = (
     "routerbench",
 )
 
-_HEAD = 64 << 10  # bytes of a file by which it is recognised
+_HEAD = 64 << 10  # bytes of a file that are enough to recognise it
 _FILES = 8  # of a folder
 _OPTIONS = {"filter": "", "metric": (), "prices_file": None, "characters_per_token": None, "quality": ""}
 
@@ -50,10 +51,10 @@ def _module(kind: str) -> Any:
 
 @contextlib.contextmanager
 def export(kind: str, source: str, settings: Settings) -> Iterator[tuple[Rows, list[str]]]:
-    """The answers in an export, one of KINDS, with notes of what was left out.
+    """The answers in an export of one of KINDS, with notes on what was left out.
 
-    Raises Refusal for an option that the kind has no use for, DataError for what must be said or joined and,
-    with file and record, for what is not of its shape.
+    Raises Refusal for an option that the kind does not use. Raises DataError if something must be given or joined, and,
+    with file and record, if something has the wrong shape.
     """
     module = _module(kind)
     for option, unused in _OPTIONS.items():
@@ -93,7 +94,7 @@ def from_python(kind: str, source: str, given: Mapping[str, Any]) -> tuple[dict[
 
 @contextlib.contextmanager
 def write_whole(path: str) -> Iterator[Any]:
-    """A file to write, which is there when all is written, and is else as it was before."""
+    """Opens a file for writing. It appears only when everything is written; otherwise the old file stays."""
     partial = f"{path}.{os.getpid()}.partial"
     try:
         with open(partial, "x", encoding="utf-8", errors="replace", newline="\n") as file:
@@ -110,13 +111,13 @@ def write_whole(path: str) -> Iterator[Any]:
 
 
 def recognised(path: str) -> str:
-    """Of a file or folder that is no table: what it looks like, and how it is imported; empty where nobody knows."""
+    """For a file or folder that is no table: what it looks like, and how to import it; empty if that is unknown."""
     for file in itertools.islice(data_files(path), _FILES):
         try:
             names, head = _names(file)
         except (OSError, EOFError, DataError, UsageError):
             continue
-        if {"quality", "cost"} <= names:  # a table, of which one row or another is at fault
+        if {"quality", "cost"} <= names:  # it is a table, and only some of its rows are wrong
             return ""
         for kind in KINDS:
             module = _module(kind)
@@ -127,10 +128,10 @@ def recognised(path: str) -> str:
 
 
 def _names(file: str) -> tuple[set[str], str]:
-    """Of members or columns, as far as the first 64 KiB tell, which are returned too."""
+    """The names of members or columns in the first 64 KiB, which are returned too."""
     if is_parquet(file):
         return set(map(str, frame_of_parquet(file).columns)), ""
-    if not os.path.isfile(file):  # a pipe is waited for
+    if not os.path.isfile(file):  # reading a pipe would wait
         raise OSError
     with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as opened:
         read = opened.read(_HEAD)

@@ -6,9 +6,9 @@ there counts it::
     [{"instruction", "output_1", "generator_1": REFERENCE, "output_2", "generator_2": MODEL, "annotator",
       "preference": 1 to 2, "price_per_example", "time_per_example", ...}]
 
-A preference of 1 is for the reference, of 2 for the model, of 1.5 (in former versions 0) for neither; null is not
-known. The quality is preference - 1. The reference is no model of the table, since the format has one preference of it
-for each model. Prices and times are the annotator's. Dollars and tokens are estimated by characters.
+A preference of 1 is for the reference, of 2 for the model, of 1.5 (in former versions 0) for neither; null is unknown.
+The quality is preference - 1. The reference is no model of the table, because the format compares it separately with
+each model. Prices and times are those of the annotator. Dollars and tokens are estimated from characters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DRAW = 1.5
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     return {"instruction", "generator_2", "preference"} <= set(words)
 
 
@@ -37,7 +37,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
     compared: dict[str, str] = {}
     for path in data_files(source):
         if os.path.isdir(source) and "annotations" not in os.path.basename(path):
-            continue  # outputs and leaderboards stand beside
+            continue  # outputs and leaderboards are in the same folder
         for record in reader.distinct(path):
             model = word(record, "generator_2")
             if not model or "instruction" not in record or "preference" not in record:

@@ -1,4 +1,4 @@
-"""helicone: what `npx @helicone/export` writes (JSONL, JSON or CSV), and what /v1/request/query-clickhouse answers.
+"""helicone: the output of `npx @helicone/export` (JSONL, JSON or CSV), and the answers of /v1/request/query-clickhouse.
 
 The shape, as https://docs.helicone.ai/rest/request/post-v1requestquery-clickhouse documents the answer, of which
 https://docs.helicone.ai/tools/export writes `data`::
@@ -7,9 +7,9 @@ https://docs.helicone.ai/tools/export writes `data`::
      "delay_ms", "prompt_tokens", "completion_tokens", "cost": dollars, "scores": {NAME: number},
      "request_body": with --include-body}
 
-CSV has response_id, model, cost, prompt_tokens, completion_tokens and the times. What its column latency is in is not
-documented; seconds are those between request and response. Requests with the same body are one prompt. A status other
-than 2xx is a call that failed, charged to an answer of the same model to the same prompt.
+CSV has response_id, model, cost, prompt_tokens, completion_tokens and the times. The unit of its column latency is not
+documented; seconds are computed from the times of request and response. Requests with the same body are one prompt. A
+status other than 2xx is a failed call, whose cost is added to an answer of the same model to the same prompt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TAKES = ("metric", "prices_file", "quality")
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     return {"request_created_at", "response_status"} <= set(words)
 
 
@@ -62,7 +62,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
 
 
 def require_quality(rows: Rows, source: str, metrics: list[str], key: str, of: str) -> None:
-    """Raises DataError where no score was found, or where several were and none is named."""
+    """Raises DataError if there is no score, or if there are several and none is named."""
     if len(metrics) > 1:
         raise DataError(f"{source}: {of} have several scores; name one by {option('metric')}: {', '.join(metrics)}")
     if len(rows) and not rows.known:

@@ -7,10 +7,11 @@ observations/ (observations_v2/) and scores/, in Parquet, JSON, JSONL or CSV; th
      "usage_details": {"input", "output"}, "total_cost": dollars}
     {"id", "trace_id", "observation_id", "name", "value": number, "data_type"}
 
-Generations alone are calls. Those of a model with the same input in a trace are one request, with all its dollars.
-Those with the same input, in whatever trace, are one prompt. A score is an observation's, or that of a trace in which
-one model answered: of several nobody knows whom it praises. Seconds are those between the times, since the unit of
-`latency` depends on the export's age. What the pages of Langfuse download is not documented and not read.
+Only generations are calls. The generations of a model with the same input in a trace are one request, with all its
+dollars. Generations with the same input, in any trace, are one prompt. A score belongs to an observation, or to a trace
+in which only one model answered; with several models it is unclear whose answer it rates. Seconds are computed from the
+times, because the unit of `latency` depends on the export's age. The downloads of Langfuse's pages are not documented
+and not read.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ TAKES = ("metric", "prices_file", "quality")
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     found = set(words)
     times = {"trace_id", "start_time", "type"} <= found or {"traceId", "startTime", "type"} <= found
     return times or {"trace_id", "observation_id", "data_type", "value"} <= found
@@ -67,7 +68,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
 
 
 def _take(record: dict[str, Any], trace: str, of_trace: dict[str, str], rows: Rows) -> None:
-    """A generation. `of_trace`: the model of each trace, nothing where there are several."""
+    """Takes a generation. `of_trace`: the model of each trace, or nothing if there are several."""
     model = word(record, "provided_model_name", "providedModelName", "model")
     if of_trace.setdefault(trace, model) != model:
         of_trace[trace] = ""
@@ -87,7 +88,7 @@ def _take(record: dict[str, Any], trace: str, of_trace: dict[str, str], rows: Ro
 
 
 def _usage(record: dict[str, Any]) -> dict[str, Any]:
-    """Kinds of tokens whose names begin with input, and with output."""
+    """Tokens of all kinds whose names begin with input, and with output."""
     found = decoded(record.get("usage_details") or record.get("usageDetails") or record.get("usage"))
     counts = {name: x for name, x in found.items() if isinstance(x, (int, float))} if isinstance(found, dict) else {}
     usage = {}

@@ -6,9 +6,10 @@ list, an object a line, or CSV::
     {"request_id", "call_type", "spend": dollars, "model", "prompt_tokens", "completion_tokens", "startTime", "endTime",
      "status", "cache_hit": "True", "session_id", "messages": "{}" unless prompts are stored, ...}
 
-A log has no quality, and one model a request. Requests with the same stored messages are one prompt, so that models are
-compared where they were sent the same. A request that failed is charged to the answer of the same session (or messages)
-and model. A spend of 0 is a cache hit's, which is left out, or of a model without a price, which --prices prices.
+A log has no quality, and one model per request. Requests with the same stored messages are one prompt, so that models
+are compared on the same messages. The cost of a failed request is added to the answer of the same session (or messages)
+and model. A spend of 0 is either a cache hit, which is left out, or comes from a model without a price, which --prices
+can give.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TAKES = ("prices_file", "quality")
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     return {"request_id", "spend", "model"} <= set(words)
 
 
@@ -50,7 +51,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             continue
         text, session = text_of(decoded(record.get("messages")) or {}), word(record, "session_id")
         failed = word(record, "status").lower() == "failure"
-        usd = number(record, "spend") or None  # 0 where no price is known
+        usd = number(record, "spend") or None  # 0 means that no price is known
         usage = {name: number(record, name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
         rows.add(
             f"text {key_of(text)}" if text else f"request {request}", model,

@@ -1,12 +1,12 @@
-"""llmrouter: the routing data of LLMRouter (ulab-uiuc), as its pipeline makes them and its routers are trained on.
+"""llmrouter: the routing data of LLMRouter (ulab-uiuc), which its pipeline makes and on which its routers are trained.
 
 The shape, as llmrouter/data/README.md of https://github.com/ulab-uiuc/LLMRouter has it ("Routing Data JSONL")::
 
     {"task_name", "query", "ground_truth", "metric", "choices", "task_id", "model_name", "response", "token_num",
      "input_tokens", "output_tokens", "response_time": seconds, "performance": 0 to 1, "embedding_id", ...}
 
-a line for each model's answer to a query. As there, a query is one by task_name, query, ground_truth and metric. There
-are no dollars: they are those of the tokens.
+with a line for each model's answer to a query. As there, task_name, query, ground_truth and metric together identify a
+query. There are no dollars; they are computed from the tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TAKES = ("prices_file",)
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     return {"model_name", "performance"} <= set(words) and not {"query", "task_name"}.isdisjoint(words)
 
 

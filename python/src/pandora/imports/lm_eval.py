@@ -7,8 +7,8 @@ docs/interface.md there describes it::
         {"doc_id", "doc", "target", "arguments": {"gen_args_0": {"arg_0": PROMPT, ...}}, "resps": [[ANSWER]],
          "filtered_resps", "filter", "metrics": [METRIC], METRIC: number, "doc_hash"}
 
-The folder's name is the model, task and doc_id are the prompt, the latest file of a task counts. Older versions have no
-"filter" and no "metrics". There are no dollars and no tokens: both are estimated by characters.
+The folder's name is the model; task and doc_id are the prompt; the latest file of a task is used. Older versions have
+no "filter" and no "metrics". There are no dollars and no tokens: both are estimated from characters.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OF_DOCUMENTS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resp
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """`words`: the names of members in the first 64 KiB, `head`, of a file."""
+    """Whether a file looks like this kind. `words`: the names of members in its first 64 KiB, which are `head`."""
     return {"doc_id", "resps", "filtered_resps"} <= set(words)
 
 
@@ -73,7 +73,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
 
 
 def characters_per_token(source: str, program: str, models: str, settings: Settings, rows: Rows) -> float:
-    """Of the exports of programs that log neither dollars nor tokens. Raises DataError without prices of `models`."""
+    """For exports without dollars and tokens. Raises DataError if `models` have no prices."""
     if settings.prices is None:
         raise DataError(
             f"{source}: has no dollars and no tokens, as {program} logs none; give {option('prices')}, a TOML file "
@@ -86,7 +86,7 @@ def characters_per_token(source: str, program: str, models: str, settings: Setti
 
 
 def _choice(reader: Reader, task: str, path: str, settings: Settings) -> tuple[str, str]:
-    """The filter and the metric of a task, by one of its files."""
+    """The filter and the metric of a task, from one of its files."""
     filters: dict[str, None] = {}
     metrics: dict[str, None] = {}
     for record in reader.records(path):
@@ -114,7 +114,9 @@ def _metrics(record: dict[str, Any]) -> Iterator[str]:
 
 
 def _characters(value: Any) -> int:
-    """Of the texts in lists and objects; settings of a generation, such as where it stops, are none of a prompt."""
+    """Counts characters of the texts in lists and objects. Settings of a generation, such as stop words, do not
+    count.
+    """
     if isinstance(value, str):
         return len(value)
     if isinstance(value, list):
@@ -125,7 +127,7 @@ def _characters(value: Any) -> int:
 
 
 def _prompt(record: dict[str, Any]) -> str:
-    """As the model was asked first; where it was asked for each choice, what comes before the choices."""
+    """The prompt that the model got first; if it was asked for each choice, the text before the choices."""
     arguments = record.get("arguments")
     for _ in range(2):  # gen_args_0, arg_0; versions before 0.4.3 have lists
         if isinstance(arguments, dict):

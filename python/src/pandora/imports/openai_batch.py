@@ -24,7 +24,7 @@ TAKES = ("prices_file", "quality")
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     return "custom_id" in words and ({"response", "error"} <= set(words) or {"url", "body"} <= set(words))
 
 
@@ -37,7 +37,7 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
             "models into one folder to compare them"
         )
     outputs: list[str] = []
-    asked: dict[str, int] = {}  # of each custom_id what its text hashes to
+    asked: dict[str, int] = {}  # for each custom_id the hash of its text
     for path in data_files(source):
         for first in reader.records(path):
             if "response" in first:
@@ -62,9 +62,9 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
                 rows.prompt(prompt)
                 continue
             usage = dict(body["usage"]) if isinstance(body.get("usage"), dict) else {}
-            usage["batch"] = 1  # which some price lists have a price for
+            usage["batch"] = 1  # some price lists have a separate price for batches
             for of, name in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
-                usage.setdefault(of, usage.pop(name, None))  # as the endpoint /v1/responses calls them
+                usage.setdefault(of, usage.pop(name, None))  # under the names of the endpoint /v1/responses
             usd = rows.dollars(model, None, usage)
             rows.add(prompt, model, None, usd, request=f"{at}:{prompt}", ids=[prompt])
     rows.join(qualities(reader, settings.quality))

@@ -7,8 +7,9 @@ of https://github.com/promptfoo/promptfoo has it::
         "failureReason", "error", "cost", "latencyMs", "response": {"cached",
         "tokenUsage": {"prompt", "completion"}}}]}}
 
-or a result a line. A test with one of several prompt templates is a prompt of the table; the provider is the model; a
-call whose failureReason is 2, an error, is no answer. Variables are not taken: they often hold what is expected.
+or one result per line. A test with one of several prompt templates is a prompt of the table. The provider is the model.
+A call whose failureReason is 2, an error, has no answer. Variables are not read, because they often hold the expected
+answer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ERROR = 2  # ResultFailureReason.ERROR
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval."""
+    """See lm_eval."""
     return {"provider", "latencyMs"} <= set(words) or {"evalId", "results"} <= set(words)
 
 
@@ -67,14 +68,14 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
 
 
 def _failed(record: dict[str, Any]) -> bool:
-    """Whether no answer came. That an assertion failed is an "error" too, but there is an answer."""
+    """Whether no answer came. A failed assertion is an "error" too, but there is an answer."""
     if "failureReason" in record:
         return bool(record["failureReason"] == _ERROR)
     return bool(record.get("error")) and member(record, "response", "output") is None
 
 
 def _model(provider: Any, known: dict[str, str]) -> str:
-    """The provider's id; with its label, where several providers have one id."""
+    """The provider's id, with its label if several providers have the same id."""
     if not isinstance(provider, dict):
         return str(provider)
     label, name = word(provider, "label"), word(provider, "id", "label")

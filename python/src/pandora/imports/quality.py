@@ -1,4 +1,4 @@
-"""Qualities that are joined to an export which has none: a CSV file or JSON with id, quality and perhaps model."""
+"""Qualities to be joined to an export that has none: a CSV file or JSON with id, quality and perhaps model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .reader import Reader, number, word
 
 
 def qualities(reader: Reader, path: str) -> dict[Any, float]:
-    """By id, or by (id, model) where the file names models. Raises ValueError where a row has no id or quality."""
+    """Qualities by id, or by (id, model) if the file names models. Raises ValueError if a row has no id or quality."""
     found: dict[Any, float] = {}
     for record in reader.records(path):
         one, model = word(record, "id", "prompt_id", "request_id", "custom_id"), word(record, "model")

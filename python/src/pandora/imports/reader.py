@@ -1,7 +1,8 @@
-"""Files of other programs, a record at a time: JSON in its forms, CSV and Parquet. But for Parquet memory is bounded.
+"""Reads files of other programs one record at a time: JSON in its forms, CSV and Parquet. Memory is bounded except for
+Parquet.
 
 JSON is read with the standard library's decoder on a window of the file. A streaming library (ijson) takes as long,
-refuses the NaN that Python programs write, and holds a record of any length, such as a damaged file makes.
+refuses the NaN that Python programs write, and accepts records of unlimited length, as in a damaged file.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from typing import Any, Optional, TextIO
 from ..errors import DataError
 from ..trace import frame_of_parquet
 
-#: Characters of a record, at most, as of a row of a table.
+#: The most characters of a record, as of a row of a table.
 MOST = 16 << 20
 _PIECE = 1 << 20
 _TOO_LONG = f"is longer than {MOST >> 20} MiB"
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # NaN, as Python writes what is not known
-#: What a file can be called, also with ".gz".
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # NaN, which Python writes for unknown values
+#: The names that a file may have, also with ".gz".
 _DATA = re.compile(r"\.((jsonl|ndjson|json|csv)(\.gz)?|parquet|pq)$", re.IGNORECASE)
 
 
@@ -48,7 +49,7 @@ def is_parquet(path: str) -> bool:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell of a data frame as JSON would have it: times in ISO 8601, maps, which come as pairs, as objects."""
+    """A cell of a data frame as JSON: times in ISO 8601, and maps, which come as pairs, as objects."""
     if hasattr(cell, "isoformat"):
         return cell.isoformat()
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
@@ -65,13 +66,13 @@ def _of_parquet(path: str) -> Iterator[dict[str, Any]]:
 
 
 class _Window:
-    """A file of JSON as far as it is needed."""
+    """A part of a JSON file, read as far as needed."""
 
     def __init__(self, file: TextIO) -> None:
         self._file, self._text, self._at, self._ended = file, "", 0, False
 
     def _read_on(self) -> bool:
-        """At least as much again as is waiting, so that a long record is not decoded often. False at the end."""
+        """Reads at least as much as is waiting, so that a long record is not decoded often. False at the end."""
         waiting = self._text[self._at :]
         if len(waiting) > MOST:
             raise ValueError(_TOO_LONG)
@@ -80,7 +81,7 @@ class _Window:
         return bool(piece)
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """The next character that is not blank; empty at the end."""
         while True:
             blanks = _BLANKS.match(self._text, self._at)
             self._at = blanks.end() if blanks else self._at
@@ -90,14 +91,14 @@ class _Window:
                 return ""
 
     def take(self, char: str) -> None:
-        """Goes behind a character. Raises ValueError for another."""
+        """Moves past a character. Raises ValueError if there is another one."""
         found = self.peek()
         if found != char:
             raise ValueError(f"has {json.dumps(found)} where {char} belongs" if found else f"ends where {char} belongs")
         self._at += 1
 
     def value(self) -> Any:
-        """Of any type."""
+        """Reads a value of any type."""
         self.peek()
         while True:
             try:
@@ -107,7 +108,7 @@ class _Window:
                         raise ValueError(_TOO_LONG)
                     self._at = end
                     return found
-                problem = ""  # of a number more digits may follow
+                problem = ""  # more digits of a number may follow
             except json.JSONDecodeError as error:
                 near = self._text[error.pos : error.pos + 30]
                 cut = not near.strip() or error.msg.startswith("Unterminated")
@@ -116,7 +117,7 @@ class _Window:
                 raise ValueError(problem)
 
     def members(self) -> Iterator[str]:
-        """The names in an object; whoever asks takes the value of each."""
+        """The names in an object; the caller reads the value of each."""
         self.take("{")
         first = True
         while self.peek() != "}":
@@ -139,9 +140,9 @@ class _Window:
         self.take("]")
 
     def records(self, inside: tuple[str, ...]) -> Iterator[Any]:
-        """The items of a list, or of the list that stands in the members `inside`; without such the object itself.
+        """The items of a list, or of the list in the members `inside`; without one, the object itself.
 
-        After a list that stands inside nothing more is read.
+        After such an inner list nothing more is read.
         """
         if self.peek() == "[":
             yield from self.items()
@@ -159,7 +160,7 @@ class _Window:
 
 
 class Reader:
-    """Reads files, and knows at which record of which file it is."""
+    """Reads files, and knows the file and the record at which it is."""
 
     def __init__(self) -> None:
         self._place = ""
@@ -168,7 +169,7 @@ class Reader:
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Within: what is wrong with a record becomes one DataError that names its place."""
+        """Turns errors inside into one DataError with the record's place."""
         try:
             yield
         except RecursionError:
@@ -179,16 +180,17 @@ class Reader:
 
     def _open(self, path: str) -> TextIO:
         self._place = path
-        if not os.path.isfile(path):  # a pipe is waited for
+        if not os.path.isfile(path):  # reading a pipe would wait
             raise ValueError("there is no such regular file")
         if path.lower().endswith(".gz"):
             return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
         return open(path, encoding="utf-8-sig", newline="")
 
     def records(self, path: str, *inside: str) -> Iterator[dict[str, Any]]:
-        """Objects: one after the other, of a list, or in the members `inside`; rows of CSV and Parquet.
+        """The objects in a file: one after the other, in a list, or in the members `inside`; or the rows of CSV and
+        Parquet.
 
-        Parquet is read whole.
+        Parquet is read as a whole.
         """
         if is_parquet(path):
             yield from self._numbered(path, _of_parquet(path))
@@ -206,7 +208,9 @@ class Reader:
                     yield record
 
     def distinct(self, path: str, *inside: str) -> Iterator[dict[str, Any]]:
-        """As records(), of any number of files; a record that stands twice, as where exports overlap, comes once."""
+        """Like records(), over any number of files. A record that occurs twice, because exports overlap, is returned
+        once.
+        """
         for record in self.records(path, *inside):
             key = key_of(record)
             if key in self._seen:
@@ -237,7 +241,7 @@ def _lines(file: TextIO) -> Iterator[str]:
 
 
 def decoded(value: Any) -> Any:
-    """A value that may stand as JSON in a text, as in a CSV file or a column of a data base."""
+    """A value that may be JSON in a text, as in a CSV file or a column of a database."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         with contextlib.suppress(ValueError):
             return _DECODER.decode(value)
@@ -245,7 +249,7 @@ def decoded(value: Any) -> Any:
 
 
 def member(record: Any, *names: str) -> Any:
-    """Of an object in an object ...; None where one of them has no such member."""
+    """The member of nested objects; None if one of them does not have it."""
     for name in names:
         record = decoded(record)
         if not isinstance(record, dict):
@@ -255,7 +259,7 @@ def member(record: Any, *names: str) -> Any:
 
 
 def number(record: Mapping[str, Any], *names: str) -> Optional[float]:
-    """The first of these members that has a value. Raises ValueError for what is no finite number."""
+    """The first of these members that has a value. Raises ValueError unless it is a finite number."""
     for name in names:
         value = record.get(name)
         if value is None or value == "":
@@ -271,7 +275,7 @@ def number(record: Mapping[str, Any], *names: str) -> Optional[float]:
 
 
 def word(record: Mapping[str, Any], *names: str) -> str:
-    """The first of these members that has a value, as a text; empty where there is none."""
+    """The first of these members that has a value, as a text; empty if there is none."""
     for name in names:
         value = record.get(name)
         if value is not None and value != "":
@@ -293,18 +297,18 @@ def _moment(value: Any) -> Optional[float]:
 
 
 def seconds_between(start: Any, end: Any) -> Optional[float]:
-    """Of two times in ISO 8601, without a zone in UTC, or in seconds; None where one is not known."""
+    """Seconds between two times in ISO 8601 (without a zone: UTC), or in seconds; None if one is unknown."""
     first, last = _moment(start), _moment(end)
     return None if first is None or last is None else round(last - first, 6)
 
 
 def key_of(*parts: Any) -> str:
-    """A short name of values, other for others, so that texts need not be kept."""
+    """A short name for values, different for different values, so that texts need not be kept."""
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 
 def text_of(content: Any) -> str:
-    """What a person reads of a prompt: a text, or the texts of messages and of their parts."""
+    """The text of a prompt for people: a text, or the texts of messages and of their parts."""
     content = decoded(content)
     if isinstance(content, str):
         return content

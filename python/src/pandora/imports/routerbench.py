@@ -5,9 +5,9 @@ https://github.com/withmartian/routerbench make it::
 
     sample_id, prompt, eval_name, M, M|model_response, M|total_cost for each model M, oracle_model_to_route_to
 
-M is the quality from 0 to 1, M|total_cost dollars. The last column names the best model and is left out, as are
-responses. CSV and Parquet of this form are read without an import, too. The pickle that is published is not read: a
-pickle runs what is in it.
+M is the quality from 0 to 1, M|total_cost the dollars. The last column, which names the best model, and the responses
+are left out. CSV and Parquet files in this form can be read without an import, too. The published pickle is not read,
+because a pickle can run any code.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _COST = "|total_cost"
 
 
 def looks_like(words: Collection[str], head: str) -> bool:
-    """As in lm_eval; CSV and Parquet are read without an import."""
+    """See lm_eval; CSV and Parquet are read without an import."""
     return head.startswith("\x80") and "pandas" in head
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
-    """Raises DataError for a pickle, and for what has no such columns."""
+    """Raises DataError for a pickle, and for files without such columns."""
     if source.lower().endswith((".pkl", ".pickle", ".p")):
         raise DataError(
             f"{source}: is a pickle, and reading one runs what is in it; where you trust it, write a table that is "

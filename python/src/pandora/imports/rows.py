@@ -1,4 +1,4 @@
-"""The table that an import becomes: answers as they are found, retries of a request in one row, what was left out."""
+"""The table that an import makes: its answers, retries of a request in one row, and notes on what was left out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..errors import DataError
 from ..prices import Prices
 from ..spelling import option
 
-_MOST_MODELS = 1024  # of a table
-_NAMED = 5  # prompts that a note names
+_MOST_MODELS = 1024  # in a table
+_NAMED = 5  # the most prompts that a note names
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What people say of an export."""
+    """The settings that a user gives for an export."""
 
     filter: str = ""
     metric: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Settings:
 
 @dataclass
 class _Failed:
-    """Calls that brought no answer, of which the next answer, or the last one, has the dollars and the seconds."""
+    """Calls without an answer. Their dollars and seconds are added to the next answer, or to the last one."""
 
     calls: int = 0
     usd: float = 0.0
@@ -40,9 +40,9 @@ class _Failed:
 
 @dataclass
 class Rows:
-    """Answers of models to prompts. Texts of prompts lie on disk until the table is written.
+    """Answers of models to prompts. The prompts' texts are on disk until the table is written.
 
-    Of a million answers the rest takes about 400 MB.
+    For a million answers the rest takes about 400 MB.
     """
 
     source: str
@@ -66,23 +66,23 @@ class Rows:
         self._said: list[str] = []
 
     def close(self) -> None:
-        """The texts are gone."""
+        """Removes the texts."""
         self._texts.close()
 
     @property
     def prompts_so_far(self) -> int:
-        """With an answer or not."""
+        """With or without an answer."""
         return len(self._names)
 
     def __len__(self) -> int:
         return len(self._prompt)
 
     def leave_out(self, what: str, count: int = 1) -> None:
-        """Counts what has no place in the table."""
+        """Counts something that has no place in the table."""
         self.left_out[what] = self.left_out.get(what, 0) + count
 
     def dollars(self, model: str, given: Optional[float], usage: Mapping[str, Any]) -> Optional[float]:
-        """What a call cost: as the export says, else by tokens; None, and counted, where neither says it."""
+        """The cost of a call: from the export, otherwise from tokens; None, and counted, if neither gives it."""
         if given is not None:
             return given
         known = all(isinstance(usage.get(name), (int, float)) for name in ("prompt_tokens", "completion_tokens"))
@@ -95,11 +95,13 @@ class Rows:
         return None
 
     def say(self, note: str) -> None:
-        """Something else that people are to know."""
+        """Adds another note for the user."""
         self._said.append(note)
 
     def prompt(self, key: str, name: str = "", columns: Optional[Mapping[str, Any]] = None) -> int:
-        """The number of a prompt. `name`: in the table, else the key; `columns`: what is known before any call."""
+        """The number of a prompt. `name`: its name in the table, by default the key; `columns`: data known before any
+        call.
+        """
         at = self._prompts.setdefault(key, len(self._names))
         if at == len(self._names):
             self._names.append(name or key)
@@ -122,11 +124,12 @@ class Rows:
         failed: bool = False,
         replaces: bool = False,
     ) -> None:
-        """An answer, or a call that `failed`.
+        """Adds an answer, or a call that `failed`.
 
-        `prompt`, `name` and `columns`: as prompt() takes them. `group`: the calls of a model in which one stands for
-        another that failed; else those of a prompt. `request`: answers of a group with the same one are one, and have
-        all dollars. `ids`: by which a quality can be joined. `replaces`: an earlier answer of the group is left out.
+        `prompt`, `name` and `columns` are as in prompt(). `group`: the calls of a model in which one replaces another
+        that failed; by default the calls for a prompt. `request`: answers of a group with the same request are one
+        answer, with all dollars. `ids`: names by which a quality can be joined. `replaces`: leaves an earlier answer of
+        the group out.
         """
         if not model:
             return self.leave_out("records without a model")
@@ -184,7 +187,7 @@ class Rows:
         return sum(not math.isnan(quality) for quality in self._quality)
 
     def finish(self) -> list[str]:
-        """Once all is found: what people are to know. Raises DataError where it makes no table."""
+        """Finishes the import and returns notes for the user. Raises DataError if there is no table."""
         self._charge_late()
         if not len(self):
             raise DataError(f"{self.source}: has no answers" + "".join(f"; {note}" for note in self._counted()))
@@ -197,7 +200,7 @@ class Rows:
         return [*self._said, *self._counted(), *self._holes()]
 
     def _charge_late(self) -> None:
-        """Failures after which there was no further answer."""
+        """Charges failures after which there was no further answer."""
         lost = 0.0
         for key, failed in self._failed.items():
             row, _ = self._answers.get(key, (-1, ""))
@@ -219,7 +222,7 @@ class Rows:
         return notes
 
     def _holes(self) -> list[str]:
-        """What prompts lack, and answers that are one too many."""
+        """Notes on prompts that lack answers, and on superfluous answers."""
         of_prompt: dict[int, set[int]] = {}
         for prompt, model in zip(self._prompt, self._model):
             of_prompt.setdefault(prompt, set()).add(model)
@@ -254,7 +257,7 @@ class Rows:
         return {"quality": self._quality, "cost": self._usd, **({"latency": self._seconds} if timed else {})}
 
     def write(self, out: TextIO) -> None:
-        """The long form, a row for each answer as JSON, the prompts in the order in which they were found."""
+        """Writes the long form, a row for each answer as JSON, with prompts in the order in which they were found."""
         models = [json.dumps(model, ensure_ascii=False) for model in self.models]
         numbers = self._numbers()
         for row, columns in self._found():
@@ -265,7 +268,7 @@ class Rows:
             out.write("{" + ", ".join(cells) + ("}" if columns == "{}" else ", " + columns[1:]) + "\n")
 
     def columns(self) -> dict[str, list[Any]]:
-        """The same as lists, as pandora.Trace takes them."""
+        """The same as lists, for pandora.Trace."""
         models, numbers = list(self.models), self._numbers()
         found: dict[str, list[Any]] = {"prompt_id": [], "model": [], **{what: [] for what in numbers}}
         for count, (row, columns) in enumerate(self._found()):
@@ -278,7 +281,7 @@ class Rows:
         return found
 
     def summary(self) -> list[tuple[str, int, float, float]]:
-        """Of each model its answers, their mean quality (NaN where none is known) and mean dollars."""
+        """For each model the number of answers, their mean quality (NaN if none is known) and mean dollars."""
         sums = [[0, 0.0, 0, 0.0] for _ in self.models]  # answers, dollars, known qualities, their sum
         for model, quality, usd in zip(self._model, self._quality, self._usd):
             of = sums[model]
@@ -295,5 +298,5 @@ class Rows:
 
     @property
     def prompts(self) -> int:
-        """That have an answer."""
+        """The number of prompts with an answer."""
         return len(set(self._prompt))

@@ -1,4 +1,4 @@
-"""Running cascades: requests on their way through models (running, request), what is learned (learning), files."""
+"""Running cascades: requests on their way through models (running, request), learning (learning), and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Decisions and feedback as lines of JSON in files decisions-N.jsonl of a folder, of which the oldest goes."""
+"""Writes decisions and feedback as lines of JSON to files decisions-N.jsonl of a folder; the oldest files are
+removed.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ _NAME = re.compile(r"decisions-(\d{9})\.jsonl")
 
 
 class DecisionLog:
-    """Appends lines to a folder, which is made where it is not there; OutputError where it cannot be written to.
+    """Appends lines to a folder, which it makes if necessary; OutputError if the folder cannot be written to.
 
-    A file of `file_bytes` is followed by another one; of more than `most_bytes` in all the oldest goes. Files are for
-    their owner alone. A forked child has files of its own.
+    A file is full at `file_bytes`. When all files exceed `most_bytes`, the oldest is removed. Only the owner can read
+    the files. A forked child has files of its own.
     """
 
     def __init__(self, folder: str, file_bytes: int, most_bytes: int) -> None:
@@ -39,7 +41,7 @@ class DecisionLog:
             raise OutputError(f"{folder}: cannot keep a decision log ({problem}); log to another folder")
 
     def write(self, line: Json) -> None:
-        """OSError where it cannot be written; then nothing of it is there."""
+        """Raises OSError if the line cannot be written; then no part of it is in the file."""
         text = (json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n").encode(errors="replace")
         if self._file is None or self._length >= self.file_bytes or self._process != os.getpid():
             self._open_next()
@@ -76,7 +78,7 @@ class DecisionLog:
                     os.remove(self._path(old))
 
     def close(self) -> None:
-        """Its file is closed."""
+        """Closes the file."""
         if self._file is not None and self._process == os.getpid():
             os.close(self._file)
         self._file = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def explanation(members: Members, request: UnderWay) -> Json:
-    """As `Request.explain` says it; a number that the rules do not have is None."""
+    """The result of `Request.explain`; None stands for a number that the rules do not have."""
     names, about = members.models, members.about
     thresholds = dict(zip(request.order, request.thresholds[: max(len(request.order) - 1, 0)]))
     models = []
@@ -48,7 +48,7 @@ def _known(number: float) -> Optional[float]:
 
 
 def _why_stopped(members: Members, request: UnderWay) -> str:
-    """A sentence; "" while something more is called."""
+    """A sentence; empty as long as another model is called."""
     if not request.done or request.next is not None:
         return "it was deployed before the cascade had stopped" if request.deployed else ""
     if not request.calls:
@@ -74,7 +74,7 @@ def _why_stopped(members: Members, request: UnderWay) -> str:
 
 
 def decision_line(cascade: RunningCascade, request: UnderWay) -> Json:
-    """A request that was deployed, as a line of a decision log (docs/serving.md)."""
+    """A deployed request as a line of a decision log (docs/serving.md)."""
     members = cascade.members
     names = members.models
     assert request.best is not None
@@ -123,7 +123,7 @@ def _without_empty(prompt: Json) -> Json:
 
 
 def decision_payload(cascade: RunningCascade, request: UnderWay) -> Json:
-    """The line, and what it takes to learn from it and to say why: as the event of a store has it."""
+    """The line with the data that is needed to learn from it and to explain it: an event of a store."""
     line = decision_line(cascade, request)
     for one, call in zip(line["calls"], request.calls):
         one["estimate"] = _known(call.quality)
@@ -138,10 +138,10 @@ def decision_payload(cascade: RunningCascade, request: UnderWay) -> Json:
 
 
 def feedback_line(number: int, quality: float) -> Json:
-    """A feedback, likewise."""
+    """The line of a feedback."""
     return {"request": number, "time": time.time(), "quality": quality}
 
 
 def session_digest(key: Any) -> str:
-    """What stands for a session's key in logs, which shall not hold users' names."""
+    """Stands for a session's key in logs, which must not contain users' names."""
     return sha256(str(key).encode()).hexdigest()[:32]

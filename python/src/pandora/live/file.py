@@ -1,4 +1,4 @@
-"""A running cascade as a file: JSON that people read, with what was learned as one member."""
+"""A running cascade as a file: JSON that people can read, with the learned state as one member."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .members import Json, Members, digest_of, literal
 from .request import UnderWay
 from .running import Counts, ModelState, RunningCascade
 
-#: Of the format: 1, 2 with plans, 3 where something was learned or requests have begun.
+#: Versions of the format: 1; 2 with plans; 3 if something was learned or requests have begun.
 VERSIONS = 1, 2, 3
 MOST_BYTES = 1 << 30
 
 
 def text_of(cascade: RunningCascade) -> str:
-    """The file's text; a cascade that is saved at any time and loaded goes on as if nothing had been."""
+    """The file's text. A cascade that is saved at any time and loaded continues as if nothing had happened."""
     with cascade.lock:
         file = cascade.members.to_json()
         state = _state_of(cascade)
@@ -46,7 +46,7 @@ def _state_of(cascade: RunningCascade) -> Optional[Json]:
         "requests": [[id, request.to_json()] for id, request in cascade.requests.items()],
     }
     if isinstance(cascade.indices, Learning):
-        current = cascade.indices.current  # of one that is forgotten nothing more will be learned
+        current = cascade.indices.current  # nothing more will be learned from a forgotten request
         state["current"] = current if current is not None and cascade.knows(current) else None
         state["estimator"] = packed(cascade.indices.estimator.saved())
     return state
@@ -58,12 +58,12 @@ def packed(data: bytes) -> str:
 
 
 def unpacked(text: str) -> bytes:
-    """Them back; ValueError for another text."""
+    """The bytes again; ValueError for another text."""
     return base64.b64decode(text, validate=True)
 
 
 def save(cascade: RunningCascade, path: str) -> None:
-    """Whole or not at all. A router that is a caller's estimator goes into a file PATH.joblib beside it."""
+    """Saves whole or not at all. A router that is a caller's estimator goes into a file PATH.joblib beside it."""
     predictor = cascade.members.predictor
     if not isinstance(predictor, EstimatorPredictor):
         return _core.write_file(path, text_of(cascade))
@@ -89,9 +89,9 @@ def save(cascade: RunningCascade, path: str) -> None:
 
 
 def load(path: str, trusted: bool = False) -> RunningCascade:
-    """DataError for a file that is not a whole cascade, or was changed by hand.
+    """Raises DataError for a file that is not a whole cascade, or was changed by hand.
 
-    `trusted`: whether an estimator beside it may be loaded, which runs what is in that file; UsageError without it.
+    `trusted`: whether an estimator beside it may be loaded, which runs the code in that file; UsageError without it.
     """
     text = read_text(path)
     router = checked(text, path).get("router")
@@ -115,7 +115,7 @@ def load(path: str, trusted: bool = False) -> RunningCascade:
 
 
 def read_text(path: str) -> str:
-    """Of a file. DataError where it cannot be read."""
+    """The text of a file. DataError if it cannot be read."""
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -129,7 +129,7 @@ def read_text(path: str) -> str:
 
 
 def parse(text: str, name: str, predictor: Optional[Predictor] = None) -> RunningCascade:
-    """Of a file's text; `name` is for messages."""
+    """The cascade of a file's text; `name` is for messages."""
     file = checked(text, name)
     try:
         members = Members.of_json({k: v for k, v in file.items() if k not in ("version", "state")}, predictor)
@@ -141,7 +141,7 @@ def parse(text: str, name: str, predictor: Optional[Predictor] = None) -> Runnin
 
 
 def checked(text: str, name: str) -> Json:
-    """The members of a file, without its digest. DataError for a file that is not whole."""
+    """The members of a file, without its digest. DataError for a file that is incomplete."""
     try:
         file = json.loads(text, parse_float=literal)
     except (ValueError, RecursionError):

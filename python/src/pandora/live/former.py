@@ -1,4 +1,4 @@
-"""What was learned, as files of cascades of the versions 1 and 2 have it: a sealed text of CBOR."""
+"""The learned state in files of cascades of versions 1 and 2: a sealed text of CBOR."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOPS = "best_reaches_scores_left", "last_reaches_threshold", "after_first", "n
 
 
 def unsealed(kind: str, data: bytes) -> Any:
-    """What the engine's seal() wrote (host/ground/files/sealed_file.hpp). ValueError for anything else."""
+    """The content that the engine's seal() wrote (host/ground/files/sealed_file.hpp). ValueError for anything else."""
     head, _, content = data.partition(b"\n")
     words = head.decode("ascii", "replace").split(" ")
     if words[:2] != ["pandora", kind] or len(words) != 6 or words[4] != sha256(content).hexdigest():
@@ -33,7 +33,7 @@ def unsealed(kind: str, data: bytes) -> Any:
 
 
 def _cbor(data: bytes, at: int) -> tuple[Any, int]:
-    """The value that begins at a place, and where it ends."""
+    """The value that begins at a place, and the place of its end."""
     major, minor, at = data[at] >> 5, data[at] & 31, at + 1
     if major == 7:
         if minor in (20, 21, 22):
@@ -65,7 +65,9 @@ def _doubles(packed: bytes) -> list[float]:
 
 
 def former_state(members: Members, text: str) -> Json:
-    """The state as a file of version 3 has it. Requests that were not deployed are left out: nothing calls for them."""
+    """The state in the form of version 3. Requests that were not deployed are left out, because nobody continues
+    them.
+    """
     state = unsealed("cascade", base64.b64decode(text, validate=True))
     named = ("requests", "calls", "deployed", "feedbacks", "dropped_open", "dropped_waiting", "failures", "cancelled")
     counts = dict(zip(named, state["counts"]))

@@ -1,4 +1,4 @@
-"""What a cascade of the kind indices has learned, and how it goes on: the engine's estimator, period by period."""
+"""What a cascade of the kind indices learns: the engine's estimator, period by period."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ Output = tuple[int, list[float], float, float]  # the box, phi, its cost in util
 
 
 class Asked(NamedTuple):
-    """Of each model for the request that was asked about."""
+    """The numbers of each model for the request that was asked about."""
 
     indices: list[float]
     prediction: list[float]  #: rho_hat' psi
     width: list[float]  #: ||psi||_{V^-1}
-    bonus: list[float]  #: what the index has for it
+    bonus: list[float]  #: the bonus in its index
 
 
 class Lesson(NamedTuple):
-    """What is learned of a request: the answers that it saw, or the quality of the deployed one."""
+    """What is learned from a request: the answers that it saw, or the quality of the deployed one."""
 
-    id: int  #: what the request is told apart by
+    id: int  #: identifies the request
     period: int
     psi: Psi
-    calls: Sequence[Call]  #: of a quality the deployed one alone
+    calls: Sequence[Call]  #: for a quality only the deployed call
     quality: Optional[float] = None
 
 
 def output_of(members: Members, call: Call) -> Output:
-    """A call as the estimator takes it."""
+    """A call in the form of the estimator."""
     phi: list[float] = []
     if members.learns_reward:
         phi = list(call.scores)
@@ -54,9 +54,9 @@ def output_of(members: Members, call: Call) -> Output:
 class Learning:
     """The estimator of a cascade's members.
 
-    It is asked of one request at a time, and learns what is told of it; what was learned of a request is brought to the
-    end of its period before another request is looked at. `most_held`: samples of a model, beyond which the older half
-    is forgotten, so that all that is learned fits into a file.
+    It answers questions about one request at a time, and learns from it. Before it turns to another request, it ends
+    the period of the earlier one with all that was learned. `most_held`: samples of a model, beyond which the older
+    half is forgotten, so that the learned state fits into a file.
     """
 
     def __init__(self, members: Members, saved: Optional[bytes] = None) -> None:
@@ -69,7 +69,7 @@ class Learning:
             self.estimator.restore(saved)
 
     def _bound(self) -> None:
-        # A request that waits for feedback takes the less room, the fewer numbers it has.
+        # The fewer numbers a waiting request has, the less room it needs.
         self.most_held = self.estimator.most_samples_within(MOST_STATE * 3 // 4)
         most = self.members.estimation["most_samples"]
         if self.most_held < LEAST_SAMPLES and (most == 0 or most > self.most_held):
@@ -82,8 +82,8 @@ class Learning:
             self.estimator.keep_at_most(self.most_held)
 
     def turn_to(self, id: int, period: int, psi: Psi) -> None:
-        """The request that is asked about and learned of from here on. LaneFailure where what was learned of the one
-        before cannot be solved for; then nothing has happened.
+        """Turns to the request about which it is asked, and from which it learns, from here on. LaneFailure if the
+        estimates cannot be solved with what was learned from the request before; then nothing has changed.
         """
         if self.current != id:
             with self._whole():
@@ -99,7 +99,7 @@ class Learning:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """What is done within happens, or nothing."""
+        """Everything inside happens, or nothing."""
         current, most_held, estimator = self.current, self.most_held, self.estimator
         estimator.mark()
         try:
@@ -111,17 +111,17 @@ class Learning:
         estimator.commit()
 
     def ask(self, id: int, period: int, psi: Psi) -> Asked:
-        """What is known of a request."""
+        """The estimates for a request."""
         self.turn_to(id, period, psi)
         return Asked(*self.estimator.ask())
 
     def reward(self, id: int, period: int, psi: Psi, call: Call) -> float:
-        """The quality that an answer is taken for."""
+        """The estimated quality of an answer."""
         self.turn_to(id, period, psi)
         return float(self.estimator.reward(output_of(self.members, call)))
 
     def learn(self, lesson: Lesson) -> None:
-        """The lesson, whole or not at all. LaneFailure where estimates cannot be solved for with it."""
+        """Learns from the lesson, completely or not at all. LaneFailure if estimates cannot be solved with it."""
         estimator = self.estimator
         with self._whole():
             self._turn_to(lesson.id, lesson.period, lesson.psi)
@@ -134,7 +134,7 @@ class Learning:
                     estimator.end_period()
 
     def copied_estimator(self) -> Any:
-        """Another one that has learned the same."""
+        """A copy of the estimator."""
         copy = new_estimator(self.members)
         copy.restore(self.estimator.saved())
         return copy
@@ -147,16 +147,16 @@ class Learning:
         self.estimator.calibrate(period, psi, output_of(self.members, call), quality)
 
     def set_price(self, members: Members) -> None:
-        """What was learned is made over to the members' price."""
+        """Converts what was learned to the members' price."""
         factor = members.price / self.members.price
         problem = f"price {members.price:g}: what was learned cannot be made over to it"
         self._change(members, lambda: self.estimator.scale_costs(factor), problem)
 
     def add_model(self, members: Members) -> None:
-        """The members have one model more."""
+        """The members have a new model."""
 
         def change() -> None:
-            new_estimator(members)  # which refuses what takes too much memory
+            new_estimator(members)  # raises if it would take too much memory
             self.estimator.add_box(members.d - self.members.d)
             self._bound()
 
@@ -174,27 +174,27 @@ class Learning:
 
 
 class Estimates:
-    """What decisions go by where another process learns: a copy that is asked, and learns nothing."""
+    """The estimates by which a process decides while another process learns: a copy that answers but does not learn."""
 
     def __init__(self, members: Members, saved: bytes) -> None:
-        """`saved`: of the learner's estimator, with or without samples."""
+        """`saved`: bytes of the learner's estimator, with or without samples."""
         self.members = members
         estimator = new_estimator(members)
         estimator.restore(saved)
         self.estimator = estimator.estimates()
 
     def ask(self, _: int, period: int, psi: Psi) -> Asked:
-        """What is known of a request."""
+        """The estimates for a request."""
         self.estimator.begin(period, psi)
         return Asked(*self.estimator.ask())
 
     def reward(self, _: int, __: int, ___: Psi, call: Call) -> float:
-        """The quality that an answer is taken for."""
+        """The estimated quality of an answer."""
         return float(self.estimator.reward(output_of(self.members, call)))
 
 
 def new_estimator(members: Members) -> Any:
-    """One that has learned nothing. UsageError where the members' rules cannot be."""
+    """An estimator that has learned nothing. UsageError if the members' rules are invalid."""
     assert members.rules is not None
     if members.d > 64:
         raise refusal(f"{len(members.models)} models make {members.d} reward features, more than 64")

@@ -1,4 +1,4 @@
-"""What a cascade is made of, and its file: JSON whose members docs/serving.md lists."""
+"""The members of a cascade, and its file: JSON whose members docs/serving.md lists."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..offline.learners.predictors import Predictor, predictor_of
 from ..offline.policies.order import Order
 from ..spelling import option
 
-#: Models of a cascade, and plans of a router.
+#: The most models of a cascade, and plans of a router.
 MOST_MODELS, MOST_PLANS = 16, 32
 MOST_PRICE = 1e9
-#: Without `psi_range` numbers of psi lie between this and its negative: with greater ones designs lose the digits that
-#: estimates are solved by.
+#: Without `psi_range`, numbers of psi lie between this and its negative. With larger ones designs lose the digits that
+#: the estimates need.
 MOST_PSI = 1000.0
-#: The evaluator of a cascade that looks at no answer.
+#: The evaluator of a cascade that does not look at answers.
 NO_EVALUATOR = "none"
 KINDS = "router", "thresholds", "indices", "routed"
 
@@ -38,10 +38,10 @@ def refusal(problem: str) -> UsageError:
 
 @dataclass(frozen=True)
 class Members:
-    """A cascade's file as an object; models are named by their positions, which never change.
+    """A cascade's file as an object. Models are identified by their positions, which never change.
 
-    `plans` are what is chosen between: the one order of `thresholds`, the orders of `router` and `routed` (one may be
-    empty: a plan whose models were removed), none of `indices`.
+    `plans` are the alternatives: the one order of `thresholds`, or the orders of `router` and `routed` (an empty one is
+    a plan whose models were removed); `indices` has none.
     """
 
     kind: str
@@ -50,13 +50,15 @@ class Members:
     evaluator: str
     removed: frozenset[int] = frozenset()
     plans: tuple[Order, ...] = ()
-    predictor: Optional[Predictor] = None  #: of the plans' worth, from psi
-    calibration: tuple[IsotonicMap, ...] = ()  #: of each model, quality from a score; empty: a score is its own quality
+    predictor: Optional[Predictor] = None  #: predicts the plans' quality and dollars from psi
+    calibration: tuple[
+        IsotonicMap, ...
+    ] = ()  #: for each model, quality from a score; empty: a score is its own quality
     features: Optional[Json] = None  #: of prompts; None: psi is given
     index_features: int = 1  #: m, without features
     reward_features: int = 0  #: d, with the evaluator column:NAME
-    psi_range: Optional[np.ndarray] = None  #: m x 2, the least and the greatest number that the fit saw
-    rules: Optional[Json] = None  #: of indices
+    psi_range: Optional[np.ndarray] = None  #: m x 2, the least and the greatest number in the fit
+    rules: Optional[Json] = None  #: for indices
     estimation: Json = field(default_factory=lambda: json.loads(_core.estimation()))
     exploration: tuple[int, ...] = (1, 0, 0, 0)
     random_order: tuple[int, ...] = (1, 0, 0, 0)
@@ -89,7 +91,7 @@ class Members:
 
     @property
     def reads_phi(self) -> bool:
-        """Whether the evaluator shows numbers of an answer, and not a score."""
+        """Whether the evaluator shows several numbers of an answer rather than a score."""
         return self.evaluator.startswith("column:")
 
     @property
@@ -99,7 +101,7 @@ class Members:
 
     @property
     def m(self) -> int:
-        """How many numbers psi has; as in a study's table a context has one beside the 1 at least."""
+        """How many numbers psi has; as in a study's table, a context has at least one number besides the 1."""
         return self.index_features if self.features is None else 1 + max(1, len(self.features["columns"]))
 
     @property
@@ -111,11 +113,11 @@ class Members:
 
     @property
     def calls_one_model(self) -> bool:
-        """Whether no prompt makes it call a second model."""
+        """Whether it never calls a second model."""
         return not self.learns and all(len(plan.order) <= 1 for plan in self.plans)
 
     def with_model(self, name: str) -> Members:
-        """One more at the end, whose score is worth what those of the others are on average."""
+        """With another model at the end. Its scores count like those of the other models on average."""
         maps = self.calibration
         if maps:
             mean = IsotonicMap(np.empty(0), np.empty(0)) if self.learns_reward else _mean_map(maps)
@@ -194,10 +196,10 @@ class Members:
 
     @staticmethod
     def of_json(given: Any, predictor: Optional[Predictor] = None) -> Members:
-        """Of an object as a file has it; beside kind, models, price and evaluator all has its usual value.
+        """The members from an object as in a file; members other than kind, models, price and evaluator have defaults.
 
-        UsageError for a member that is unknown, of another type or out of range. `predictor`: in place of the file's
-        router, where a caller's estimator is one.
+        UsageError for a member that is unknown, of another type or out of range. `predictor` replaces the file's router
+        if that is a caller's estimator.
         """
         if not isinstance(given, Mapping):
             raise refusal("what it is made of is no object")
@@ -212,7 +214,7 @@ class Members:
             raise refusal(f"what it is made of has a member of another type ({problem})") from None
 
     def described(self) -> Json:
-        """As to_json(); of a router that no file can hold the name of its learner."""
+        """As to_json(), but for a router that no file can hold it has the name of its learner."""
         return {**replace(self, predictor=None).to_json(), **self._router(described=True)}
 
     def _router(self, described: bool = False) -> Json:
@@ -222,7 +224,7 @@ class Members:
         return {"plans": plans, "router": self.predictor.described() if described else self.predictor.to_json()}
 
     def to_json(self) -> Json:
-        """As the file has it, without version, state and digest."""
+        """The object as in a file, without version, state and digest."""
         one: Json = {"order": None, "thresholds": None}
         if self.kind == "thresholds":
             plan = self.plans[0]
@@ -268,9 +270,9 @@ def new_members(
     most_samples: int = 100_000,
     explore: float = 0.0,
 ) -> Members:
-    """Of a cascade that has learned nothing yet; the arguments are those of `Cascade.new`.
+    """The members of a cascade that has learned nothing yet; the arguments are those of `Cascade.new`.
 
-    UsageError for what cannot be. It begins with a query of every model (alg:DOW).
+    UsageError for invalid arguments. The cascade begins with a query of every model (alg:DOW).
     """
     if not evaluator:
         raise UsageError(
@@ -294,7 +296,7 @@ def new_members(
     )  # fmt: skip
 
 
-_LEARNED_PAYOFF = 3  # of the enumeration Score (kernels/rules/spec.hpp)
+_LEARNED_PAYOFF = 3  # in the enumeration Score (kernels/rules/spec.hpp)
 _MEMBERS = {name for name in Members.__dataclass_fields__ if name != "predictor"} | {"router", "order", "thresholds"}
 
 
@@ -315,7 +317,7 @@ def _of_json(given: Json, predictor: Optional[Predictor]) -> Members:
     elif kind in ("router", "routed"):
         plans = tuple(order_of(plan) for plan in given["plans"])
     features = given.get("features")
-    if features is not None:  # which it checks
+    if features is not None:  # this also checks them
         features = json.loads(_core.FeatureMap.parse(json.dumps(features)).json)
     numbers = {name: _whole(given[name]) for name in _WHOLE if name in given}
     rules = given.get("rules")
@@ -365,18 +367,18 @@ def _mean_map(maps: Sequence[IsotonicMap]) -> IsotonicMap:
 
 
 def require_probability(explore: float) -> None:
-    """UsageError for an `explore` that is none."""
+    """UsageError unless `explore` is a probability."""
     if not 0.0 <= explore <= 1.0:
         raise refusal(f"explore {explore:g}: give a probability, from 0 to 1")
 
 
 def digest_of(file: Any) -> str:
-    """SHA-256 of a file's members without the digest; numbers count as they are written."""
+    """SHA-256 of a file's members without the digest. Numbers count as they are written."""
     return sha256(_compact(file).encode()).hexdigest()
 
 
 class _Literal(float):
-    """A number as it stands in a file: other programs may write another text for it than Python."""
+    """A number as it is written in a file: other programs may write it differently from Python."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""A request from its beginning to its feedback: what it has called, and which models it would call next."""
+"""A request from its beginning to its feedback: the calls that it made, and the models that it would call next."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Call:
 
     model: int
     dollars: float
-    scores: tuple[float, ...]  #: what the evaluator showed, as it was observed
-    shown: float  #: the quality that the score is calibrated to; NaN where nothing was shown
-    quality: float  #: what the rules take the answer for
+    scores: tuple[float, ...]  #: the values that the evaluator showed, as observed
+    shown: float  #: the quality to which the score is calibrated; NaN if nothing was shown
+    quality: float  #: the quality that the rules assume for the answer
     latency: Optional[float]  #: seconds
-    propensity: float  #: the probability of the call, given all that was seen before
-    deploy_propensity: float = 0.0  #: that of deploying its answer, given all calls
+    propensity: float  #: the probability of the call, given everything seen before
+    deploy_propensity: float = 0.0  #: the probability of deploying its answer, given all calls
 
 
 @dataclass
@@ -46,10 +46,10 @@ class PassedOver:
 
 @dataclass
 class UnderWay:
-    """`order`: the models that were called, in order, and those that would be called next.
+    """`order`: the models that were called, in order, and then those that would be called next.
 
-    Each has in `thresholds` the estimated quality from which nothing more is called (inf: it has none), where the rules
-    go by thresholds, or in `score`, by position of a model, its index.
+    If the rules use thresholds, `thresholds` has for each of them the estimated quality from which nothing more is
+    called (inf: there is none). Otherwise `score` has each model's index, by the model's position.
     """
 
     number: int
@@ -62,44 +62,44 @@ class UnderWay:
     prediction: list[float] = field(default_factory=list)
     width: list[float] = field(default_factory=list)
     bonus: list[float] = field(default_factory=list)
-    first_of_ties: bool = True  #: of answers of equal quality the first is deployed; else the one of the first model
+    first_of_ties: bool = True  #: among equal qualities, deploys the first answer; otherwise that of the first model
     calls: list[Call] = field(default_factory=list)
     passed_over: list[PassedOver] = field(default_factory=list)
-    best: Optional[int] = None  #: the model of the best answer; once it is deployed, of the deployed one
+    best: Optional[int] = None  #: the model of the best answer; after deploying, that of the deployed one
     done: bool = False  #: whether the rules call nothing more
     next: Optional[int] = None
-    propensity: float = 1.0  #: of calling `next`
+    propensity: float = 1.0  #: the probability of calling `next`
     resting: frozenset[int] = frozenset()  #: models that rested when it began
-    only: bool = False  #: it calls one model that was named for it
-    explored: bool = False  #: a call was another one than the rules'
+    only: bool = False  #: it calls only the model that was named for it
+    explored: bool = False  #: whether a call differed from the rules
     deployed: bool = False
     id: int = 0  #: 1, 2, ... of the requests of this object
-    version: int = 0  #: of the cascade that it went by
+    version: int = 0  #: the version of the cascade that it used
     session: Optional[str] = None
-    prompt: Json = field(default_factory=dict)  #: its text and columns, where they are logged
+    prompt: Json = field(default_factory=dict)  #: its text and columns, if they are logged
 
     @property
     def models(self) -> int:
-        """How many there were when it began."""
+        """How many models there were when it began."""
         return len(self.score)
 
     def copied(self) -> UnderWay:
-        """One that can go on without this one."""
+        """A copy that is independent of this one."""
         return replace(
             self, order=list(self.order), thresholds=list(self.thresholds), calls=list(self.calls),
             passed_over=list(self.passed_over),
         )  # fmt: skip
 
     def call_of(self, model: int) -> Optional[Call]:
-        """What that model answered."""
+        """The call of that model."""
         return next((call for call in self.calls if call.model == model), None)
 
     def is_passed_over(self, model: int) -> bool:
-        """Whether it gave no answer to this request."""
+        """Whether the model gave no answer to this request."""
         return any(over.model == model for over in self.passed_over)
 
     def opened(self, call: Call) -> None:
-        """The model that comes next in the order was called."""
+        """Records that the next model in the order was called."""
         place = len(self.calls)
         self.calls.append(call)
         before = None if self.best is None else self.call_of(self.best)
@@ -113,7 +113,7 @@ class UnderWay:
         return call.quality > best.quality
 
     def _stops(self, place: int) -> bool:
-        """Whether nothing more is called after the answer of that place in the order."""
+        """Whether nothing more is called after the answer at that place in the order."""
         if place + 1 >= len(self.order) or self.stop == AFTER_FIRST:
             return True
         if self.stop == LAST_REACHES_THRESHOLD:
@@ -124,7 +124,7 @@ class UnderWay:
         return best is not None and best.quality >= max(self.score[a] for a in self.order[place + 1 :])
 
     def go_on_without(self, model: int) -> bool:
-        """Takes a model out that was not called yet; whether it was to come."""
+        """Removes a model that was not called yet; returns whether it was in the order."""
         called = len(self.calls)
         if model not in self.order[called:]:
             return False
@@ -139,7 +139,7 @@ class UnderWay:
         return True
 
     def bring_forward(self, model: int) -> None:
-        """Puts a model that is out of turn in front of those that are left; its threshold goes with it."""
+        """Puts a model that is called out of turn before the remaining ones, with its threshold."""
         place = len(self.calls)
         if not self.done and self.order[place : place + 1] == [model]:
             return
@@ -157,7 +157,7 @@ class UnderWay:
             self.thresholds.insert(place, self.thresholds.pop(at))
 
     def choose_next(self, left: Sequence[int], explore: float, draws: Draws) -> None:
-        """What comes next: the rules' step or, with probability `explore`, one of the models that are left."""
+        """Decides the next step: that of the rules or, with probability `explore`, one of the remaining models."""
         by_rules = None if self.done else self.order[len(self.calls)]
         self.next, self.propensity = by_rules, 1.0
         if explore == 0.0 or not left:
@@ -168,7 +168,7 @@ class UnderWay:
         self.propensity = explore / len(left) + (1.0 - explore if self.next == by_rules else 0.0)
 
     def choose_deployed(self, explore: float, draws: Draws) -> int:
-        """The best answer or, with probability `explore`, one of them all; says with what probability each is."""
+        """Returns the best answer or, with probability `explore`, any one; stores the probability of each."""
         assert self.best is not None
         if len(self.calls) < 2 or self.only:
             explore = 0.0
@@ -178,9 +178,9 @@ class UnderWay:
         return _one_of([call.model for call in self.calls], which) if coin < explore else self.best
 
     def went_by_rules(self, explore: float, left: int) -> float:
-        """The probability with which it went as the rules say in all of its steps; 0 where it did not.
+        """The probability with which it followed the rules in all of its steps; 0 if it did not.
 
-        `left`: how many models it could have called besides.
+        `left`: how many other models it could have called.
         """
         if self.explored or self.only or self.best is None:
             return 0.0
@@ -194,13 +194,13 @@ class UnderWay:
     # ---- as JSON ----
 
     def to_json(self) -> Json:
-        """All of it, to be read by of_json()."""
+        """Everything, for of_json()."""
         out = {name: _plain(getattr(self, name)) for name in UnderWay.__dataclass_fields__}
         return {name: value for name, value in out.items() if value not in ([], {}, None)}
 
     @staticmethod
     def of_json(json: Json) -> UnderWay:
-        """TypeError, ValueError or KeyError for what to_json() has not written."""
+        """Raises TypeError, ValueError or KeyError for anything that to_json() has not written."""
         given = dict(json)
         out = UnderWay(
             int(given.pop("number")), int(given.pop("period")), np.array(given.pop("psi"), np.float32),
@@ -242,12 +242,12 @@ def _numbers(call: Json) -> Json:
     return {name: _number(value) for name, value in call.items()}
 
 
-#: two uniform numbers in [0, 1) that a step of a request always has: a coin, and which model
+#: the two uniform numbers in [0, 1) of each step of a request: for a coin, and for the choice of a model
 Draws = Callable[[UnderWay, int], tuple[float, float]]
 
 
 def draws_of_number(request: UnderWay, step: int) -> tuple[float, float]:
-    """Draws by the request's number."""
+    """The draws for the request's number."""
     digest = blake2b(b"%d %d" % (request.number, step), digest_size=16, person=b"pandora explores").digest()
     return tuple(int.from_bytes(digest[k : k + 8], "big") / 2.0**64 for k in (0, 8))  # type: ignore[return-value]
 

@@ -42,12 +42,12 @@ _OF_AN_EPOCH = 1 << 20
 _FIRST_EPOCH = 1 << 32
 _STOPS = BEST_REACHES_SCORES, LAST_REACHES_THRESHOLD, AFTER_FIRST, NEVER
 _ALL: weakref.WeakSet[RunningCascade] = weakref.WeakSet()
-_FORKING: list[RunningCascade] = []  # those that wait for a fork under way
+_FORKING: list[RunningCascade] = []  # cascades that wait for a fork in progress
 
 
 @dataclass
 class Counts:
-    """How often what has happened."""
+    """Counts of events."""
 
     requests: int = 0
     calls: int = 0
@@ -56,33 +56,33 @@ class Counts:
     failures: int = 0
     cancelled: int = 0
     dropped_open: int = 0  #: requests that were forgotten before they were deployed
-    dropped_waiting: int = 0  #: likewise before their feedback came
+    dropped_waiting: int = 0  #: requests that were forgotten before their feedback came
     unlogged: int = 0  #: lines that a decision log lost
-    unlearned: int = 0  #: lessons with which estimates could not be solved
+    unlearned: int = 0  #: lessons that could not be learned because estimates could not be solved
     dollars: float = 0.0  #: of all calls
-    quality: float = 0.0  #: the sum over feedbacks
+    quality: float = 0.0  #: the sum over all feedback
 
 
 @dataclass
 class ModelState:
-    """What is known of a model beside estimates."""
+    """What is known about a model besides estimates."""
 
-    failures: int = 0  #: in a row, of the last calls
-    rests_until: int = 0  #: the period from which on it is tried again; 0: it does not rest
+    failures: int = 0  #: failures in a row, up to the latest call
+    rests_until: int = 0  #: the period from which it is tried again; 0: it does not rest
     tried_by: int = 0  #: the request that tries it then
-    trial: int = 0  #: calls that are left until its index decides
+    trial: int = 0  #: calls until its index decides
 
 
 class RunningCascade:
-    """Requests of one cascade. Safe for threads; a forked child goes on with a copy.
+    """The requests of one cascade. Threads may share it; a forked child continues with a copy.
 
-    Of the kind indices it holds a `Learning` and learns from its own requests, or, where another process learns,
-    `Estimates`. UsageError for a request that is not known (any more), a step out of turn or a number out of range;
-    after an exception of any kind all is as it was before the call. Models are named by their names.
+    A cascade of the kind indices holds a `Learning` and learns from its own requests; if another process learns, it
+    holds `Estimates`. UsageError for a request that is not known (any more), a step out of turn or a number out of
+    range. After any exception everything is as it was before the call. Models are given by name.
     """
 
     def __init__(self, members: Members, saved: Optional[bytes] = None, estimates: Optional[Estimates] = None) -> None:
-        """`saved`: what an estimator of the members has learned."""
+        """`saved`: the saved state of an estimator of the members."""
         self.lock = threading.RLock()
         self.members = members
         self.indices: Union[Learning, Estimates, None] = None
@@ -92,8 +92,10 @@ class RunningCascade:
         self.counts_now = Counts()
         self.requests: OrderedDict[int, UnderWay] = OrderedDict()  # by their ids, 1, 2, ...
         self._ids: dict[int, int] = {}  # by their numbers
-        self.last_id = self.periods = 0  # the latest request's id and period; periods count other workers' requests too
-        self.epoch: Optional[int] = None  # of the numbers of requests; drawn when the first one begins
+        self.last_id = self.periods = (
+            0  # the latest request's id and period; periods also count other workers' requests
+        )
+        self.epoch: Optional[int] = None  # for the numbers of requests; drawn when the first one begins
         self._process = os.getpid()
         self.learning = True
         self.draws: Draws = draws_of_number
@@ -101,7 +103,7 @@ class RunningCascade:
         # As a file has them they shall not exceed what is learned.
         of_a_request = 12 * members.m + 600 * len(members.models)
         self.most_requests = max(1, min(members.most_requests, MOST_STATE // 4 // of_a_request))
-        #: is told what was decided and what feedback came, as a line of a decision log
+        #: called with each decision and feedback, as a line of a decision log
         self.log: Optional[Callable[[Json], None]] = None
         self.logs_prompts = False
         self._read_features()
@@ -121,7 +123,7 @@ class RunningCascade:
     # ---- what a request begins with ----
 
     def context_of(self, text: str, columns: Json) -> Psi:
-        """Psi of a prompt: 1 and its features. UsageError where it lacks its text or a column."""
+        """Psi of a prompt: 1 and its features. UsageError if its text or a column is missing."""
         if self._features is None and self.members.m > 1:
             raise refusal(
                 f"it has no features of prompts; a request begins with psi, {self.members.m} numbers of which the "
@@ -146,7 +148,9 @@ class RunningCascade:
         return psi
 
     def taken(self, given: Any) -> Psi:
-        """Psi as it is decided by: within what the fit saw or, without a fit, what estimates can be solved of."""
+        """Psi as used for decisions: within the range of the fit or, without a fit, within the range that estimates
+        allow.
+        """
         psi, ends = as_psi(given), self.members.psi_range
         if psi.shape != (self.members.m,):
             raise refusal(f"psi has {psi.size} numbers; this cascade takes {self.members.m}")
@@ -165,11 +169,11 @@ class RunningCascade:
         return psi
 
     def begin_prompt(self, text: str, columns: Json) -> int:
-        """A request arrives, with its prompt's text and the columns that features use; its number."""
+        """Begins a request with its prompt's text and the columns that features use; returns its number."""
         return self.begin(self.context_of(text, columns), {"prompt": text, "columns": columns})
 
     def begin(self, psi: Any, prompt: Optional[Json] = None, session: Optional[str] = None) -> int:
-        """Likewise, with psi."""
+        """Begins a request with psi; returns its number."""
         taken = self.taken(psi)
         with self.lock:
             number = self._next_number()
@@ -192,10 +196,10 @@ class RunningCascade:
             return number
 
     def _next_number(self) -> int:
-        """Below 2^53 and nobody else's: epoch x 2^20 and the lower 20 bits of the id; of epoch 0 the id alone.
+        """A number below 2^53 that no other request has: epoch x 2^20 plus the lower 20 bits of the id; with epoch 0
+        the id alone.
 
-        An epoch is drawn by each object, also in a forked child, and followed by another one when its numbers are
-        through.
+        Each object draws an epoch, also in a forked child, and a new one when its numbers are used up.
         """
         last, count = self.last_id, (self.last_id + 1) % _OF_AN_EPOCH
         if self.epoch is None or (self.epoch and (self._process != os.getpid() or (count == 0 and last > 0))):
@@ -216,7 +220,9 @@ class RunningCascade:
         return model in self.members.removed or model in request.resting or request.is_passed_over(model)
 
     def _resting(self, period: int) -> frozenset[int]:
-        """Models that rest while the request of that period begins; from rests_until on one at a time tries a model."""
+        """Models that rest while the request of that period begins. From rests_until on, one request at a time tries a
+        model.
+        """
         out = set()
         for model, state in enumerate(self.states):
             if state.rests_until == 0:
@@ -228,7 +234,7 @@ class RunningCascade:
         return frozenset(out)
 
     def _rank(self, request: UnderWay) -> None:
-        """The order in which the rules would call models for a request that has called none."""
+        """The order in which the rules would call models, for a request that has called none."""
         members = self.members
         request.score = [0.0] * len(members.models)
         request.prediction = request.width = request.bonus = []
@@ -245,7 +251,7 @@ class RunningCascade:
             if self._is_absent(request, model):
                 request.go_on_without(model)
         if not request.order and request.resting:
-            request.resting = frozenset()  # better one that rests than none
+            request.resting = frozenset()  # a resting model is better than none
             return self._rank(request)
         request.done = not request.order
         self._choose_next(request)
@@ -268,7 +274,7 @@ class RunningCascade:
                 request.order = list(permutation)
 
     def _plan_of(self, request: UnderWay) -> Any:
-        """That of the greatest predicted utility, the first of equal ones, among those that call a model."""
+        """The plan with the greatest predicted utility, the first of equal ones, among those that call a model."""
         members = self.members
         assert members.predictor is not None
         quality, usd = members.predictor.predict(request.psi[None, 1:])
@@ -330,7 +336,7 @@ class RunningCascade:
         return request, position
 
     def position(self, model: str) -> int:
-        """Of a model's name."""
+        """The position of a model's name."""
         if model not in self.members.models:
             raise refusal(f"there is no model {model}")
         return self.members.models.index(model)
@@ -342,7 +348,7 @@ class RunningCascade:
             return None if model is None else self.members.models[model]
 
     def needs_score(self, number: int) -> bool:
-        """Whether what is shown of an answer matters, so that it is to be judged."""
+        """Whether the score of an answer matters, so that it must be judged."""
         with self.lock:
             return self._needs_score(self.request_of(number))
 
@@ -355,7 +361,7 @@ class RunningCascade:
             raise refusal(f"{dollars:g} dollars: give a number from 0 to a million, also as utility at price {price:g}")
 
     def _call(self, model: int, dollars: float, scores: Sequence[float], latency: float, needed: bool) -> Call:
-        """A call as it was observed."""
+        """A call as observed."""
         members = self.members
         self._require_dollars(dollars)
         if not (math.isnan(latency) or 0.0 <= latency <= 1e9):
@@ -381,7 +387,7 @@ class RunningCascade:
     def observe(
         self, number: int, model: str, dollars: float, scores: Sequence[float] = (), latency: float = math.nan
     ) -> None:
-        """The model that next() named was called."""
+        """Reports the call of the model that next() returned."""
         with self.lock:
             request, position = self._to_call(number, model)
             call = self._call(position, dollars, scores, latency, self._needs_score(request))
@@ -400,7 +406,7 @@ class RunningCascade:
             state.trial = max(0, state.trial - 1)
 
     def fail(self, number: int, model: str, dollars: float = 0.0, reason: str = "") -> None:
-        """The model that next() named gave no answer: the request goes on without it, and nothing is learned."""
+        """The model that next() returned gave no answer: the request goes on without it, and nothing is learned."""
         with self.lock:
             position = self._pass_over(number, model, dollars, reason)
             self.counts_now.failures += 1
@@ -411,7 +417,9 @@ class RunningCascade:
                 state.tried_by = 0
 
     def skip(self, number: int, model: str, dollars: float = 0.0) -> None:
-        """Likewise of a model that is not called for this request, or whose answer could not be judged: no failure."""
+        """The same for a model that is not called for this request, or whose answer could not be judged. This is no
+        failure.
+        """
         with self.lock:
             self._pass_over(number, model, dollars, "skipped")
 
@@ -435,12 +443,12 @@ class RunningCascade:
         self.requests[self._ids[request.number]] = request
 
     def put(self, id: int, request: UnderWay) -> None:
-        """A request of before, as a file has it."""
+        """Adds an earlier request, as a file has it."""
         self.requests[id] = request
         self._ids[request.number] = id
 
     def only(self, number: int, model: str) -> None:
-        """A request that has called nothing yet calls that model alone; if it fails, the request goes by the rules."""
+        """A request without calls calls only that model; if the model fails, the request follows the rules."""
         with self.lock:
             request = self.request_of(number)
             if request.deployed or request.calls:
@@ -453,7 +461,7 @@ class RunningCascade:
             request.propensity, request.only = 1.0, True
 
     def cancel(self, number: int) -> None:
-        """Ends a request that is not deployed; nothing is learned of it."""
+        """Ends a request without deploying; nothing is learned from it."""
         with self.lock:
             if self.request_of(number).deployed:
                 raise refusal(f"request {number} is deployed already")
@@ -465,12 +473,12 @@ class RunningCascade:
         return number in self._ids
 
     def forget(self, number: int) -> None:
-        """A request that is over."""
+        """Removes a request that is over."""
         with self.lock:
             self._forget(number)
 
     def pin(self, number: int, model: str) -> None:
-        """A request that has called nothing begins with that model, if it can, and goes on by the rules."""
+        """A request without calls begins with that model, if it can be called, and then follows the rules."""
         with self.lock:
             request = self.request_of(number)
             position = self.members.models.index(model) if model in self.members.models else -1
@@ -486,19 +494,19 @@ class RunningCascade:
             self._put(after)
 
     def rest(self, model: str) -> None:
-        """The model rests, as it does in another process."""
+        """Makes the model rest, as it does in another process."""
         with self.lock:
             if model in self.members.models:
                 state = self.states[self.position(model)]
                 state.rests_until, state.tried_by = self.periods + self.members.requests_of_rest + 1, 0
 
     def adopt(self, members: Members, estimates: Optional[Estimates], trial: Sequence[int]) -> None:
-        """Decides from now on by what another process has learned of the same models, and perhaps more."""
+        """Decides from now on by the estimates of another process for the same models, and perhaps more models."""
         with self.lock:
             for position in sorted(members.removed - self.members.removed):
                 self._remove(position, replace(self.members, removed=self.members.removed | {position}))
             self.members, self.indices = members, estimates
-            # What is adopted does not contain the latest calls of a trial, which this process has counted itself.
+            # The adopted estimates do not contain the latest calls of a trial, which this process has counted itself.
             for state, left in zip(self.states, trial):
                 state.trial = min(state.trial, left)
             self.states += [ModelState(trial=left) for left in trial[len(self.states) :]]
@@ -507,7 +515,7 @@ class RunningCascade:
         del self.requests[self._ids.pop(number)]
 
     def deploy(self, number: int) -> str:
-        """Ends the request with the best answer that was called for; its model. What was seen is learned from."""
+        """Ends the request with the best answer, learns from what was seen, and returns the model."""
         with self.lock:
             request = self.request_of(number)
             if request.deployed:
@@ -529,7 +537,7 @@ class RunningCascade:
             return self.members.models[request.best]
 
     def feedback(self, number: int, quality: float) -> None:
-        """The quality of the deployed answer, in [0, 1]; once."""
+        """Takes the quality of the deployed answer, in [0, 1]; once."""
         with self.lock:
             request = self.request_of(number)
             if not request.deployed or request.best is None:
@@ -545,7 +553,7 @@ class RunningCascade:
             self._log(lambda: explaining.feedback_line(number, quality))
 
     def _log(self, line: Callable[[], Json]) -> None:
-        """Deciding goes on where a line cannot be written."""
+        """If a line cannot be written, decisions go on."""
         if self.log is None:
             return
         try:
@@ -572,12 +580,14 @@ class RunningCascade:
     # ---- changes ----
 
     def set_learning(self, on: bool) -> None:
-        """Whether requests change the estimates."""
+        """Sets whether requests change the estimates."""
         with self.lock:
             self.learning = on
 
     def set_explore(self, explore: float) -> None:
-        """With that probability at each step a drawn model is called, and of the answers a drawn one deployed."""
+        """At each step, with that probability, calls a random model; a random answer is deployed with the same
+        probability.
+        """
         require_probability(explore)
         with self.lock:
             self.members = replace(self.members, explore=explore)
@@ -586,7 +596,7 @@ class RunningCascade:
                     self._choose_next(request)
 
     def add_model(self, name: str) -> None:
-        """A model more, or one back that was removed."""
+        """Adds a model, or brings back one that was removed."""
         with self.lock:
             members = with_model(self.members, name)
             back = members.models == self.members.models
@@ -600,7 +610,7 @@ class RunningCascade:
                 self.states.append(ModelState(trial=members.trial_calls))
 
     def remove_model(self, name: str) -> None:
-        """Is never called again."""
+        """Removes a model: it is never called again."""
         with self.lock:
             self._remove(self.members.models.index(name) if name in self.members.models else -1,
                          without_model(self.members, name))  # fmt: skip
@@ -616,7 +626,7 @@ class RunningCascade:
                     if not planned and after.next != position:
                         continue
                     if not after.order:
-                        self._rank(after)  # it goes by the models that have come since it began
+                        self._rank(after)  # it takes the models into account that came since it began
                     else:
                         self._choose_next(after)
                     changed.append(after)
@@ -627,11 +637,11 @@ class RunningCascade:
                 self._put(after)
 
     def set_price(self, price: float) -> None:
-        """Makes over what was learned to another price."""
+        """Changes the price and converts all that was learned to it."""
         with self.lock:
             members = with_price(self.members, price)
             if price == self.members.price:
-                return  # not the last digit of a solve made anew
+                return  # solving again would change the last digit
             if isinstance(self.indices, Learning):
                 self.indices.set_price(members)
             self.members = members
@@ -639,7 +649,7 @@ class RunningCascade:
     # ---- what it says of itself ----
 
     def caution(self) -> str:
-        """What whoever feeds observe() must know before the first request of a live use; empty: nothing."""
+        """What a caller of observe() must know before the first live request; empty: nothing."""
         if self.members.evaluator != "quality" or self.members.calls_one_model:
             return ""
         return (
@@ -648,12 +658,12 @@ class RunningCascade:
         )
 
     def explain(self, number: int) -> Json:
-        """Why a request goes as it does: models with prediction, width, bonus and score, calls, and why it stopped."""
+        """Why a request went as it did: models with prediction, width, bonus and score, calls, and why it stopped."""
         with self.lock:
             return explaining.explanation(self.members, self.request_of(number))
 
     def counts(self) -> Json:
-        """How often what has happened."""
+        """Counts of events."""
         with self.lock:
             learning = self.indices.estimator.unsolved_refits if self.indices is not None else 0
             return {**asdict(self.counts_now), "unsolved_refits": learning}
@@ -664,13 +674,15 @@ class RunningCascade:
 
 
 def require_quality(what: str, quality: float) -> None:
-    """UsageError for one that is not in [0, 1]."""
+    """UsageError unless the quality is in [0, 1]."""
     if not 0.0 <= quality <= 1.0:
         raise refusal(f"{what}quality {quality:g}: give one in [0, 1]")
 
 
 def with_model(members: Members, name: str) -> Members:
-    """With a model more, or one back. UsageError where there is no room for it, or no way to learn of it."""
+    """With another model, or with a removed one back. UsageError if there is no room for it, or it cannot be
+    learned.
+    """
     if name in members.models:
         position = members.models.index(name)
         if position not in members.removed:
@@ -703,7 +715,7 @@ def without_model(members: Members, name: str) -> Members:
 
 
 def with_price(members: Members, price: float) -> Members:
-    """At another price; of the kind indices alone."""
+    """At another price; only for the kind indices."""
     if not members.learns:
         holds = "thresholds hold" if members.kind == "thresholds" else "a router holds"
         were = "they were" if members.kind == "thresholds" else "it was"

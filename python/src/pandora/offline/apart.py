@@ -1,7 +1,8 @@
-"""What a log says of each model by itself, as were models' answers to a prompt independent (the paper's boxes, Section
-2).
+"""Fits and tests on a log that use each model's calls separately. They assume that models' answers to a prompt are
+independent, like the paper's boxes (Section 2).
 
-Then a call tells of its model in whatever decision it was made, and logs of one call a decision tell of cascades, too.
+A call then tells about its model in whatever decision it was made, and logs with one call per decision tell about
+cascades, too.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from .paths import LogSupport, PolicyEstimate
 from .policies.order import LARGE, Order, best_order
 from .sources.log import LogSource, PreparedLog, Searched, faults_of_first_calls, require_first_calls, surest
 
-#: Groups of prompts, by which estimates are jackknifed.
+#: The number of groups of prompts for the jackknife.
 LAW_GROUPS = 50
-#: Calls of a model, from which it has a law.
+#: The least number of a model's calls for an estimate of its law.
 LEAST_CALLS = 10
 
 NOTE = (
@@ -35,7 +36,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Law:
-    """A model's calls as draws of its answers, ascending in `seen`. `quality`: estimated where it is not known."""
+    """A model's calls as draws of its answers, ascending in `seen`. `quality` is estimated where it is unknown."""
 
     group: Ints  #: of the prompt, below LAW_GROUPS
     seen: Floats
@@ -45,12 +46,12 @@ class Law:
 
     @property
     def total(self) -> float:
-        """Of the weights."""
+        """The sum of the weights."""
         return float(self.weight.sum())
 
     @property
     def enough(self) -> bool:
-        """Whether calls are left whatever group is left out."""
+        """Whether calls remain without any one group."""
         return len(self.group) > 0 and bool(np.any(self.group != self.group[0]))
 
     def take(self, which: Bools) -> Law:
@@ -59,12 +60,12 @@ class Law:
 
 
 def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
-    """Quality, dollars and calls in the mean where models' answers are drawn from their laws, each by itself: exactly,
-    by the law of the best answer so far. `judge_usd`: added to each call of more than one model.
+    """Mean quality, dollars and calls if models' answers are drawn independently from their laws: exactly, by the law
+    of the best answer so far. `judge_usd` is added to each call of a cascade of several models.
     """
     out = np.zeros(3)
     judge = judge_usd if len(order.order) > 1 else 0.0
-    # The law of the best answer so far, of those prompts that go on.
+    # The law of the best answer so far, for the prompts that go on.
     best_seen, mass, quality_mass = np.array([-np.inf]), np.ones(1), np.zeros(1)
     for position, model in enumerate(order.order):
         law, calls = laws[model], float(mass.sum())
@@ -73,10 +74,10 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
         accepted = law.seen >= threshold
         out[1] += calls * float(share @ (law.usd + judge))
         out[2] += calls
-        # Where this answer is better: of equal ones the earlier is the best.
+        # Cases in which this answer is better; of equal answers the earlier is the best.
         below = np.append(0.0, np.cumsum(mass))[np.searchsorted(best_seen, law.seen, "left")]
         out[0] += float(np.sum((share * below * law.quality)[accepted]))
-        # Where the best so far stays so.
+        # Cases in which the best answer so far stays the best.
         reached = np.searchsorted(law.seen, best_seen, "right")
         out[0] += float(quality_mass @ np.append(0.0, np.cumsum(share * accepted))[reached])
         passed = np.append(0.0, np.cumsum(share * ~accepted))[reached]
@@ -90,8 +91,8 @@ def means_of(order: Order, laws: Sequence[Law], judge_usd: float) -> Floats:
 
 
 def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) -> Order:
-    """The best order on a table of `rows` prompts, into which each model's answers are drawn from its law, evenly and
-    in an order of its own. Any fixed order will do: answers are independent. A model alone needs no judge.
+    """The best order on a table of `rows` prompts, whose answers are drawn evenly from each model's law, in an order of
+    its own for each model. Any fixed order is fine, because answers are independent. A single model needs no judge.
     """
     models = [model for model, law in enumerate(laws) if len(law.seen)]
     draw = np.random.default_rng(1)
@@ -112,7 +113,7 @@ def fit_apart(laws: Sequence[Law], price: float, judge_usd: float, rows: int) ->
 
 
 def cautious_single(laws: Sequence[Law], price: float) -> Order:
-    """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
+    """The model with the greatest mean utility less CAUTION standard errors."""
 
     def mean_and_error(law: Law) -> tuple[float, float]:
         if not len(law.seen):
@@ -125,8 +126,8 @@ def cautious_single(laws: Sequence[Law], price: float) -> Order:
 
 
 def jackknifed(parts: Sequence[tuple[Order, Sequence[Law]]], judge_usd: float, support: LogSupport) -> PolicyEstimate:
-    """What `means_of` says of each part, all of whose groups are left out in turn: those whose number modulo the parts
-    is the part's own.
+    """The estimate of `means_of` over all parts. Groups are left out in turn: a part uses those whose number modulo the
+    number of parts is its own.
     """
     value, influence = np.zeros(3), np.zeros((3, LAW_GROUPS))
     for first, (order, laws) in enumerate(parts):
@@ -142,7 +143,7 @@ def jackknifed(parts: Sequence[tuple[Order, Sequence[Law]]], judge_usd: float, s
 
 
 def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools) -> list[Law]:
-    """By model; `takes`: by group, whether its calls are of the law."""
+    """The law of each model; `takes`: by group, whether its calls are used."""
     log = source.log
     group = log.groups.of_row % LAW_GROUPS
     out = []
@@ -159,7 +160,7 @@ def laws_of(source: LogSource, calibration: Sequence[IsotonicMap], takes: Bools)
 
 
 def fit_log_apart(source: LogSource, price: float) -> Searched:
-    """DataError where no model was called often enough, or first calls cannot speak for a model."""
+    """DataError if no model was called often enough, or if first calls are no valid sample of a model's calls."""
     log, judge = source.log, source.judge_usd
     require_first_calls(log)
     fold_of = np.arange(LAW_GROUPS) % FOLDS
@@ -178,7 +179,7 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
     calibration = PreparedLog(source, np.arange(log.rows)).calibration
     whole = laws(calibration, np.ones(LAW_GROUPS, bool))
     cascade, single = fit_apart(whole, price, judge, log.rows), cautious_single(whole, price)
-    of_folds = []  # by fold, orders and laws: of its cascade, of its single model, and of `single`
+    of_folds = []  # by fold: orders and laws of its cascade, of its single model, and of `single`
     for fold in range(FOLDS):
         maps = PreparedLog(source, np.flatnonzero(log.groups.folds != fold)).calibration
         training, held = laws(maps, fold_of != fold), laws(maps, fold_of == fold)
@@ -201,7 +202,7 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
 
 
 def estimate_apart(source: LogSource, order: Order, calibration: Sequence[IsotonicMap]) -> PolicyEstimate:
-    """Of an order that was not fitted to this log. DataError where a model was called too seldom."""
+    """The estimate for an order that was not fitted to this log. DataError if a model was called too seldom."""
     log = source.log
     laws, faults = laws_of(source, calibration, np.ones(LAW_GROUPS, bool)), faults_of_first_calls(log)
     for model in order.order:

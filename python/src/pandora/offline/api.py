@@ -1,4 +1,4 @@
-"""What pandora.Cascade and pandora.Trace call: plain values in, plain values and tables out."""
+"""The functions behind pandora.Cascade and pandora.Trace: plain values in, plain values and tables out."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def fit(
     progress: Optional[Callable[[int, int], None]] = None,
     **options: Any,
 ) -> tuple[RunningCascade, list[Table], dict[str, Any]]:
-    """A cascade with the tables that are printed of it and the record that its file keeps.
+    """A cascade with its printed tables and the record in its file.
 
-    `options`: members of FitSettings.
-    `progress(done, total)` hears of each of the fits; what it raises ends them.
+    `options`: members of FitSettings. `progress(done, total)` is called after each fit; an exception from it ends the
+    fits.
     """
     settings = FitSettings.of(aim_of(price, max_usd, min_quality, max_latency), options)
     cascade, record = fit_table(table, settings, Progress(progress))
@@ -47,7 +47,7 @@ def test(
     estimator: str = "",
     openings: str = "in_order",
 ) -> tuple[dict[str, Any], Table]:
-    """What a cascade does on a table: as JSON and as a table."""
+    """Results of a cascade on a table, as JSON and as a table."""
     judged = judge_cascade(cascade, "cascade", table, against, evaluator, judge_usd, estimator, openings)
     return judged_json(judged), judged_sheet(judged).table()
 
@@ -70,12 +70,12 @@ def frontier(
 
 
 def check(table: _core.TraceTable, evaluator: str, prices: Sequence[float]) -> tuple[dict[str, Any], list[Table]]:
-    """What a table holds, and what routing between its models can pay: as JSON and as tables."""
+    """The contents of a table, and what routing between its models can gain, as JSON and as tables."""
     found = check_table(table, evaluator, prices)
     return check_json(found), [sheet.table() for sheet in check_sheets(found)]
 
 
 def show(cascade: RunningCascade) -> list[Table]:
-    """A running cascade in words."""
+    """A running cascade as tables."""
     file = cascade.members.described()
     return [sheet.table() for sheet in cascade_sheets(file, cascade.counts(), "cascade")]

@@ -30,7 +30,7 @@ from .sheet import Sheet
 from .table_fit import fit_table
 from .text import number_text, printable, printable_lines
 
-#: What a command says: as JSON, as tables, and to people at the end.
+#: The output of a command: as JSON, as tables, and as a text for people at the end.
 Said = tuple[Any, list[Sheet], str]
 _OUTPUT_LOST, _INTERRUPTED, _DEFECT, _MEMORY = 6, 130, 1, 4
 
@@ -40,7 +40,7 @@ class _Lost(Exception):
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:
-    """What the command line says; returns the exit code. `words`: without the program's name."""
+    """Runs the command line and returns the exit code. `words`: without the program's name."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
@@ -51,7 +51,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
         _write("")
         return 0
     except _Lost as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter tells of it once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # otherwise the interpreter reports the error again
         code, message = _OUTPUT_LOST, f"standard output could not be written{error}; is its disk full?"
     except Error as error:
         code, message = error.exit_code, error.told(as_option)
@@ -69,16 +69,16 @@ def main(words: Optional[Sequence[str]] = None) -> int:
 
 
 def _say(message: str) -> None:
-    """One line on standard error."""
+    """Writes one line to standard error."""
     try:
         sys.stderr.write(f"pandora: {printable(message, 2000)}\n")
         sys.stderr.flush()
-    except OSError:  # messages that nobody wants are no error
+    except OSError:  # standard error may be closed, which is no error
         pass
 
 
 def _write(text: str) -> None:
-    """The one place that writes to standard output."""
+    """Writes to standard output; nothing else does."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -87,7 +87,7 @@ def _write(text: str) -> None:
 
 
 def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> None:
-    """By `--format`."""
+    """Prints the output in the form of `--format`."""
     width = shutil.get_terminal_size((80, 24)).columns
     out = {
         "json": lambda: json_text(value),
@@ -99,9 +99,9 @@ def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> No
 
 
 def _table_reader(given: dict[str, Any], scores_alone: bool = False) -> Callable[[str], _core.TraceTable]:
-    """A function that reads a table by its path; options are checked here, before any file is read.
+    """A function that reads a table by its path. Options are checked here, before any file is read.
 
-    `scores_alone`: a judge's scores are taken for qualities where there are none.
+    `scores_alone`: whether to use a judge's scores as qualities if there are none.
     """
     scale = [_range(text) for text in given["scale"]]
     prices = list(Prices.of(given["prices_file"] or None).models.items())
@@ -126,7 +126,7 @@ def _table_reader(given: dict[str, Any], scores_alone: bool = False) -> Callable
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
-    """Of "score=1:5"."""
+    """Reads "score=1:5"."""
     name, _, ends = text.rpartition("=")
     try:
         low, high = map(float, ends.split(":"))
@@ -144,7 +144,7 @@ def _settings(given: dict[str, Any], aim: Aim) -> FitSettings:
 
 
 def _bar(what: str) -> contextlib.AbstractContextManager[Any]:
-    """A bar, where somebody looks."""
+    """A progress bar, if somebody can see it."""
     bar = bar_of(None, what)
     return contextlib.nullcontext() if bar is None else contextlib.closing(bar)
 
@@ -159,7 +159,7 @@ def _fit(given: dict[str, Any]) -> Said:
         cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
     sheets, at_the_end = cascade_sheets(cascade.members.to_json(), cascade.counts(), out), f"cascade in {out}\n"
-    # Where nothing is surely better than the rules that made the log, an existing cascade file is left as it is.
+    # If nothing is surely better than the rules that made the log, an existing cascade file is left unchanged.
     if record.get("running", {}).get("keep") and os.path.exists(out):
         at_the_end = f"{out} stays as it is; for what comes nearest name another file\n"
     else:
@@ -289,6 +289,6 @@ _COMMANDS: dict[tuple[str, ...], Callable[[dict[str, Any]], Said]] = {
 
 
 def run() -> int:
-    """As a program: a reader that goes away ends it, as it does others."""
+    """Runs as a program that ends, like others, when the reader of its output goes away."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     return main()

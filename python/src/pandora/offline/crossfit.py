@@ -1,6 +1,6 @@
 """Cross-fitting: every candidate is fitted on all rows, without each fold and without each pair of folds.
 
-One driver for tables, tables with labels in part and a log's first calls: a source says how rows are prepared for a
+One driver serves tables, tables with some labels, and a log's first calls. A source says how rows are prepared for a
 fit, and what a policy does on rows.
 """
 
@@ -22,13 +22,15 @@ from .policies import KINDS, Policy
 from .progress import Progress
 from .sources.table import TableSource
 
-#: Different prompts that a table has at least: two in each fold.
+#: The least number of different prompts in a table: two in each fold.
 LEAST_PROMPTS = 10
 
 
 @dataclass(frozen=True)
 class CrossFit:
-    """What each candidate does: 3 numbers (quality, dollars, calls) of each row, unless a field says otherwise."""
+    """The results of each candidate: 3 numbers (quality, dollars, calls) for each row, unless a field says
+    otherwise.
+    """
 
     source: TableSource
     candidates: Sequence[Candidate]
@@ -43,38 +45,39 @@ class CrossFit:
 
     @property
     def groups(self) -> Groups:
-        """Of the rows."""
+        """The groups of the rows."""
         return self.source.groups
 
     def reads_out_of_fold(self, kind: str) -> bool:
-        """Whether a promise of this kind is read out of fold, and not corrected. The one place that decides it.
+        """Whether a promise for this kind is read out of fold rather than corrected. Only this function decides it.
 
-        Out of fold for estimated outcomes (`TableSource.estimated`) and for kinds that fit themselves to single prompts
-        (`Kind.out_of_fold`); all others are corrected, which uses every fit on every row and is less variable.
+        Out of fold for estimated outcomes (`TableSource.estimated`) and for kinds that adapt to single prompts
+        (`Kind.out_of_fold`). All others are corrected, which uses every fit on every row and varies less.
         """
         return self.source.estimated or KINDS[kind].out_of_fold
 
     def honest(self, whole: Floats, by_fold: Floats, kind: str) -> Floats:
-        """3 x rows of what was fitted on all rows, as on other prompts. by_fold: FOLDS x 3 x rows."""
+        """The values on other prompts (3 x rows) of a policy that was fitted on all rows. by_fold: FOLDS x 3 x rows."""
         folds = self.groups.folds
         return held_out(by_fold, folds) if self.reads_out_of_fold(kind) else corrected(whole, by_fold, folds)
 
     def dearer(self, fitted: Floats, unseen: Floats) -> Floats:
-        """By candidate, the dollars a row that a policy spends on the rows it was fitted on (`fitted`) beyond what is
-        read of it out of fold (`unseen`), at least 0; 0 for kinds that are corrected. Both candidates x 3 x rows.
+        """By candidate: how many more dollars per row a policy spends on the rows on which it was fitted (`fitted`)
+        than its out-of-fold reading says (`unseen`), at least 0; 0 for kinds that are corrected. Both arguments are
+        candidates x 3 x rows.
         """
         more = np.maximum(0.0, fitted[:, USD].mean(axis=-1) - unseen[:, USD].mean(axis=-1))
         return np.where([self.reads_out_of_fold(candidate.kind) for candidate in self.candidates], more, 0.0)
 
     def candidate(self, number: int) -> Floats:
-        """3 x rows of a candidate, as on other prompts."""
+        """The values of a candidate on other prompts, 3 x rows."""
         return self.honest(self.whole[number], self.by_fold[:, number], self.candidates[number].kind)
 
 
 def crossfit(
     source: TableSource, candidates: Sequence[Candidate], nested: bool, progress: Progress, timed: bool = False
 ) -> CrossFit:
-    """Fits every candidate on all rows, without each fold and, where `nested`, without each pair of folds."""
+    """Fits every candidate on all rows, without each fold and, if `nested`, without each pair of folds."""
     groups = source.groups
     if groups.count < LEAST_PROMPTS:
         raise DataError(
@@ -119,11 +122,11 @@ def crossfit(
 
 
 def _percentiles(seconds: Floats) -> Floats:
-    """The 95th per cent along the last axis, of what is known."""
+    """The 95th percentile along the last axis, of known values."""
     return np.apply_along_axis(lambda row: nearest_rank(row, 0.95), -1, seconds)
 
 
 def _latency_by_candidate(seconds: Floats, folds: Ints) -> Floats:
-    """By candidate, the 95th per cent of seconds on unseen prompts or, if greater, of the fit on all rows."""
+    """By candidate, the 95th percentile of seconds on unseen prompts or, if greater, of the fit on all rows."""
     unseen = held_out(seconds[:FOLDS], folds)
     return np.maximum(_percentiles(unseen), _percentiles(seconds[FOLDS]))

@@ -1,4 +1,4 @@
-"""From a fit to what runs: the members of a cascade's file, and how it uses its models."""
+"""From a fit to a running cascade: the members of a cascade's file, and how it uses its models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .policies.indices import LearnedIndices, calibration_rows
 from .policies.router import Plans, plans_of, walked
 from .sources.table import PreparedTable
 
-#: Of a cascade's file.
+#: The version of a cascade's file.
 Members = dict[str, Any]
 
 
@@ -35,12 +35,12 @@ class Use(NamedTuple):
 
     @staticmethod
     def unknown() -> Use:
-        """A log does not say it; all calls of a cascade of several models are judged."""
+        """For a log, which does not say it. All calls of a cascade of several models are judged."""
         return Use([], [], 1.0)
 
 
 def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:
-    """Columns of the table: those that are called or, where it is to explore and of indices, all."""
+    """Columns of the table: the models that are called; all models for indices, or if the cascade explores."""
     if explore > 0.0 or isinstance(policy, LearnedIndices):
         return list(range(len(models)))
     return sorted({model for plan in plans_of(policy) for model in plan.order})
@@ -49,7 +49,7 @@ def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[i
 def file_of(policy: Policy, price: float, settings: FitSettings, prepared: PreparedTable) -> Members:
     """The members of a cascade's file, as _core.cascade_of takes them, without `about`.
 
-    Of a router that is an estimator the name of its class stands in place of what no file can hold.
+    If the router is an estimator, which no file can hold, the name of its class takes its place.
     """
     names = prepared.source.models
     used, plans = models_used(policy, names, settings.explore), plans_of(policy)
@@ -76,18 +76,20 @@ def file_of(policy: Policy, price: float, settings: FitSettings, prepared: Prepa
 
 
 def members_of_order(order: Order, names: Sequence[str], used: Sequence[int], maps: Sequence[IsotonicMap]) -> Members:
-    """Of thresholds, less price and evaluator. `used`: models as the file lists them; `maps`: by model, or none."""
+    """The members for thresholds, without price and evaluator. `used`: models as the file lists them; `maps`: by model,
+    or none.
+    """
     out: Members = {"kind": "thresholds", "models": [names[model] for model in used], **plan_of(order, names)}
     return {**out, "calibration": [maps[model].to_json() for model in used]} if maps else out
 
 
 def plan_of(plan: Order, names: Sequence[str]) -> Members:
-    """Of a file, with the models' names."""
+    """A plan in a file, with the models' names."""
     return {"order": [names[model] for model in plan.order], "thresholds": list(plan.thresholds)}
 
 
 def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
-    """The estimator of the caller's by which it chooses plans; None where there is none."""
+    """The caller's estimator by which the policy chooses plans; None if there is none."""
     predictor = policy.predictor if isinstance(policy, Plans) else None
     return predictor if isinstance(predictor, EstimatorPredictor) else None
 
@@ -95,8 +97,8 @@ def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
 def build_cascade(
     file: dict[str, Any], prepared: Optional[PreparedTable] = None, policy: Optional[Policy] = None
 ) -> RunningCascade:
-    """The cascade of the members of its file. Indices are learned from all models' answers to the rows of `prepared`
-    that they are calibrated on. `policy`: what was fitted, where its router may be an estimator of the caller's.
+    """The cascade from the members of its file. Indices are learned from all models' answers to the rows of `prepared`
+    on which they are calibrated. `policy`: the fitted policy, whose router may be a caller's estimator.
     """
     estimator = None if policy is None else callers_estimator(policy)
     cascade = RunningCascade(FileMembers.of_json(file, estimator))
@@ -109,7 +111,7 @@ def build_cascade(
 
 
 def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
-    """How the cascade uses its models on the rows it was fitted on; these shares hardly depend on the fit."""
+    """How the cascade uses its models on the rows on which it was fitted; these shares hardly depend on the fit."""
     names, policy = fit.models, fit.policy
     called, deployed, judged = walked(policy, prepared.outcomes)
     made, rows = called >= 0, len(deployed)
@@ -127,5 +129,5 @@ def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
 
 
 def all_rows(source: Any) -> Ints:
-    """Numbers of all rows of a source."""
+    """The numbers of all rows of a source."""
     return np.arange(len(source.groups.of_row))

@@ -1,4 +1,4 @@
-"""Refusals as data: argument, value, what is wrong, what to do."""
+"""Errors as data: argument, value, problem and remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..spelling import option
 
 
 class Refusal(UsageError):
-    """An option that is refused, by the name that the command line has for it. Of none, problem and remedy say all."""
+    """An invalid option, with its name on the command line. Without a name, problem and remedy say everything."""
 
     def __init__(self, argument: str, value: Optional[Any], problem: str, remedy: str) -> None:
         self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
@@ -17,5 +17,5 @@ class Refusal(UsageError):
         super().__init__(f"{option(argument, given)}: {problem}; {remedy}" if argument else f"{problem}; {remedy}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As processes pass it to each other, which is else by its text."""
+        """How processes pass it to each other; the default would pass only its text."""
         return type(self), (self.argument, self.value, self.problem, self.remedy)

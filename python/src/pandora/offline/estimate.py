@@ -1,21 +1,22 @@
-"""Estimates with their intervals: a value, and by how much each observation moves it.
+"""Estimates with their intervals: a value, and how much each observation moves it.
 
 With influence values psi_i of G groups (prompts or sessions), sum_i psi_i = 0, an estimate varies as sum_i psi_i does:
 
     error = (G / (G - 1) sum_i psi_i^2)^(1/2)
 
-A sum, a difference, a multiple and a ratio of estimates have influence values that follow from theirs, so that every
-interval of the package is one of these:
+The influence values of a sum, a difference, a multiple and a ratio of estimates follow from theirs. So every interval
+of the package is one of these:
 
-- `interval()`: Student's t with G - 1 degrees of freedom. Where fewer than `RARE` groups differ from what is usual
-  it is united with the exact interval of Clopper and Pearson (1934), as values that were hardly seen may lie anywhere
+- `interval()`: Student's t with G - 1 degrees of freedom. If fewer than `RARE` groups differ from the usual value, it
+  is united with the exact interval of Clopper and Pearson (1934), because values that were hardly seen may lie anywhere
   in their range: 60 answers without a failure do not show that there is none.
-- `bound()`: one-sided, by Hall's transformation (1992), which follows the skewness, such as that of dollars.
-- `robust_interval()`: of weighted logs, where few groups carry much: the union of Student's t with as many degrees of
-  freedom as the kurtosis leaves, and of Hall's interval.
-- `bootstrap()`: of numbers that have no influence values, such as an area under a curve.
+- `bound()`: one-sided, by Hall's transformation (1992), which follows skewed values such as dollars.
+- `robust_interval()`: for weighted logs, in which few groups have much of the weight. It is the union of Student's t,
+  with fewer degrees of freedom the larger the kurtosis is, and of Hall's interval.
+- `bootstrap()`: for numbers without influence values, such as an area under a curve.
 
-All are 95% intervals. What was fitted on part of the same rows is `widened()` first. A value whose range is known is
+All are 95% intervals. An estimate for a policy that was fitted on part of the same rows is `widened()` first. A value
+with a known range is never promised outside it.
 never promised outside of it.
 """
 
@@ -28,31 +29,31 @@ from typing import Optional
 import numpy as np
 
 from .. import _core
-from ..interval import Interval as Interval  # of estimates too
+from ..interval import Interval as Interval  # also used for estimates here
 from .groups import FOLDS, Floats, Groups, Ints
 
 
 def cross_fitted(folds: int) -> float:
-    """By what factor intervals of what was cross-fitted are wider: they also count how it would have come out on
-    another table, the variance times 1 + folds / (folds - 1) (Nadeau and Bengio 2003).
+    """The factor by which intervals after cross-fitting are wider. They also count how the fit would vary between
+    tables: the variance times 1 + folds / (folds - 1) (Nadeau and Bengio 2003).
     """
     return math.sqrt(1.0 + folds / (folds - 1.0))
 
 
 CROSS_FITTED = cross_fitted(FOLDS)
 
-#: Groups that differ from what is usual, below which Student's t is not to be trusted.
+#: With fewer groups than this that differ from the usual value, Student's t is not reliable.
 RARE = 5
 
-#: A number that is not defined in a greater share of a bootstrap's draws has no interval.
+#: A number that is undefined in a greater share of a bootstrap's draws has no interval.
 MOST_UNDEFINED = 0.05
 
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
-#: The share of the sum of squared deviations with which a single group stands out, where the skewness is at least so
-#: great. Ordinary dollars of 400 prompts have shares of 0.02 to 0.05, those of lognormal laws 0.06 and more. The
-#: farthest of 100 normal numbers stands out, too, but is no tail.
+#: The share of the sum of squared deviations above which a single group stands out, if the skewness is at least this
+#: great. Ordinary dollars of 400 prompts have shares of 0.02 to 0.05, those from lognormal laws 0.06 and more. The
+#: farthest of 100 normal numbers also stands out, but is no tail.
 STANDS_OUT, SKEWED = 0.06, 1.0
 
 
@@ -60,9 +61,9 @@ STANDS_OUT, SKEWED = 0.06, 1.0
 class Estimate:
     """A value and its influence values, one for each group.
 
-    `unseen`: how far groups like those that were hardly seen may move the value down and up. `variance`: what is known
-    to vary beside the groups (answers that are rarely labelled). `range`: between which numbers the value lies.
-    `widening`: by what factor its intervals are wider than those over groups.
+    `unseen`: how far groups like those that were hardly seen may move the value down and up. `variance`: further known
+    variance, besides that of the groups (answers that are rarely labelled). `range`: the range of the value.
+    `widening`: the factor by which its intervals are wider than those over groups.
     """
 
     value: float
@@ -74,7 +75,7 @@ class Estimate:
 
     @staticmethod
     def mean(by_row: Floats, groups: Groups, range: Optional[tuple[float, float]] = None) -> Estimate:
-        """The mean over rows. `range`: between which numbers every row's value lies, where that is known."""
+        """The mean over rows. `range`: the range of every row's value, if it is known."""
         value = float(np.mean(by_row))
         estimate = Estimate(value, groups.sums(by_row - value) / len(by_row))
         if range is None:
@@ -83,7 +84,7 @@ class Estimate:
 
     @staticmethod
     def jackknife_ratio(above: Floats, below: Floats, groups: Groups) -> Estimate:
-        """sum(above) / sum(below), by leaving each group out: where single groups carry much of the sums."""
+        """sum(above) / sum(below), by leaving each group out, for sums in which single groups have much weight."""
         a, b = groups.sums(above), groups.sums(below)
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = np.where(b.sum() - b > 0.0, (a.sum() - a) / (b.sum() - b), np.inf)
@@ -97,7 +98,9 @@ class Estimate:
 
     @staticmethod
     def saving(usd: Floats, of_model: Floats, groups: Groups) -> Estimate:
-        """1 - usd / of_model, to the first order: the share of a model's dollars that is saved; NaN of none."""
+        """1 - usd / of_model, to the first order: the share of a model's dollars that is saved; NaN if the model costs
+        nothing.
+        """
         total = float(np.sum(of_model))
         if not total > 0.0:
             return Estimate(math.nan, np.full(groups.count, math.nan))
@@ -137,7 +140,7 @@ class Estimate:
         return replace(moved, value=value)
 
     def widened(self, factor: float = CROSS_FITTED) -> Estimate:
-        """As of a policy that was fitted on part of the same groups."""
+        """The estimate for a policy that was fitted on part of the same groups."""
         return replace(self, widening=self.widening * factor)
 
     @property
@@ -151,23 +154,23 @@ class Estimate:
 
     @property
     def differing(self) -> int:
-        """Groups whose values differ from what is usual."""
+        """The number of groups whose values differ from the usual one."""
         return _usual(self.influence)[1]
 
     @property
     def skewness(self) -> float:
-        """Of the influence values."""
+        """The skewness of the influence values."""
         second = float(np.mean(self.influence**2))
         return float(np.mean(self.influence**3)) / second**1.5 if second > 0.0 else 0.0
 
     def interval(self) -> Interval:
-        """Student's t over groups; never narrower than what is unseen."""
+        """Student's t over groups, united with the possible effect of unseen groups."""
         half = _student(0.975, len(self.influence) - 1.0) * self.error
         down, up = (max(half, self.widening * unseen) for unseen in self.unseen)
         return self._within(self.value - down, self.value + up)
 
     def bound(self, upper: bool, level: float = 0.95) -> float:
-        """What the truth does not exceed (or fall below) with that confidence, where values are skewed (Hall 1992)."""
+        """A one-sided bound on the true value with that confidence, for skewed values (Hall 1992)."""
         count = len(self.influence)
         t = _student(1.0 - level if upper else level, count - 1.0)
         a = self.skewness / math.sqrt(count)
@@ -180,18 +183,19 @@ class Estimate:
         return max(min(by_groups, self.value - down if down > 0.0 else math.inf), self.range[0])
 
     def one_more(self) -> float:
-        """What one more group as far above the others as the farthest would add, where that one stands out; else 0.
+        """How much one more group as far above the others as the farthest would add, if that one stands out; otherwise
+        0.
 
-        Of as many further groups about one is expected to lie beyond the farthest that was seen. Of a law with a heavy
-        tail a sample without such a group has too low a mean and too small a skewness, so that it is just then that a
-        bound seems to hold.
+        Among equally many further groups, about one is expected beyond the farthest that was seen. Under a law with a
+        heavy tail, a sample without such a group has too low a mean and too small a skewness, and a bound then only
+        seems to hold.
         """
         squares = float(np.sum(self.influence**2))
         most = float(self.influence.max(initial=0.0))
         return most if self.skewness > SKEWED and most**2 > STANDS_OUT * squares else 0.0
 
     def robust_interval(self) -> Interval:
-        """For weighted values: it held the truth in 95.3% of made-up logs, where Student's t did in 92.4%."""
+        """For weighted values. It held the true value in 95.3% of made-up logs, Student's t in 92.4%."""
         count = len(self.influence)
         second = float(np.mean(self.influence**2)) if count else 0.0
         if count < 2 or not math.isfinite(self.value):
@@ -212,7 +216,9 @@ class Estimate:
         return self._within(self.value - low, self.value + high)
 
     def _within(self, low: float, high: float) -> Interval:
-        """In the range, and around the value: an estimate that left its range is promised from its end on."""
+        """Restricted to the range, but around the value: an estimate that left its range is promised from its end
+        on.
+        """
         least, greatest = self.range
         value = min(max(self.value, least), greatest)
         return Interval(value, min(max(low, least), value) if low == low else low, max(min(high, greatest), value))
@@ -221,8 +227,8 @@ class Estimate:
 def corrected(whole: Floats, by_fold: Floats, folds: Ints) -> Floats:
     """By row, what a policy fitted on all rows would do on other prompts (Burman 1989, corrected cross-validation).
 
-    `whole`: ... x rows; `by_fold`: FOLDS x ... x rows, what each fold's fit does on every row. What the fit on all rows
-    did on these rows flatters it, by as much as the folds' fits do better on all rows than in their own fold.
+    `whole`: ... x rows; `by_fold`: FOLDS x ... x rows, the results of each fold's fit on every row. The fit on all rows
+    looks too good on these rows. The folds' fits show by how much: they do better on all rows than in their own fold.
     """
     less = held_out(by_fold, folds) - by_fold.mean(axis=0)
     of_fold = np.stack([less[..., folds == fold].mean(axis=-1) for fold in range(len(by_fold))], axis=-1)
@@ -231,7 +237,7 @@ def corrected(whole: Floats, by_fold: Floats, folds: Ints) -> Floats:
 
 
 def held_out(by_fold: Floats, folds: Ints) -> Floats:
-    """By row, what the fit without its fold does: ... x rows of FOLDS x ... x rows."""
+    """By row, the result of the fit without its fold: ... x rows from FOLDS x ... x rows."""
     out: Floats = np.empty_like(by_fold[0])
     for fold, of_fold in enumerate(by_fold):
         out[..., folds == fold] = of_fold[..., folds == fold]
@@ -239,9 +245,9 @@ def held_out(by_fold: Floats, folds: Ints) -> Floats:
 
 
 def bootstrap(by_draw: Floats) -> Interval:
-    """Of a value and what it was in draws of groups with replacement: their percentiles.
+    """The interval of a value from its values in draws of groups with replacement: their percentiles.
 
-    NaN ends where no draw has it, or a greater share than MOST_UNDEFINED has not.
+    The ends are NaN if the value is undefined in all draws, or in a greater share than MOST_UNDEFINED.
     """
     value, draws = float(by_draw[0]), by_draw[1:]
     finite = draws[np.isfinite(draws)]
@@ -252,18 +258,18 @@ def bootstrap(by_draw: Floats) -> Interval:
 
 
 def stretched(interval: Interval, to: float) -> Interval:
-    """The interval with its low end moved down, or its high end up, by how far `to` lies from its value."""
+    """The interval with its low end moved down, or its high end up, by the distance of `to` from its value."""
     further = to - interval.value
     return interval._replace(low=interval.low + min(further, 0.0), high=interval.high + max(further, 0.0))
 
 
 def no_surer(interval: Interval, other: Interval) -> Interval:
-    """The interval with a low end that is not above the other's."""
+    """The interval with a low end that is at most the other's."""
     return interval._replace(low=min(interval.low, other.low))
 
 
 def unpaired(a: Interval, b: Interval) -> Interval:
-    """The difference of two that are not paired."""
+    """The difference of two estimates that are not paired."""
     value = a.value - b.value
     return Interval(
         value,
@@ -277,7 +283,7 @@ def _student(probability: float, freedom: float) -> float:
 
 
 def most_share(differ: float, count: float) -> float:
-    """The upper end of the 95% interval of a share that was `differ` of `count` (Clopper and Pearson 1934)."""
+    """The upper end of the 95% interval of a share that was `differ` out of `count` (Clopper and Pearson 1934)."""
     return _core.beta_quantile(0.975, differ + 1.0, count - differ)
 
 
@@ -290,8 +296,8 @@ def _usual(influence: Floats) -> tuple[float, int]:
 def _unseen(value: float, influence: Floats, range: tuple[float, float]) -> tuple[float, float]:
     """How far groups like those that were hardly seen may move a mean down and up.
 
-    Where hardly any group differs from what is usual, the share of groups that do is a binomial one. Clopper and
-    Pearson bound it, and each of them may lie at the end of the range. Where `RARE` differ, Student's t is right.
+    If hardly any group differs from the usual value, the share of groups that differ is binomial. Clopper and Pearson
+    bound it, and each such group may lie at the end of the range. If `RARE` groups differ, Student's t is valid.
     """
     count, (shift, differ) = len(influence), _usual(influence)
     if differ >= RARE or count < 2:

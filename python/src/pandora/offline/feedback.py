@@ -1,8 +1,8 @@
-"""Whether qualities become known as often as is presumed, for good answers as for bad ones.
+"""Checks whether qualities become known as often as assumed, for good answers as for bad ones.
 
-What is known stands for what is not, by weights 1 / p. Where people rate bad answers more often than good ones and p
-does not say so, every estimate is too low, and nothing in the log shows it but a judge: then the share of known
-qualities goes with the score.
+Known qualities stand for unknown ones, by weights 1 / p. If people rate bad answers more often than good ones and p
+does not reflect this, every estimate is too low. Only a judge can show it in a log: the share of known qualities then
+depends on the score.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import numpy.typing as npt
 
 from .groups import Floats, Groups
 
-#: Standard errors from which a dependence is told.
+#: The number of standard errors from which a dependence is reported.
 SURE = 3.5
 
 
 def dependence_notes(
     quality: Floats, score: Floats, probability: Floats, called: npt.NDArray[np.bool_], groups: Groups
 ) -> list[str]:
-    """What a fit or a test notes where known qualities lean towards low or high scores; none where none is seen to.
+    """The notes of a fit or a test if known qualities lean towards low or high scores; empty if this is not seen.
 
-    By model: the sum over calls of (known - p) (score - mean score), with p set to the share that is known in all of a
-    model's calls, times what `probability` says of each. All are rows x models.
+    By model it uses the sum over calls of (known - p) (score - mean score). p is the share of known qualities among all
+    of a model's calls, times `probability` of each call. All arrays are rows x models.
     """
     cells = called & ~np.isnan(score)
     known = cells & ~np.isnan(quality)
-    by_row, below, above = np.zeros(len(quality)), np.zeros(2), np.zeros(2)  # of halves: what is known, and expected
+    by_row, below, above = np.zeros(len(quality)), np.zeros(2), np.zeros(2)  # for both halves: known and expected
     for model in range(quality.shape[1]):
         is_called, is_known = cells[:, model], known[:, model]
         if is_known.sum() < 5 or (is_called & ~is_known).sum() < 5:

@@ -1,4 +1,4 @@
-"""Fits a cascade: the kind is chosen by cross-validation, and what is promised holds for other prompts."""
+"""Fits a cascade: cross-validation chooses the kind, and the promise holds for other prompts."""
 
 from __future__ import annotations
 
@@ -28,35 +28,38 @@ from .worth import DollarTail, Worth
 
 @dataclass(frozen=True)
 class Fit:
-    """What is deployed, and what is promised of it on other prompts."""
+    """The cascade that is deployed, and its promise for other prompts."""
 
     models: list[str]
     groups: Groups  #: groups of the fitted rows
     aim: Aim
-    price: float  #: the price, as asked for or as found under a bound
-    choice: Choice  #: with a gain of choices that did not see the prompts that judge them
-    policy: Policy  #: what is deployed, fitted on all rows
+    price: float  #: the price, as given or as found under a bound
+    choice: Choice  #: with a gain of choices that did not see the prompts on which they are judged
+    policy: Policy  #: the deployed policy, fitted on all rows
     promise: Worth
     single: Worth
     single_model: int
-    kinds: dict[str, Worth]  #: by kind, what was tried
-    tail: DollarTail  #: of what is deployed
-    #: Calls a prompt of what is deployed; 0, and not 1, where that is one model alone, as none is judged then.
+    kinds: dict[str, Worth]  #: by kind that was tried
+    tail: DollarTail  #: of the deployed policy
+    #: Judged calls per prompt of the deployed cascade; 0, not 1, if it is one model alone, because nothing is judged
+    #: then.
     calls: float
-    out_of_fold: bool  #: whether what is promised was read out of fold, and not corrected
+    out_of_fold: bool  #: whether the promise was read out of fold rather than corrected
     never: list[int] = field(default_factory=list)  #: models that no fit of a fold calls
-    latency: Optional[float] = None  #: seconds: the 95th per cent, under a bound on it
-    slow: dict[str, float] = field(default_factory=dict)  #: by kind left out for its latency, its 95th per cent
-    log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of what is deployed over them
+    latency: Optional[float] = None  #: seconds: the 95th percentile, under a bound on it
+    slow: dict[str, float] = field(
+        default_factory=dict
+    )  # by kind that was left out for its latency, its 95th percentile
+    log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of the deployed policy over them
 
     @property
     def gain(self) -> Interval:
-        """What the best kind gains over the best single model, in the aim's units."""
+        """The gain of the best kind over the best single model, in the aim's units."""
         return self.choice.gain.interval()
 
     @property
     def keeps_log_rules(self) -> bool:
-        """Whether the rules that made the log are to be kept, as nothing is surely better."""
+        """Whether to keep the rules that made the log, because nothing is surely better."""
         return self.log_rules is not None and not self.log_rules.gain.low > 0.0
 
 
@@ -68,9 +71,9 @@ def fit_source(
     progress: Optional[Progress] = None,
     candidates: Optional[Sequence[Candidate]] = None,
 ) -> Fit:
-    """The best of the kinds, or the best single model where no gain is sure.
+    """The best of the kinds, or the best single model if no gain is sure.
 
-    `as_asked`: the one kind that is tried is deployed in any case. `candidates`: instead of those of the kinds.
+    `as_asked`: deploys the only kind that is tried in any case. `candidates`: replace those of the kinds.
     """
     progress = progress or Progress()
     progress.expect(1 + FOLDS * (FOLDS + 1) // 2)
@@ -85,8 +88,8 @@ def fit_source(
         return fits.honest(fits.whole[chosen[0]], fits.by_fold[np.arange(FOLDS), chosen[1:]], choice.cascade)
 
     def same(a: Sequence[int], b: Sequence[int]) -> bool:
-        """Whether two choices (on all rows, then without each fold) name the same policies, or always call the same one
-        model.
+        """Whether two choices (on all rows, then without each fold) name the same policies, or always call the same
+        single model.
         """
         for policies, number_a, number_b in zip([fits.policies, *fits.fold_policies], a, b):
             model_a, model_b = only_model(policies[number_a]), only_model(policies[number_b])
@@ -117,7 +120,7 @@ def fit_source(
     latency, slow = _latency_of_choice(fits, choice, aim, as_asked)
 
     def worth(numbers: Floats, number: int, kind: str) -> Worth:
-        """Of a candidate that is read as this kind is."""
+        """The value of a candidate that is read as this kind is."""
         deployed = fits.whole[number] if fits.reads_out_of_fold(kind) else None
         return Worth.of(numbers, single, price, groups, CROSS_FITTED, deployed)
 
@@ -147,7 +150,7 @@ def fit_source(
 
 
 def runner_up(fit: Fit) -> str:
-    """The kind that would have come next: one that keeps the bound, or else, by its worth."""
+    """The kind that would have come next: one that keeps the bound, otherwise the one with the greatest value."""
 
     def rank(kind: str) -> tuple[bool, float]:
         worth = fit.single if kind == SINGLE else fit.kinds[kind]
@@ -173,9 +176,9 @@ def _never(fits: CrossFit, choice: Choice) -> list[int]:
 def _latency_of_choice(
     fits: CrossFit, choice: Choice, aim: Aim, as_asked: bool
 ) -> tuple[Optional[float], dict[str, float]]:
-    """The 95th per cent of seconds of what is deployed, and by kind of those that are too slow.
+    """The 95th percentile of seconds of the deployed policy, and by kind of those that are too slow.
 
-    Raises Refusal where nothing keeps the bound.
+    Raises Refusal if nothing keeps the bound.
     """
     if fits.latency is None or aim.max_latency is None:
         return None, {}

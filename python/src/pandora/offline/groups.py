@@ -1,4 +1,4 @@
-"""Which rows belong together: rows of one prompt (or session) are one observation, and lie in one fold."""
+"""Which rows belong together: the rows of one prompt (or session) are one observation, and lie in one fold."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .. import _core
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: Parts of a cross-validation.
+#: The number of folds of a cross-validation.
 FOLDS = 5
-#: The column of a decision log that says which conversation a request belongs to.
+#: The column of a decision log with the conversation of a request.
 SESSION = "session"
 
 
@@ -28,7 +28,7 @@ class Groups:
 
     @staticmethod
     def of_table(table: _core.TraceTable) -> Groups:
-        """By the prompts' texts; by the row's name where there is no text, by its number where there is no name.
+        """Groups by the prompts' texts; by the row's name if there is no text, by its number if there is no name.
 
         In a decision log the requests of a session are one group.
         """
@@ -38,7 +38,7 @@ class Groups:
         sessions = np.array(table.column(SESSION), object)
         known = np.array([isinstance(one, str) and one != "" for one in sessions])
         joined = of_row.copy()
-        # Numbers of sessions are in the order of a hash too: they are digests (live/explaining.py).
+        # Sessions are digests (live/explaining.py), so their numbers are in a hash's order too.
         joined[known] = count + np.unique(sessions[known].astype(str), return_inverse=True)[1]
         _, numbers = np.unique(joined, return_inverse=True)
         return Groups(numbers.astype(np.int64), int(numbers.max(initial=-1)) + 1)
@@ -50,11 +50,11 @@ class Groups:
 
     @cached_property
     def folds_by_appearance(self) -> Ints:
-        """Another division, by where a group first appears: for what is fitted within one step, such as forecasts."""
+        """Another division, by where a group first appears, for fits within one step, such as forecasts."""
         return self.take(np.arange(len(self.of_row))).of_row % FOLDS
 
     def take(self, rows: npt.NDArray[np.integer]) -> Groups:
-        """Of these rows, numbered anew by first appearance."""
+        """The groups of these rows, numbered anew by first appearance."""
         _, first, inverse = np.unique(self.of_row[rows], return_index=True, return_inverse=True)
         rank = np.empty(len(first), np.int64)
         rank[np.argsort(first, kind="stable")] = np.arange(len(first))

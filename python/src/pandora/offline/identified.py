@@ -1,4 +1,4 @@
-"""What can be estimated from a table, and what each of its models is worth alone where not all is known."""
+"""What can be estimated from a table, and the value of each model alone if not everything is known."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from .sources.labels import LEAST_LABELS, QualityEstimates, judge_of, label_note
 
 @dataclass(frozen=True)
 class Identified:
-    """The estimators that a table identifies, and in words, whose options are marked, why not the rest."""
+    """The estimators that a table allows, and a text, with marked options, about why not the others."""
 
     estimators: list[str]
     reasons: list[str]
 
     @property
     def best(self) -> str:
-        """The estimator plugin of a full table, else dr."""
+        """The estimator plugin for a full table, otherwise dr."""
         return self.estimators[-1]
 
 
 @dataclass(frozen=True)
 class EstimatedMean:
-    """A model's mean quality, and how many times as wide its interval is as one of as many prompts all known."""
+    """A model's mean quality, and how many times as wide its interval is as that of equally many prompts with all
+    known.
+    """
 
     quality: Interval = UNKNOWN
     widening: float = math.nan
@@ -41,12 +43,12 @@ def is_log(table: _core.TraceTable) -> bool:
 
 
 def unlabelled(table: _core.TraceTable) -> int:
-    """How many answers were given whose quality is not known."""
+    """How many answers have an unknown quality."""
     return int(np.count_nonzero(np.isnan(table.quality()) & ~np.isnan(table.cost())))
 
 
 def identified(table: _core.TraceTable) -> Identified:
-    """By what is known in it."""
+    """The estimators that its known values allow."""
     weighted = ["ips", "snips", "dr"]
     if not is_log(table):
         if unlabelled(table) == 0:
@@ -54,7 +56,7 @@ def identified(table: _core.TraceTable) -> Identified:
                 ["plugin"], ["every answer's quality and cost is known: means say all, and nothing is weighted"]
             )
         return Identified(weighted, [f"plugin needs every answer's quality; {label_note(table)}"])
-    from .call_log import CallLog, Openings  # tables do without
+    from .call_log import CallLog, Openings  # not needed for tables
     from .sources.log import faults_of_first_calls
 
     log = CallLog.of_table(table, Openings.IN_ORDER)
@@ -73,7 +75,7 @@ def identified(table: _core.TraceTable) -> Identified:
 
 
 def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMean]:
-    """Of each model of a log or of a table with labels in part; NaN where it is known, or called first, too rarely."""
+    """For each model of a log or of a table with some labels; NaN if it is known, or was called first, too rarely."""
     from .call_log import CallLog, Openings
     from .sources.first_calls import first_call_estimates
     from .sources.log import faults_of_first_calls

@@ -1,7 +1,7 @@
-"""A cascade on a table that it was not fitted on, beside one model alone: what `pandora cascade test` says.
+"""Tests a cascade on a table on which it was not fitted, beside one model alone: the output of `pandora cascade test`.
 
-Every prompt goes through the cascade as a service would send it; nothing is learned, and nothing explored. Of a full
-table values are plain means; of one whose qualities are known in part, and of a log of decisions, they are estimated.
+Every prompt goes through the cascade as in a service, without learning and exploring. For a full table, values are
+plain means; for a table with some known qualities, and for a log of decisions, they are estimated.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from .worth import DollarTail, Worth
 
 @dataclass(frozen=True)
 class Found:
-    """What a table says of a cascade and of one model alone."""
+    """The results of a cascade and of one model alone on a table."""
 
     worth: Worth
     alone: Worth
-    effective_prompts: float  #: whose weights carry the estimates of the cascade; all of a full table
+    effective_prompts: float  #: by the weights of the cascade's estimates; all prompts of a full table
     judged_calls: float  #: of the cascade, per prompt
     notes: list[str]
-    tail: Optional[DollarTail] = None  #: of the cascade, where values are plain means
-    latency: Optional[dict[str, Any]] = None  #: as `--format json` has it
+    tail: Optional[DollarTail] = None  #: of the cascade, if values are plain means
+    latency: Optional[dict[str, Any]] = None  #: as in the output of `--format json`
     log_rules: Optional[Worth] = None  #: the rules that made a log; `gain`: that of the cascade over them
 
 
 class Meeting:
-    """A cascade and a table, whose models and features are found in each other."""
+    """A cascade and a table, with the cascade's models and features found in the table."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Meeting:
         self.judge_usd = self.told_judge_usd or 0.0
         self.columns = [self._column(name) for name in self.models]
         self.groups = Groups.of_table(table)
-        #: rows x the table's models; None where nothing is looked at
+        #: rows x the table's models; None if the cascade looks at no answers
         self.shown = np.array(self.arrays.quality) if self.evaluator == TRUTH else shown_of(table, self.evaluator)
 
     def _column(self, name: str) -> int:
@@ -96,7 +96,7 @@ class Meeting:
 
     @cached_property
     def psi(self) -> Optional[npt.NDArray[np.float32]]:
-        """Rows x m: 1 and the features, at least one, which is 0; None where the cascade goes by none."""
+        """Rows x m: 1 and at least one feature, which may be 0; None if the cascade uses none."""
         if self.file.get("features") is not None:
             features = _core.FeatureMap.parse(json.dumps(self.file["features"]))
             numbers = _core.features_apply(features, self.table)
@@ -111,8 +111,8 @@ class Meeting:
 
     @cached_property
     def calls(self) -> tuple[Ints, Ints, Bools]:
-        """The table's models that are called, in order and then -1, whose answer is deployed, and by row whether
-        answers are judged. What a log does not know is taken for 0: there a walk only has to come to an end.
+        """The table's models that are called, in order and then -1; the model whose answer is deployed; and by row
+        whether answers are judged. Values that a log does not know count as 0, because there the walk only has to end.
         """
         usd = np.ascontiguousarray(np.nan_to_num(self.arrays.usd)[:, self.columns])
         shown = np.zeros(usd.shape) if self.shown is None else np.nan_to_num(self.shown)[:, self.columns]
@@ -126,14 +126,14 @@ class Meeting:
         return columns_called(called, self.columns), columns_called(deployed, self.columns), judged
 
     def numbers(self, quality: Floats) -> Floats:
-        """3 x rows of the cascade where every answer's dollars are known. quality: rows x the table's models."""
+        """3 x rows for the cascade, if every answer's dollars are known. quality: rows x the table's models."""
         called, deployed, judged = self.calls
         calls = (called >= 0).sum(axis=1)
         spent = along(called, self.arrays.usd).sum(axis=1) + calls * np.where(judged, self.judge_usd, 0.0)
         return np.stack([quality[np.arange(len(quality)), deployed], spent, calls])
 
     def alone(self, model: int, quality: Floats) -> Floats:
-        """3 x rows of a model alone, which needs no judge."""
+        """3 x rows for a model alone, which needs no judge."""
         usd = np.array(self.arrays.usd)[:, model]
         return np.stack([quality[:, model], usd, np.ones(len(usd))])
 
@@ -144,7 +144,7 @@ class Meeting:
         return float(np.mean((called >= 0).sum(axis=1) * judged))
 
     def calibration(self) -> list[IsotonicMap]:
-        """Of the table's models; of those that the cascade does not have scores are qualities."""
+        """Calibrations of the table's models. For models that are not in the cascade, scores are qualities."""
         out = [IsotonicMap(np.empty(0), np.empty(0)) for _ in self.table.models]
         for column, knots in zip(self.columns, self.file.get("calibration") or []):
             out[column] = IsotonicMap(np.array(knots["scores"], float), np.array(knots["qualities"], float))
@@ -158,7 +158,7 @@ class JudgedCascade:
     cascade: str  #: the file
     meeting: Meeting
     against: str  #: the model alone
-    chosen_here: bool  #: whether it is the best one of this very table
+    chosen_here: bool  #: whether it is the best model on this very table
     estimator: Estimator
     found: Found
 
@@ -169,7 +169,7 @@ class JudgedCascade:
 
     @property
     def promise(self) -> Optional[Worth]:
-        """What the fit promised."""
+        """The promise of the fit."""
         promise = self.meeting.record.get("promise")
         return Worth.of_json(promise) if isinstance(promise, dict) else None
 
@@ -181,7 +181,7 @@ class JudgedCascade:
         gains = gain.value > 0.0 and dearer > 0.0
         if meeting.file.get("plans") and found.judged_calls == 0.0:
             eyes = "no answer is judged"
-        else:  # utility of a dollar more for each judged call
+        else:  # the utility of one dollar more for each judged call
             eyes = eyes_text(meeting.evaluator, meeting.told_judge_usd, gain.value / dearer if gains else 0.0)
         assumed = "; if models' answers are independent" if meeting.openings is Openings.APART else ""
         return f"{_sentence(self)}{_bound_sentence(self)}; {eyes}{assumed}"
@@ -197,13 +197,12 @@ def judge_cascade(
     estimator: Optional[str] = None,
     openings: str = "in_order",
 ) -> JudgedCascade:
-    """`against`: a model of the table; else the best single model of the fit, or of this table where the cascade says
-    of none. `evaluator`: what it sees, instead of what it was made to see; `judge_usd`: instead of what the fit
-    counted. `file` is for messages. `estimator`: how values are found from what the table knows; else the best that it
-    identifies.
+    """Tests the cascade. `against`: a model of the table; by default the fit's best single model, or this table's if
+    the cascade has none. `evaluator` replaces the cascade's own, and `judge_usd` the fit's. `file` is for messages.
+    `estimator`: how values are estimated; by default the best that the table allows.
 
-    Raises DataError where the table lacks a model of the cascade, the model it is held against, or what evaluator and
-    features need, and where it cannot tell; Refusal for an estimator that it does not identify.
+    Raises DataError if the table lacks a model of the cascade, the model to compare with, or something that evaluator
+    and features need, or if it cannot tell. Raises Refusal for an estimator that the table does not allow.
     """
     for name, value in (("judge_usd", judge_usd), ("estimator", estimator), ("openings", openings)):
         OPTIONS[name].check(value)
@@ -241,7 +240,7 @@ def judge_cascade(
 
 
 def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Estimator:
-    """That one, or where none is asked for the best. Refusal for one that the table does not identify."""
+    """The given estimator, or the best. Refusal for one that the table does not allow."""
     can = identified(table)
     estimator = asked or Estimator(can.best)
     if estimator.value in can.estimators:
@@ -255,11 +254,11 @@ def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Est
 
 
 def _plain(meeting: Meeting, model: int) -> Found:
-    """Of a full table: plain means."""
+    """For a full table: plain means."""
     quality, groups = np.array(meeting.arrays.quality), meeting.groups
     cascade_numbers, alone = meeting.numbers(quality), meeting.alone(model, quality)
     if _is_alone(meeting.file, meeting.table.models[model]):
-        cascade_numbers = alone  # and surely no better
+        cascade_numbers = alone  # certainly not better
     latency, notes = _latency_on_table(meeting, model), []
     if latency is not None:
         of_model = latency["alone"]
@@ -280,8 +279,8 @@ def _plain(meeting: Meeting, model: int) -> Found:
 
 
 def _latency_on_table(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
-    """Seconds of a prompt's calls one after the other, of the cascade and of the model alone: the median and the 95th
-    per cent (nearest rank) over the rows whose calls' latencies are all known.
+    """Seconds of a prompt's calls, one after the other, of the cascade and of the model alone: the median and the 95th
+    percentile (nearest rank) over the rows in which all latencies of calls are known.
     """
     if meeting.arrays.latency is None:
         return None
@@ -295,7 +294,7 @@ def _latency_on_table(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:
 
 
 def _labelled(meeting: Meeting, model: int, estimator: Estimator) -> Found:
-    """Of a table whose qualities are known in part: scores and dollars tell all that is called and deployed."""
+    """For a table with some known qualities: scores and dollars determine what is called and deployed."""
     table, groups = meeting.table, meeting.groups
     known = np.array(meeting.arrays.quality)
     estimates = QualityEstimates.of_table(table, meeting.evaluator, groups)
@@ -319,7 +318,7 @@ def _labelled(meeting: Meeting, model: int, estimator: Estimator) -> Found:
 
 
 def _logged(meeting: Meeting, model: int, estimator: Estimator) -> Found:
-    """Of a log of decisions."""
+    """For a log of decisions."""
     source = LogSource.of_table(meeting.table, meeting.evaluator, meeting.openings, meeting.judge_usd)
     if meeting.openings is Openings.APART:
         if meeting.file["kind"] != "thresholds":
@@ -336,7 +335,7 @@ def _logged(meeting: Meeting, model: int, estimator: Estimator) -> Found:
     cascade_estimate = reader.estimate(LoggedWalks.of(source.log, *meeting.calls), chosen=False)
     alone = reader.estimate(LoggedWalks.alone(source.log, model), chosen=False)
     reasons = identified(meeting.table).reasons
-    if meeting.openings is Openings.INDEPENDENT:  # of tosses faults of first calls say nothing
+    if meeting.openings is Openings.INDEPENDENT:  # under independent calls, problems of first calls do not matter
         faults = faults_of_first_calls(CallLog.of_table(meeting.table, Openings.IN_ORDER))
         reasons = [reason for reason in reasons if reason not in faults]
     log_rules = None
@@ -357,8 +356,8 @@ def _beside(
     notes: list[str],
     log_rules: Optional[Worth] = None,
 ) -> Found:
-    """DataError where the table cannot tell. Where a cascade can be held against the rules that made the log, it need
-    not be against a model that they seldom call.
+    """DataError if the table cannot tell. A cascade that can be compared with the rules that made the log need not be
+    compared with a model that they seldom call.
     """
     name, price, against = meeting.table.source, meeting.price, meeting.table.models[model] + " alone"
     fault = cascade_estimate.support.fault("the cascade", meeting.arrays.is_log, meeting.openings)
@@ -382,7 +381,7 @@ def _beside(
 
 
 def _is_alone(file: Mapping[str, Any], model: str) -> bool:
-    """Whether the cascade is that model by construction, and not by its outcomes on a table alone."""
+    """Whether the cascade is that model by construction, and not only by its outcomes on a table."""
     orders = [order for order, _ in orders_of(file)]
     return bool(orders) and all(order == [model] for order in orders)
 
@@ -416,7 +415,7 @@ def _bound_sentence(judged: JudgedCascade) -> str:
 
 
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
-    """As `--format json` has it: docs/commands.md lists the members."""
+    """The output of `--format json`: docs/commands.md lists the members."""
     found, meeting = judged.found, judged.meeting
     sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.log_rules}
     return json_object(
@@ -441,7 +440,7 @@ def judged_json(judged: JudgedCascade) -> dict[str, Any]:
 
 
 def judged_sheet(judged: JudgedCascade) -> Sheet:
-    """What is printed."""
+    """The printed table."""
     found, meeting = judged.found, judged.meeting
     seen_by = evaluator_text(meeting.evaluator, meeting.told_judge_usd)
     out = Sheet(

@@ -1,4 +1,4 @@
-"""What a cascade is fitted for, and candidates of a fit; kinds of cascades are in policies/."""
+"""The aim of a fit, and its candidates; kinds of cascades are in policies/."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Aim:
 
     @property
     def is_bound(self) -> bool:
-        """Whether a price must be found that keeps a bound."""
+        """Whether a price that keeps a bound must be found."""
         return self.kind is not AimKind.PRICE
 
     @property
@@ -42,7 +42,8 @@ class Aim:
         return self.kind is AimKind.MAX_USD
 
     def objective(self, numbers: Floats, price: float) -> Floats:
-        """By row what is to be large: utility at a price, quality under a bound on dollars, else saved dollars.
+        """By row the number to be maximised: utility at a price, quality under a bound on dollars, otherwise saved
+        dollars.
 
         `numbers`: ... x 3 x rows. Dollars are per 1,000 prompts.
         """
@@ -62,8 +63,8 @@ class Aim:
 class Candidate:
     """A kind of cascade (a name of policies.KINDS) at a price.
 
-    `model`: of a single model, which column. `seconds`: of thresholds that are fitted to a bound on latency, within how
-    many; None where there is no hurry.
+    `model`: the column of a single model. `seconds`: the bound on latency to which thresholds are fitted; None: no
+    bound.
     """
 
     kind: str
@@ -73,13 +74,13 @@ class Candidate:
 
 
 def rounded(x: float, digits: int) -> float:
-    """A positive number with so many digits that count."""
+    """A positive number with that many significant digits."""
     return float(f"{x:.{digits - 1}e}")
 
 
 def price_grid(usd: Floats) -> list[float]:
-    """Prices, each twice the one before, from where the dearest model's dollars hardly count to where the cheapest is
-    not worth a call; with two digits, as people read them. `usd`: rows x models. [1] where nothing costs.
+    """Prices, each twice the one before. They range from where the dearest model's dollars hardly count to where the
+    cheapest is not worth a call, with two digits for people. `usd`: rows x models. [1] if nothing costs anything.
     """
     means = usd.mean(axis=0)
     means = means[means > 0.0]

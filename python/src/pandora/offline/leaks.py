@@ -1,4 +1,4 @@
-"""A context that says what only the outcomes can have told."""
+"""Finds columns of a context that only the outcomes can have told."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import numpy as np
 from .. import _core
 from .groups import FOLDS, Floats, Ints
 
-#: A column tells the best model if it does so for this share of the prompts, and misses few beside one model for all.
+#: A column tells the best model if it does so for this share of the prompts, and errs seldom compared with one model
+#: for all.
 NEARLY_ALWAYS, MISSES = 0.95, 0.25
-#: Prompts from which on a column that goes with an outcome does so by no chance, of how many this is looked at, into
-#: how many parts numbers are cut, and numbers of a list that are looked at one by one.
+#: The number of prompts from which an agreement with an outcome is no chance; how many prompts are looked at; into how
+#: many parts numbers are cut; and how many numbers of a list are looked at one by one.
 LEAST_PROMPTS, MOST_PROMPTS, PARTS, MOST_LISTED = 30, 20_000, 16, 32
-#: The share of an outcome's variance from which on a column says the outcome in other words.
+#: The share of an outcome's variance from which a column repeats the outcome.
 IN_OTHER_WORDS = 0.999
 
 
 def suspected_leaks(
     table: _core.TraceTable, context: Sequence[str], quality: Floats, usd: Floats, price: float
 ) -> list[str]:
-    """A sentence for each column of the context, of whatever type, from whose value alone a prompt's best model can
-    nearly always be told, by quality or by utility at the price, or which says a quality or a score in other words.
+    """A sentence for each column of the context, of any type, whose value alone nearly always tells a prompt's best
+    model, by quality or by utility at the price, or which repeats a quality or a score.
 
     quality, usd: rows x models.
     """
@@ -46,10 +47,10 @@ def suspected_leaks(
 
 
 def _told(column: Any, models: Sequence[str], quality: Floats, usd: Floats, price: float) -> Optional[str]:
-    """Of how many prompts it tells the best model, if that is nearly always."""
+    """For how many prompts the column tells the best model, if that is nearly all."""
     some = _some_of(len(column))
     codes = [(code, some) for code in _codes(column[some], models)]
-    if column.ndim == 1:  # what is not known is a value, too
+    if column.ndim == 1:  # an unknown value counts as a value, too
         codes.insert(0, (_numbered(column), np.arange(len(column))))
     for value, rows in codes:
         for usd_price in (0.0, price):
@@ -62,8 +63,8 @@ def _told(column: Any, models: Sequence[str], quality: Floats, usd: Floats, pric
 
 
 def _codes(column: Any, models: Sequence[str]) -> Iterator[Ints]:
-    """Whole numbers in place of a column's values: numbers of about one size; which number of a list is the greatest,
-    or the least; the model that a text names.
+    """Whole numbers in place of a column's values: groups of numbers of about one size; which number of a list is the
+    greatest, or the least; or the model that a text names.
     """
     if column.ndim > 1:
         some = np.nan_to_num(column)
@@ -75,13 +76,13 @@ def _codes(column: Any, models: Sequence[str]) -> Iterator[Ints]:
         yield np.floor(_ranks(column) * (PARTS / (len(column) + 1.0))).astype(np.int64)
     else:
         named = np.zeros(len(column), np.int64)
-        for model in np.argsort([len(name) for name in models]):  # of two names in one text the longer
+        for model in np.argsort([len(name) for name in models]):  # of two names in one text the longer one counts
             named[np.char.find(column, models[model]) >= 0] = model + 1
         yield named
 
 
 def _in_other_words(column: Any, table: _core.TraceTable, quality: Floats) -> Optional[str]:
-    """Which outcome a column rises or falls with, or has a value of its own for."""
+    """The outcome with which a column rises or falls, or whose values it tells apart."""
     rows = _some_of(len(column))
     if len(rows) < LEAST_PROMPTS:
         return None
@@ -91,7 +92,7 @@ def _in_other_words(column: Any, table: _core.TraceTable, quality: Floats) -> Op
     few = [number for number in numbered if number.max() < len(rows) // 5]
     for outcome, told in _outcomes(table, quality[rows], rows):
         _, counts = np.unique(outcome, return_counts=True)
-        if len(rows) - counts.max() < LEAST_PROMPTS // 5:  # hardly any differ
+        if len(rows) - counts.max() < LEAST_PROMPTS // 5:  # hardly any rows differ
             continue
         ranks = _ranks(outcome)
         for value in ranked:
@@ -105,7 +106,7 @@ def _in_other_words(column: Any, table: _core.TraceTable, quality: Floats) -> Op
 
 
 def _some_of(rows: int) -> Ints:
-    """Rows that are looked at."""
+    """The rows that are looked at."""
     return np.linspace(0, rows - 1, min(rows, MOST_PROMPTS)).astype(np.int64)
 
 
@@ -126,15 +127,15 @@ def _numbered(values: Any) -> Ints:
 
 
 def _ranks(values: Floats) -> Floats:
-    """From 1 on, the mean of those of equal values."""
+    """Ranks from 1 on; equal values get their mean."""
     _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2.0)[number], float)
 
 
 def share_told(value: Ints, best: np.ndarray) -> float:
-    """The share of rows whose best model is the one that is best most often where the value is the same, on other rows.
+    """The share of rows whose best model is the one that is most often the best among other rows with the same value.
 
-    `best`: rows x models, whether it is (one of) the best. A value that other rows do not have tells nothing.
+    `best`: rows x models, whether a model is (one of) the best. A value that no other row has tells nothing.
     """
     rows, models = np.arange(len(best)), best.shape[1]
     counts = np.zeros((int(value.max()) + 1, FOLDS, models))

@@ -1,7 +1,7 @@
 """Metrics by which the literature measures routers and judges: pure functions of numbers.
 
-Points are policies, each with what it costs (`usd`) and brings (`quality`) on average. A metric that is not defined is
-NaN. Definitions are those of the papers that docstrings name; docs/cascades.md#metrics-of-the-field lists them.
+Points are policies, each with its average cost (`usd`) and `quality`. A metric that is not defined is NaN. The
+definitions are those of the papers that docstrings name; docs/cascades.md#metrics-of-the-field lists them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy.typing as npt
 from .estimate import Interval, bootstrap
 from .groups import Floats, Groups
 
-#: Of a bootstrap over prompts.
+#: The number of draws of a bootstrap over prompts.
 DRAWS = 400
-#: Dollars per 1,000 prompts between which RouterArena's score is defined.
+#: The dollars per 1,000 prompts between which RouterArena's score is defined.
 ARENA_DEAREST, ARENA_CHEAPEST = 200.0, 0.0044
-#: Of a calibration error.
+#: The bins of a calibration error.
 BINS = 15
 
 
@@ -99,7 +99,7 @@ def strong_share_area(shares: Shares) -> float:
 def performance_gap_recovered(shares: Shares, weak: float, strong: float) -> float:
     """APGR: the mean over shares c of PGR(c) = (quality(c) - weak) / (strong - weak) (RouteLLM, arXiv 2406.18665).
 
-    That is (AUC - weak w) / ((strong - weak) w), where shares have a range w. There is none without a gap: where the
+    That is (AUC - weak w) / ((strong - weak) w), where shares have a range w. It is undefined without a gap: if the
     strong model is no better than the weak one, or is the same.
     """
     width = float(np.ptp(shares.share))

@@ -1,4 +1,4 @@
-"""What a policy meets on rows of a table, and what becomes of each row."""
+"""The outcomes of a table's rows for a policy, and the results of each row."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .groups import Floats, Ints
 #: Axis of `Walk.numbers`: quality, dollars, calls.
 QUALITY, USD, CALLS = range(3)
 
-#: Mean utilities, bounds and ratings that differ by less are the same.
+#: Mean utilities, bounds and ratings that differ by less are equal.
 TIE = 1e-9
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Rows x models. `seen`: what the policy knows of an answer, by which it accepts and deploys.
+    """Rows x models. `seen`: the policy's knowledge of an answer, by which it accepts and deploys.
 
-    `psi`: rows x m, 1 and the features of the prompt, for policies that go by them. `judge_usd` is added to the dollars
-    of every call of a policy that looks at answers. `latency`: seconds, where somebody asks for them. `rows`: which of
-    the source these are; None where they are all.
+    `psi`: rows x m, 1 and the features of the prompt, for policies that use them. `judge_usd` is added to the dollars
+    of every call of a policy that looks at answers. `latency`: seconds, if they are needed. `rows`: their numbers in
+    the source; None if they are all rows.
     """
 
     seen: Floats
@@ -58,7 +58,7 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class Walk:
-    """What became of each row. `called`: rows x positions, the models in the order of the calls, -1 where none was.
+    """The results of each row. `called`: rows x positions, the models in the order of the calls, -1 for none.
 
     `numbers`: 3 x rows, the deployed answer's quality, dollars and calls. `seconds`: of the calls one after the other.
     """
@@ -71,12 +71,12 @@ class Walk:
 
     @staticmethod
     def empty(rows: int, positions: int, timed: bool) -> Walk:
-        """Room for rows that are put in their places."""
+        """Empty results for rows that are filled in later."""
         called, seconds = np.full((rows, positions), -1, np.int64), np.zeros(rows) if timed else None
         return Walk(called, np.zeros(rows, np.int64), np.zeros((3, rows)), False, seconds)
 
     def put(self, rows: Ints, walk: Walk) -> None:
-        """Takes over what became of these rows."""
+        """Fills in the results of these rows."""
         self.called[rows, : walk.called.shape[1]] = walk.called
         self.deployed[rows] = walk.deployed
         self.numbers[:, rows] = walk.numbers
@@ -85,12 +85,12 @@ class Walk:
 
 
 def along(called: Ints, values: Floats) -> Floats:
-    """Rows x positions: what `values` (rows x models) has of the model that was called, 0 where none was."""
+    """Rows x positions: the entry of `values` (rows x models) for the model that was called, 0 if none was."""
     return np.where(called >= 0, np.take_along_axis(values, np.maximum(called, 0), axis=1), 0.0)
 
 
 def columns_called(models: np.ndarray, columns: Sequence[int]) -> Ints:
-    """Models of a running cascade, by their columns in a table; -1, for none, stays."""
+    """Maps models of a running cascade to their columns in a table; -1, for none, stays."""
     return np.array([*columns, -1])[models.astype(np.int64)]
 
 

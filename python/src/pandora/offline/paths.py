@@ -1,4 +1,5 @@
-"""What a log of decisions says of a policy that did not make it: importance weights, doubly robust, with intervals.
+"""Estimates from a log of decisions for a policy that did not make it: importance weights, doubly robust, with
+intervals.
 
 Along the calls of a policy, in T steps, a row has a ratio for each step, [the log did what the policy does] / its
 probability, and forecasts v_0 ... v_T of an outcome y before and after each step, v_T = y. With w_t the product of the
@@ -8,8 +9,8 @@ first t ratios the mean outcome is
     SNIPS   sum w_T y / sum w_T
     DR      sum (v_0 + sum_t w_t (v_t - v_{t-1})) / n,   unbiased whatever v is (Jiang and Li 2016)
 
-where n are the decisions that the rows stand for (`CallLog.stands_for`); those without a row add v_0. That the quality
-of the deployed answer became known is the last step of its path.
+where n counts the decisions that the rows stand for (`CallLog.stands_for`); those without a row add v_0. The last step
+of a path is that the quality of the deployed answer became known.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from .outcomes import CALLS, USD
 from .sources.labels import augmented, cross_fitted_quality
 from .worth import Worth
 
-#: Prompts whose weights carry an estimate, at least.
+#: The least number of effective prompts for an estimate.
 LEAST_EFFECTIVE = 30.0
-#: Decisions in which a policy wants a call that the log never makes there, which is no chance then.
+#: In this many decisions a policy wants a call that the log never makes there: this is then no chance.
 SEVERAL = 5
-#: Of the noise of labels: known answers more, and the mean of their (q - g)^2.
+#: The prior of the noise of labels: additional known answers, and the mean of their (q - g)^2.
 PRIOR, PRIOR_RESIDUAL = 5.0, 0.25
 
 
 class Estimator(Enum):
-    """How a value is found: of a full table the plain mean."""
+    """How a value is estimated; for a full table by the plain mean."""
 
     PLUGIN = "plugin"
     IPS = "ips"
@@ -49,13 +50,13 @@ class Estimator(Enum):
 
 
 class LabelNoise(NamedTuple):
-    """How sure rarely known qualities make a sum over decisions. Numbers, or arrays of them.
+    """The uncertainty of a sum over decisions in which qualities are rarely known. Numbers, or arrays of them.
 
-    A decision of weight w whose answer's quality q becomes known with probability p adds w (q - g) / p to it if it
-    does, where g is the judge's word. Where p is small few decisions carry most of the sum's variance, and where by
-    chance none of them is known the sum seems sure. So its variance is taken for sum(w^2 (1 - p) / p) times the mean of
-    (q - g)^2 over known answers and PRIOR more, of the weight that known ones have on average, of which 0.25 is known:
-    as of answers right or wrong of which the judge says half of what can be said.
+    A decision of weight w whose answer's quality q becomes known with probability p adds w (q - g) / p to the sum if it
+    does, where g is the judge's estimate. If p is small, few decisions carry most of the sum's variance; if by chance
+    none of them is known, the sum seems certain. So its variance is computed as sum(w^2 (1 - p) / p) times the mean of
+    (q - g)^2. The mean is over known answers and PRIOR additional ones, with the average weight of known ones and a
+    value of 0.25. This is the value for answers that are right or wrong of which the judge knows half.
     """
 
     expected: Floats
@@ -65,7 +66,7 @@ class LabelNoise(NamedTuple):
 
     @staticmethod
     def of(weight: Floats, p: Floats, q_less_g: Floats) -> LabelNoise:
-        """By decision. `q_less_g`: NaN where the quality is not known."""
+        """By decision. `q_less_g`: NaN if the quality is unknown."""
         known = ~np.isnan(q_less_g)
         second = weight**2 * (1.0 - p) / p
         seen = np.where(known, second / p, 0.0)
@@ -76,7 +77,7 @@ class LabelNoise(NamedTuple):
         return LabelNoise(*(np.asarray(np.sum(summand)) for summand in self))
 
     def unseen(self) -> Floats:
-        """The variance beyond what known labels show; 0 where every label is known."""
+        """The variance beyond that of known labels; 0 if every label is known."""
         is_uncertain = self.expected > 0.0
         expected = np.where(is_uncertain, self.expected, 1.0)
         prior = PRIOR * self.fourth / expected
@@ -93,7 +94,7 @@ class Paths(NamedTuple):
 
     @staticmethod
     def of(ratio: Floats, so_far: Floats, outcome: Floats, log: CallLog) -> Paths:
-        """Forecasts are what was seen so far (rows x (T + 1)) and the mean, on other folds, of what is yet to come."""
+        """Forecasts are the sum so far (rows x (T + 1)) and the mean, on other folds, of the remaining part."""
         weights, to_come = log.sampling * np.prod(ratio, axis=1), outcome[:, None] - so_far[:, :-1]
         rest = np.zeros(to_come.shape)
         for fold in range(int(log.folds.max()) + 1):
@@ -122,18 +123,18 @@ class Paths(NamedTuple):
 
 @dataclass(frozen=True)
 class LoggedWalks:
-    """A policy's calls that decisions of the log made too, for every row."""
+    """The calls of a policy that the log's decisions made too, for every row."""
 
-    cells: Ints  #: rows x T, the models in the order of the calls, -1 where none was made
+    cells: Ints  #: rows x T, the models in the order of the calls, -1 for none
     diverged: Bools  #: whether the policy's next call was not made by the log
-    deployed: Ints  #: a model; of no meaning where it diverged
+    deployed: Ints  #: a model; meaningless if it diverged
     judge_usd: Floats  #: added to the dollars of each call
 
     @staticmethod
     def of(
         log: CallLog, called: npt.NDArray[np.integer], deployed: npt.NDArray[np.integer], judged: Bools
     ) -> LoggedWalks:
-        """`called`: rows x positions, the models that a policy calls where it sees what the log saw, then -1. `judged`:
+        """`called`: rows x positions, the models that a policy calls when it sees what the log saw, then -1. `judged`:
         by row, whether it looks at answers.
         """
         calls, place = called >= 0, np.take_along_axis(log.place, np.maximum(called, 0), axis=1)
@@ -146,18 +147,18 @@ class LoggedWalks:
 
     @staticmethod
     def alone(log: CallLog, model: int) -> LoggedWalks:
-        """Of a model alone, which needs no judge."""
+        """For a model alone, which needs no judge."""
         called = np.full((log.rows, 1), model)
         return LoggedWalks.of(log, called, called[:, 0], np.zeros(log.rows, bool))
 
     @staticmethod
     def unknown(log: CallLog, positions: int) -> LoggedWalks:
-        """Walks of which nothing is known; put() fills them."""
+        """Walks that are still unknown; put() fills them in."""
         empty = np.full((log.rows, positions), -1, np.int64)
         return LoggedWalks(empty, np.ones(log.rows, bool), np.zeros(log.rows, np.int64), np.zeros(log.rows))
 
     def put(self, rows: Ints, walks: LoggedWalks) -> None:
-        """Takes over the walks of these rows."""
+        """Fills in the walks of these rows."""
         self.cells[rows, : walks.cells.shape[1]] = walks.cells[rows]
         self.diverged[rows], self.deployed[rows] = walks.diverged[rows], walks.deployed[rows]
         self.judge_usd[rows] = walks.judge_usd[rows]
@@ -170,19 +171,19 @@ class LoggedWalks:
 
     @property
     def steps(self) -> int:
-        """The most calls of a row, one that was not made included."""
+        """The most calls of a row, including one that was not made."""
         return max(1, int(np.max(self.calls_made + self.diverged, initial=1)))
 
 
 @dataclass(frozen=True)
 class LogSupport:
-    """What weights say of a log's power to tell."""
+    """What weights tell about a log's power to estimate."""
 
     effective_prompts: float = 0.0  #: (sum w)^2 / sum w^2 of prompts' totals (Kish 1965)
-    mean: float = 0.0  #: of the weights; it is to be 1
+    mean: float = 0.0  #: of the weights; it should be 1
     mean_error: float = 0.0  #: its standard error over prompts
     calls: int = 0  #: of the policy for a prompt, at most
-    never: int = 0  #: the first of these that the log never makes; 0 where there is none
+    never: int = 0  #: the first of these that the log never makes; 0 if there is none
 
     @staticmethod
     def of(weights: Floats, log: CallLog) -> LogSupport:
@@ -191,18 +192,18 @@ class LogSupport:
 
     @staticmethod
     def over(groups: Groups, weights: Floats, stands_for: Floats) -> LogSupport:
-        """Of rows that stand for so many decisions each."""
+        """For rows that stand for that many decisions each."""
         totals, sizes = groups.sums(weights), groups.sums(stands_for)
         second, total, decisions = float(np.sum(totals**2)), float(totals.sum()), float(sizes.sum())
         mean = total / decisions
-        # Where by chance few great weights were drawn, their mean, which is to be 1, and its error are small together.
+        # If by chance few great weights were drawn, their mean, which should be 1, and its error are small together.
         error = Estimate(mean, (totals - mean * sizes) / decisions).error / math.sqrt(min(max(mean, 1e-3), 1.0))
         return LogSupport(total**2 / second if second > 0.0 else 0.0, mean, error)
 
     @staticmethod
     def of_labels(before: Floats, p: Floats, weights: Floats, log: CallLog) -> LogSupport:
-        """Where the last step is that the answer's quality became known, with probability p: how much could become
-        known counts, not how much did by chance. `before`: the weights without that step.
+        """The support if the last step is that the answer's quality became known, with probability p. It counts how
+        much could become known, not how much did by chance. `before`: the weights without that step.
         """
         out, before = LogSupport.of(before, log), log.sampling * before
         second, noise = float(np.sum(before**2 / p)), float(np.sum(before**2 * (1.0 / p - 1.0)))
@@ -213,12 +214,12 @@ class LogSupport:
 
     @property
     def is_off(self) -> bool:
-        """Whether the weights' mean is surely not 1."""
+        """Whether the weights' mean certainly differs from 1."""
         return abs(self.mean - 1.0) > 3.5 * self.mean_error + 1e-9
 
     def fault(self, policy: str, is_log: bool = True, openings: Openings = Openings.IN_ORDER) -> str:
-        """Why the weights cannot carry an estimate: no row does what the policy does, or makes one of its calls, fewer
-        than LEAST_EFFECTIVE effective prompts, or a mean that is not 1. "" where they can. Its options are marked.
+        """Why the weights do not allow an estimate: no row does what the policy does, or makes one of its calls; there
+        are fewer than LEAST_EFFECTIVE effective prompts; or the mean is not 1. "" if they do. Its options are marked.
         """
         if self.effective_prompts == 0.0:
             return f"no decision calls what {policy} calls: the log cannot tell"
@@ -255,7 +256,7 @@ class LogSupport:
 
 @dataclass(frozen=True)
 class PolicyEstimate:
-    """Quality, dollars and calls of a policy, and what supports them."""
+    """Quality, dollars and calls of a policy, and their support in the log."""
 
     quality: Estimate
     usd: Estimate
@@ -274,8 +275,9 @@ class PolicyEstimate:
     def worth(
         self, alone: PolicyEstimate, price: float, widening: float = 1.0, deployed: Optional[Floats] = None
     ) -> Worth:
-        """Beside one model alone, or what made the log; over itself nothing is gained, whatever labels do not show.
-        `widening`: 1 for what was not fitted to the log. `deployed`: values of what is deployed, as Worth.of has it.
+        """Compared with one model alone, or with the rules that made the log; compared with itself the gain is 0,
+        whatever labels do not show. `widening`: 1 for policies that were not fitted to the log. `deployed`: values of
+        the deployed policy, as in Worth.of.
         """
 
         def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
@@ -295,7 +297,7 @@ class PolicyEstimate:
 
 
 def require_possible(quality: Estimate, name: str, policy: str, widening: float = 1.0) -> None:
-    """DataError where a quality is surely above 1, or below 0."""
+    """DataError if a quality is certainly above 1, or below 0."""
     ends = quality.widened(widening).robust_interval()
     if ends.low > 1.0 or ends.high < 0.0:
         raise DataError(
@@ -306,32 +308,32 @@ def require_possible(quality: Estimate, name: str, policy: str, widening: float 
 
 
 class LogReader:
-    """What a log says of policies.
+    """Estimates from a log for policies.
 
-    `guess`: decisions x models, the judge's word on each call, as a quality, fitted on other folds. `answer_values`: as
-    a policy takes answers, by which the best so far is forecast.
+    `guess`: decisions x models, the judge's estimate of each call's quality, fitted on other folds. `answer_values`:
+    the values that a policy assumes for answers, by which the best so far is forecast.
     """
 
     def __init__(self, log: CallLog, guess: Floats, answer_values: Floats, estimator: Estimator = Estimator.DR) -> None:
         self.log, self.guess, self.answer_values, self.estimator = log, guess, answer_values, estimator
-        #: Of each call the judge's word, corrected where its quality is known.
+        #: The judge's estimate for each call, corrected where its quality is known.
         self.estimated = augmented(guess, log.quality, log.label_probability)
         self.log_rules = LogRules.of(self)
 
     @staticmethod
     def guess_of(log: CallLog, score: Floats) -> Floats:
-        """From scores. DataError where no call's quality is known."""
+        """From scores. DataError if no call's quality is known."""
         if np.isnan(log.quality).all():
             raise DataError(f"{log.name}: knows no call's quality; give that of some calls")
         return cross_fitted_quality(log.quality, score, 1.0 / log.label_weight, log.folds)
 
     def label_noise(self, model: Ints, weight: Floats, rows: Ints) -> LabelNoise:
-        """By row, of that model's answer."""
+        """By row, for that model's answer."""
         p = self.log.label_probability[rows, model]
         return LabelNoise.of(weight, p, self.log.quality[rows, model] - self.guess[rows, model])
 
     def estimate(self, walks: LoggedWalks, chosen: bool) -> PolicyEstimate:
-        """`chosen`: of policies that were chosen for what a log says of them, so that what it does not show counts."""
+        """`chosen`: for policies that were chosen by this log, so that what it does not show counts."""
         log, steps, rows = self.log, walks.steps, np.arange(self.log.rows)
         cells = walks.cells[:, :steps]
         made, cell_index = cells >= 0, (rows[:, None], np.maximum(cells, 0))
@@ -345,7 +347,8 @@ class LogReader:
             so_far = _from_zero(np.cumsum(np.where(made, numbers, 0.0), axis=1))
             return Paths.of(ratio, so_far, so_far[:, -1], log).estimate(self.estimator, log)
 
-        # That the deployed answer's quality became known is one step more; before it the judge's word stands for it.
+        # A further step: the deployed answer's quality became known. Before it the judge's estimate stands for the
+        # quality.
         deployed = rows, walks.deployed
         p = np.where(walks.diverged, 1.0, log.label_probability[deployed])
         known = ~walks.diverged & ~np.isnan(log.quality[deployed])
@@ -367,7 +370,7 @@ class LogReader:
         return PolicyEstimate(quality, usd, calls, support)
 
     def _is_never_made(self, walks: LoggedWalks, t: int) -> bool:
-        """Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many
+        """Whether the log makes no call number t + 1 of the policy, and this is no chance: it never makes that many
         calls, or the policy makes this one in several decisions.
         """
         made = walks.calls_made
@@ -379,10 +382,10 @@ class LogReader:
 
 @dataclass(frozen=True)
 class LogRules:
-    """The rules that made a cascade's log, without exploring: by the decisions that went by them alone."""
+    """The rules that made a cascade's log, without exploring, estimated from the decisions that followed only them."""
 
     log: CallLog
-    weight: Floats  #: by row: 1 / the probability that a decision went by the rules; 0 of others
+    weight: Floats  #: by row: 1 / the probability that a decision followed the rules; 0 for others
     quality: Floats  #: by row, of the deployed answer
     usd: Floats
     calls: Floats
@@ -390,7 +393,7 @@ class LogRules:
 
     @staticmethod
     def of(reader: LogReader) -> Optional[LogRules]:
-        """None where the log does not say which decisions went by its rules, or not enough did."""
+        """None if the log does not say which decisions followed its rules, or not enough did."""
         log = reader.log
         if log.by_rules is None:
             return None

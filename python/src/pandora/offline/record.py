@@ -1,4 +1,4 @@
-"""What a fit says of itself: the JSON that a cascade's file keeps as `about`. docs/cascades.md lists the members."""
+"""The record of a fit: the JSON that a cascade's file keeps as `about`. docs/cascades.md lists the members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .words import eyes_text, fit_verdict, is_sure
 
 @dataclass(frozen=True)
 class FitReport:
-    """A fit with what is told of it beside its numbers."""
+    """A fit with the information besides its numbers."""
 
     fit: Fit
     settings: FitSettings
@@ -31,15 +31,16 @@ class FitReport:
 
     @property
     def judged_calls(self) -> float:
-        """Of what is deployed, per prompt."""
+        """Judged calls per prompt of the deployed cascade."""
         return self.fit.calls * self.use.judged
 
     @property
     def break_even_judge(self) -> float:
-        """Dollars of judging an answer, more than were counted, at which what the verdict claims is gone; 0: not known.
+        """Dollars for judging an answer, beyond those that were counted, at which the verdict's claim is gone; 0:
+        unknown.
 
-        Judging costs as much for each judged call, so the claim goes down in a line: a gain in utility by the price, a
-        saving by the dollars themselves, what is left under a bound on dollars likewise.
+        Judging costs the same for each judged call, so the claim falls linearly: a gain in utility by the price, a
+        saving by the dollars themselves, and so does the rest under a bound on dollars.
         """
         choice, aim = self.fit.choice, self.fit.aim
         if self.fit.keeps_log_rules or not (choice.pays and choice.chosen.met and self.judged_calls > 0.0):
@@ -65,7 +66,7 @@ class FitReport:
         return f"{sentence}; {eyes}{assumed}"
 
     def record(self, file: dict[str, Any]) -> dict[str, Any]:
-        """As JSON; null for what is not known."""
+        """As JSON; null for unknown values."""
         fit, settings, choice, aim, tail = self.fit, self.settings, self.fit.choice, self.fit.aim, self.fit.tail
         out: dict[str, Any] = {
             **{name: getattr(settings, name) for name in ("evaluator", "context", "judge_usd")},
@@ -98,7 +99,7 @@ class FitReport:
             met, bound, sure = choice.chosen.met, choice.chosen.bound, is_sure(aim, tail)
             reached, missed = (bound, 0.0 if met else abs(bound - aim.value)) if sure else (None, None)
             out["bound"] = {"met": sure and met, "reached": reached, "missed_by": missed}
-        if fit.log_rules is not None:  # the gain and the saving over the best single model stand elsewhere
+        if fit.log_rules is not None:  # other members have the gain and the saving over the best single model
             rules = as_json(fit.log_rules)
             del rules["saving"]
             out["running"] = {"fit_gains": rules.pop("gain"), "keep": fit.keeps_log_rules, **rules}

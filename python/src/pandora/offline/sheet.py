@@ -31,15 +31,15 @@ class Sheet:
         self.rows.append([str(cell) for cell in cells])
 
     def text(self, width: int = 80) -> str:
-        """Of at most `width` columns: what does not fit goes below, with the headers again; nothing is cut."""
+        """Text of at most `width` columns. Further columns go below, with the headers again; nothing is cut."""
         return self.printed.text(width)
 
     def markdown(self) -> str:
-        """A table of Markdown."""
+        """Markdown."""
         return self.printed.markdown()
 
     def csv(self) -> str:
-        """Headings and rows, nothing in place of "---"; notes are left out."""
+        """CSV: headings and rows, with nothing in place of "---"; notes are left out."""
         return _core.csv([self.columns, *(["" if cell == UNKNOWN else cell for cell in row] for row in self.rows)])
 
     def table(self) -> Table:
@@ -52,7 +52,7 @@ class Sheet:
 
     @property
     def printed(self) -> _core.PrintedTable:
-        """For the engine. Titles, headings and cells hold names from files: none of them steers a terminal."""
+        """For the engine. Titles, headings and cells contain names from files; none of them can control a terminal."""
         title, *columns = map(printable, (self.title, *self.columns))
         rows = [list(map(printable, row)) for row in self.rows]
         return _core.PrintedTable(title, columns, rows, self.rules, list(map(printable, self.notes)), self.headers)

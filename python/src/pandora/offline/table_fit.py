@@ -1,4 +1,4 @@
-"""A fit to a table or a log, whole: settings checked, the source chosen, what is deployed, what is told of it."""
+"""A complete fit to a table or a log: checks settings, chooses the source, and returns the cascade and its record."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .sources.table import PreparedTable, TableSource
 from .text import notes_on
 from .words import rare_note
 
-#: What runs, and its record.
+#: The running cascade, and its record.
 FitResult = tuple[RunningCascade, dict[str, Any]]
 
 
 def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
-    """Fits a cascade to a table; a decision log goes to fit_log. Returns what runs and its record.
+    """Fits a cascade to a table; a decision log goes to fit_log. Returns the running cascade and its record.
 
-    Raises Refusal and DataError where nothing can be fitted.
+    Raises Refusal and DataError if nothing can be fitted.
     """
     if settings.router is not None:
         require_estimator("router", settings.router)
@@ -39,7 +39,7 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     require_latency(settings.aim, table.source, table.models, arrays.latency, arrays.is_log)
     require_log_for(settings.openings, arrays.is_log)
     if arrays.is_log:
-        from .log_fit import fit_log  # here: log_fit imports this module
+        from .log_fit import fit_log  # imported here because log_fit imports this module
 
         return fit_log(table, settings, progress)
     if np.isnan(arrays.quality).any():
@@ -63,13 +63,13 @@ def _result_of(fit: Fit, source: TableSource, settings: FitSettings) -> FitResul
 
 
 def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[str, Any]], RunningCascade]) -> FitResult:
-    """The cascade that runs, and its record. `build`: makes the cascade of the members of its file."""
+    """The running cascade, and its record. `build`: makes the cascade from the members of its file."""
     record = report.record(file)
     return build({**file, "about": record}), record
 
 
 def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: PreparedTable) -> list[str]:
-    """What was left out, what is assumed, and what is not sure."""
+    """Notes on what was left out, what is assumed, and what is uncertain."""
     table, choice, out = source.table, fit.choice, []
     if source.estimates is not None:
         estimates, all_called = source.estimates, np.ones(source.quality.shape, bool)
@@ -93,7 +93,7 @@ def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: Pre
         if choice.kind in (SINGLE, "thresholds"):
             same = "one model alone is" if choice.kind == SINGLE else "thresholds are"
             out.append(f"context: not used; {same} the same for every prompt")
-        if source.estimates is None:  # which answer is best, single estimates do not say
+        if source.estimates is None:  # single estimates do not tell which answer is best
             out += suspected_leaks(table, settings.context, source.quality, source.usd, fit.price)
     if settings.router is not None:
         out.append(

@@ -1,4 +1,4 @@
-"""Numbers, names and sentences as people read them."""
+"""Numbers, names and sentences for people."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ UNKNOWN = "---"
 
 
 def digits(x: Optional[float]) -> str:
-    """All that tell it from other numbers; nothing where it is not known."""
+    """All digits; empty for an unknown number."""
     return repr(float(x)).removesuffix(".0") if x is not None and math.isfinite(x) else ""
 
 
 def number_text(x: float, decimals: int) -> str:
-    """With so many decimals; "---" for what is unknown, no minus before a zero."""
+    """With that many decimals; "---" for unknown numbers; no minus sign before a zero."""
     return f"{round(x, decimals) + 0.0:.{decimals}f}" if math.isfinite(x) else UNKNOWN
 
 
@@ -33,12 +33,12 @@ def _with_ends(x: Interval, text: Callable[[float], str]) -> str:
 
 
 def interval_text(x: Interval, decimals: int) -> str:
-    """Such as "0.9450 [0.9410, 0.9490]"; without ends of a single prompt."""
+    """Such as "0.9450 [0.9410, 0.9490]"; without ends for a single prompt."""
     return _with_ends(x, lambda end: f"{end + 0.0:.{decimals}f}")  # -0.0 is 0
 
 
 def usd_text(x: Interval) -> str:
-    """Dollars, with three digits that count, from two to nine decimals."""
+    """Dollars with three significant digits, from two to nine decimals."""
     size = abs(x.value)
     decimals = min(max(2 - math.floor(math.log10(size)), 2), 9) if size > 0.0 and math.isfinite(size) else 2
     return interval_text(x, decimals)
@@ -65,19 +65,19 @@ def order_text(models: Sequence[str], stops: Sequence[float], what: str = "accep
 
 
 def notes_on(table: _core.TraceTable, *subjects: str) -> list[str]:
-    """What the reader says of a table's "quality" or "latency", on which all that is said of the table rests."""
+    """The reader's notes on a table's "quality" or "latency", on which all further results depend."""
     return [note for note in table.notes if note.startswith(tuple(f"{subject}: " for subject in subjects))]
 
 
 def listed(names: Sequence[str]) -> str:
-    """As a list that the command line reads: a name with a comma stands in quotes."""
+    """A list as the command line reads it; a name with a comma is put in quotes."""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow(names)
     return out.getvalue()
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:
-    """Names that a word was probably meant to be, the nearest first."""
+    """The names that a word was probably meant to be, nearest first."""
     return list(_core.nearest(word, list(names)))
 
 
@@ -87,11 +87,13 @@ def nearest_text(word: str, names: Iterable[str]) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Lines and tabs stay; what else steers a terminal, and bytes that are no text, are spelt out."""
+    """Keeps lines and tabs; spells out other characters that control a terminal, and bytes that are no text."""
     return printable(text, 0)
 
 
 def printable(text: str, most: int = 1000) -> str:
-    """One line; of a longer text both ends, as what is wrong stands at the beginning and the remedy at the end."""
+    """One line; a longer text keeps both ends, because the problem stands at the beginning and the remedy at the
+    end.
+    """
     sound = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)
     return str(_core.printable(sound.encode("utf-8", "surrogateescape"), most))

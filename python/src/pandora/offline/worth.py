@@ -1,4 +1,4 @@
-"""What a policy is worth on some prompts, beside one model alone."""
+"""The value of a policy on some prompts, compared with one model alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Worth:
     calls: Interval
     utility: Interval
     gain: Interval
-    saving: Interval  #: the share of the model's dollars; NaN where it costs nothing
+    saving: Interval  #: the share of the model's dollars; NaN if the model costs nothing
 
     @staticmethod
     def of(
@@ -37,9 +37,9 @@ class Worth:
     ) -> Worth:
         """numbers, single: 3 x rows. `widening`: 1 for policies that were fitted on other prompts.
 
-        `deployed`: 3 x rows of what is deployed, where `numbers` are of others that were fitted alike. They are worth
-        about as much, but may spend more or less: of plans that are worth the same, chance chooses the cheap or the
-        dear one. What is spent more brings as much quality as the price says.
+        `deployed`: 3 x rows for the deployed policy, if `numbers` belong to others that were fitted in the same way.
+        They are worth about the same, but may spend more or less, because among equally good plans chance chooses a
+        cheap or a dear one. Additional dollars bring as much quality as the price says.
         """
 
         def interval(estimate: Estimate) -> Interval:
@@ -64,17 +64,17 @@ class Worth:
 
     @staticmethod
     def unknown() -> Worth:
-        """Where nothing can be said."""
+        """Where nothing can be estimated."""
         return Worth(*(UNKNOWN for _ in range(6)))
 
     @staticmethod
     def of_json(members: dict[str, Any]) -> Worth:
-        """NaN for what is not there: anybody may have written a record."""
+        """NaN for missing members, because anybody may have written a record."""
         return Worth(*(interval_of_json(members.get(member.name)) for member in fields(Worth)))
 
 
 def interval_of_json(member: Any) -> Interval:
-    """NaN for what is not there."""
+    """NaN for missing members."""
     if not isinstance(member, dict):
         return UNKNOWN
     ends = [member.get(end) for end in ("value", "low", "high")]
@@ -83,7 +83,9 @@ def interval_of_json(member: Any) -> Interval:
 
 @dataclass(frozen=True)
 class DollarTail:
-    """How unevenly dollars are spread over prompts. `dearest`: one in a hundred, at least one, which carry `share`."""
+    """How unevenly dollars are spread over prompts. `dearest`: one in a hundred, at least one; they have the share
+    `share`.
+    """
 
     skewness: float
     prompts: int
@@ -93,7 +95,7 @@ class DollarTail:
 
     @staticmethod
     def unknown(prompts: int) -> DollarTail:
-        """Where nobody says it, as in a log."""
+        """Where it is unknown, as in a log."""
         return DollarTail(0.0, prompts, 0, 0.0, 0.0)
 
     @staticmethod
@@ -106,7 +108,7 @@ class DollarTail:
 
     @property
     def least_prompts(self) -> float:
-        """Of which a mean so skewed could be bounded (Cochran 1977: 25 skewness^2)."""
+        """The number of prompts at which a mean so skewed could be bounded (Cochran 1977: 25 skewness^2)."""
         return 25.0 * self.skewness**2
 
     @property

@@ -1,4 +1,4 @@
-"""Reports as data, report.json with its CSV files, made of numbers.json, which the program writes."""
+"""Reports as data: report.json with its CSV files, made from numbers.json, which the program writes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _p_text(p: float) -> str:
 
 
 def _rivals(pairs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """A row for each rival in each cell, what it loses against the base."""
+    """A row for each rival in each cell: its loss against the base."""
     cells: dict[str, list[dict[str, Any]]] = {}
     for row in rows(pairs):
         T0 = "any T0" if math.isnan(row["T0"]) else f"T0={row['T0']:.0f}"
@@ -99,7 +99,7 @@ def _rivals(pairs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _command(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]) -> str:
-    """What makes this report."""
+    """The program and study of this report."""
     given = {
         "--t0": "" if T0 is None else str(T0), "--policy": ",".join(numbers["policies"]), "--base": numbers["base"],
         "--figures": ",".join(formats) if list(formats) != ["svg"] else "",
@@ -147,7 +147,7 @@ def _frontier(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[s
 
 
 def _file_name(table: Mapping[str, Any], taken: set[str]) -> str:
-    """Labels are short and mostly different; a table that has none, or that of another, gets a number."""
+    """Labels are short and mostly different. A table without a label, or with another's label, gets a number."""
     stem = re.sub(r"[/\\ ]", "-", table["label"]) or "table"
     name = next(name for k in itertools.count(1) if (name := f"{stem}-{k}" if k > 1 else stem) not in taken)
     taken.add(name)
@@ -155,7 +155,7 @@ def _file_name(table: Mapping[str, Any], taken: set[str]) -> str:
 
 
 def document_of(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence[str]) -> dict[str, Any]:
-    """What the report says, with the numbers of its figures; tables have the names of their files."""
+    """The content of the report, with the numbers of its figures; tables have the names of their files."""
     make_of = {"study": _study, "frontier": _frontier}[numbers["of"]]
     document = {"generator": GENERATOR, **make_of(numbers, T0, formats)}
     taken: set[str] = set()
@@ -168,7 +168,7 @@ def document_of(numbers: Mapping[str, Any], T0: Optional[int], formats: Sequence
 
 
 def _without_numbers(value: Any) -> Any:
-    """As report.json has it: numbers stand in the CSV files."""
+    """The content for report.json; the CSV files have the numbers."""
     if isinstance(value, dict):
         hidden = (*COLUMNS, "exact", "heading_column", *(["label"] if "row_headers" in value else []))
         return {key: _without_numbers(one) for key, one in value.items() if key not in hidden}

@@ -1,6 +1,7 @@
-"""Draws figures, which are dicts as report.json has them with the numbers of their series, by matplotlib.
+"""Draws figures with matplotlib. Figures are dicts as in report.json, with the numbers of their series.
 
-Series have label, policy, reward and lists or arrays x, y, low, high, x_low, x_high; what is empty is not there.
+Series have label, policy, reward and lists or arrays x, y, low, high, x_low, x_high; an empty list means that there are
+none.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ Figure = Mapping[str, Any]
 Series = Mapping[str, Any]
 
 _REFERENCE = {"color": "#606060", "linewidth": 0.8, "linestyle": (0, (4, 4))}
-_MOST_BANDS = 4  # more of them cover each other: whiskers at a few places stand in for them
+_MOST_BANDS = 4  # more bands would cover each other: whiskers at a few places replace them
 
 
 def draw_alone(figure: Figure, looks: Mapping[str, style.Look], picture: Any) -> Any:
-    """Draws into `picture`, an empty figure of matplotlib, which gets the size that all of it needs; the axes."""
+    """Draws into `picture`, an empty figure of matplotlib, which gets the size that everything needs; returns the
+    axes.
+    """
     with own_settings():
         axes = picture.add_axes((0.2, 0.2, 0.7, 0.7))
         page = layout.Page(picture, axes, figure["width_cm"] / 2.54)
@@ -37,7 +40,7 @@ def draw_alone(figure: Figure, looks: Mapping[str, style.Look], picture: Any) ->
 
 
 def draw(figure: Figure, looks: Mapping[str, style.Look], axes: Any) -> Any:
-    """Draws into axes of somebody's, whose size stays, with the legend inside."""
+    """Draws into a caller's axes, whose size stays, with the legend inside."""
     with matplotlib.rc_context({"text.parse_math": False}):
         lying = figure["kind"] == "bars" and max(map(len, figure["categories"]), default=0) > 8
         _draw(figure, looks, axes, lying)
@@ -48,7 +51,7 @@ def draw(figure: Figure, looks: Mapping[str, style.Look], axes: Any) -> Any:
 
 
 def own_settings() -> Any:
-    """A context with those of `style` on the defaults of matplotlib, whatever this machine and user have set."""
+    """A context with the settings of `style` on matplotlib's defaults, whatever this machine and user have set."""
     return matplotlib.style.context(["default", style.RC])
 
 
@@ -78,7 +81,7 @@ def _draw(figure: Figure, looks: Mapping[str, style.Look], axes: Any, lying: boo
 
 
 def _floor(figure: Figure, name: str) -> Optional[float]:
-    """Where a logarithmic axis begins at the latest: intervals stretch it by a factor of ten at most."""
+    """The greatest value at which a logarithmic axis may begin: intervals extend it by at most a factor of ten."""
     if not figure[f"log_{name}"]:
         return None
     return min((v for series in figure["series"] for v in series[name] if v > 0), default=1.0) / 10
@@ -89,7 +92,7 @@ def _array(values: Any) -> Any:
 
 
 def _clipped(series: Series, floor: Mapping[str, Optional[float]]) -> dict[str, Any]:
-    """The series with arrays, of which a logarithmic axis shows every number: those that it cannot show are NaN."""
+    """The series as arrays for a logarithmic axis: numbers that it cannot show are NaN."""
     out = dict(series)
     for name, axis in (("x", "x"), ("x_low", "x"), ("x_high", "x"), ("y", "y"), ("low", "y"), ("high", "y")):
         values, least = _array(series.get(name, ())), floor[axis]

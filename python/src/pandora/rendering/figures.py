@@ -1,4 +1,4 @@
-"""Figures as data: dicts with the numbers of their series, of which `drawing` makes pictures.
+"""Figures as data: dicts with the numbers of their series, from which `drawing` makes pictures.
 
 A series has label, policy, reward and lists x, y, low, high, x_low, x_high, which are empty or as long as y; NaN is a
 value that is missing.
@@ -16,11 +16,11 @@ from typing import Any
 __all__ = ["add_if_any", "add_point", "choose_axes", "figure", "finished", "numbers_csv", "rows", "series", "whole"]
 
 COLUMNS = ("x", "y", "low", "high", "x_low", "x_high")
-MOST = {"lines": 7, "line_points": 7, "scatter": 15, "bars": 12}  # as many as can be told apart in grey
+MOST = {"lines": 7, "line_points": 7, "scatter": 15, "bars": 12}  # the most that can be told apart in grey
 
 
 def rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Rows of columns as numbers.json has them; what is not known is NaN."""
+    """Rows of columns in the form of numbers.json; unknown numbers are NaN."""
     return [
         {name: math.nan if value is None else value for name, value in zip(columns, row)}
         for row in zip(*columns.values())
@@ -37,7 +37,7 @@ def figure(kind: str, name: str, x_label: str, y_label: str, caption: str, **mor
 
 
 def series(label: str, policy: str = "", reward: str = "", **more: Any) -> dict[str, Any]:
-    """One without points, of a policy or of nobody; a policy looks alike in all figures."""
+    """A series without points, of a policy or of none; a policy looks the same in all figures."""
     return {"label": label, "policy": policy, "reward": reward, "line": False, **{c: [] for c in COLUMNS}, **more}
 
 
@@ -52,20 +52,20 @@ def add_point(one: dict[str, Any], x: float, mean: float, half: float, x_half: f
 
 
 def spans_a_decade(values: Sequence[float]) -> bool:
-    """Whether positive values, 0 apart, lie so far apart that a logarithmic axis shows them better."""
+    """Whether positive values lie so far apart that a logarithmic axis shows them better; 0 is ignored."""
     found = [value for value in values if value != 0 and math.isfinite(value)]
     return all(value > 0 for value in found) and bool(found) and max(found) >= 10 * min(found)
 
 
 def choose_axes(one: dict[str, Any]) -> None:
-    """Logarithmic ones, where what a figure of lines shows spans a decade or more."""
+    """Makes axes logarithmic if the values of a figure of lines span a decade or more."""
     x, y = ([value for s in one["series"] for value in s[name]] for name in ("x", "y"))
     one["log_x"] = spans_a_decade(x)
     one["log_y"] = spans_a_decade(y) and not any(value <= 0 for value in y)
 
 
 def add_if_any(figures: list[dict[str, Any]], one: dict[str, Any]) -> None:
-    """The figure if a series is left that has points; of curves no more than axes bear, the first ones."""
+    """The figure, if it has a series with points. Of curves it keeps the first ones, no more than axes can show."""
     one["series"] = [s for s in one["series"] if s["y"]]
     most = MOST[one["kind"]]
     if one["kind"] in ("lines", "line_points") and len(one["series"]) > most:
@@ -77,7 +77,7 @@ def add_if_any(figures: list[dict[str, Any]], one: dict[str, Any]) -> None:
 
 
 def _notes(one: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader must know beside the caption: what the axes cannot show, where x = 0 stands."""
+    """Notes besides the caption: what the axes cannot show, and where x = 0 stands."""
     out, clipped, zero = [], [], False
     for s in one["series"]:
         x = s["x"] or [1.0] * len(s["y"])
@@ -103,7 +103,7 @@ def _apart(one: Mapping[str, Any]) -> bool:
 
 
 def finished(one: Mapping[str, Any]) -> dict[str, Any]:
-    """With its notes in the caption, and what is said to readers that do not see it."""
+    """The figure with its notes in the caption, and with a text for readers who cannot see it."""
     if not re.fullmatch("[A-Za-z0-9_-]+", one["name"]):
         raise ValueError(f"figure {one['name']}: the name must be of letters, digits, _ and -")
     if len(one["series"]) > MOST[one["kind"]]:

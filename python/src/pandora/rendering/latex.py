@@ -1,4 +1,4 @@
-"""Texts and tables as LaTeX that pdflatex compiles with the fonts that are always there."""
+"""Texts and tables as LaTeX that pdflatex compiles with standard fonts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _sign(sign: str) -> str:
     if unicodedata.combining(sign):
         return ""
     plain = unicodedata.normalize("NFKD", sign)
-    # One that nobody foresaw becomes a question mark: a document that compiles says more than none.
+    # An unknown sign becomes a question mark: a document that compiles is better than none.
     return "".join(map(_sign, plain)) if plain != sign else "?"
 
 
@@ -74,7 +74,7 @@ def _token(match: re.Match[str]) -> str:
 
 
 def text(value: str) -> str:
-    r"""A text in which backquotes mark code, quantities as the paper writes them.
+    r"""A text in which backquotes mark code, with quantities as in the paper.
 
     >>> text("c_rho of DOW, T₀ = 50, 10⁻³, 5 %")
     '$c_{\\rho}$ of DOW, $T_0$ = 50, 10$^{-3}$, 5 \\%'

@@ -1,4 +1,4 @@
-"""Where things stand in a figure: all texts are measured, so that none leaves it."""
+"""The places of everything in a figure. All texts are measured, so that none leaves the figure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def linear_ticks(axis: Any, values: Sequence[float], at_values: bool) -> None:
 
 
 def log_ticks(axis: Any, positive: Sequence[float], zero: bool, at_values: bool) -> None:
-    """Powers of ten where there are several, else more numbers between them, or the values themselves."""
+    """Ticks at powers of ten if there are several; otherwise more numbers between them, or the values themselves."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
     if at_values:
         _show(axis, ([0.0] if zero else []) + list(positive))
@@ -72,7 +72,7 @@ def log_ticks(axis: Any, positive: Sequence[float], zero: bool, at_values: bool)
 
 
 class Page:
-    """A figure of fixed width, which becomes as high as its parts need. Lengths are inches."""
+    """A figure of fixed width, whose height grows with its parts. Lengths are in inches."""
 
     def __init__(self, picture: Any, axes: Any, width: float) -> None:
         self.picture, self.axes, self.width = picture, axes, width
@@ -181,7 +181,7 @@ class Page:
             columns -= 1
 
     def _thin(self) -> None:
-        """Numbers of an axis that would run into the one before are left out; their ticks stay."""
+        """Leaves out numbers of an axis that would overlap the one before; their ticks stay."""
         for axis, is_x in ((self.axes.xaxis, True), (self.axes.yaxis, False)):
             if not is_x and axis.get_inverted():
                 continue

@@ -47,7 +47,7 @@ _NO_DATE: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}
 
 
 class Unreadable(Exception):
-    """A folder that holds no report; the text says what to do."""
+    """A folder without a report; the text says what to do."""
 
 
 def _unreadable(file: Path, is_not: str, problem: Exception) -> Unreadable:
@@ -73,7 +73,7 @@ def load(folder: Path) -> dict[str, Any]:
 
 
 def _printable(value: Any) -> Any:
-    """The same without control characters and without those that turn the direction of writing; lines stay."""
+    """The data without control characters and characters that change the writing direction; lines stay."""
     if isinstance(value, str):
         return re.sub("[\u202a-\u202e\u2066-\u2069]", "", re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", value))
     if isinstance(value, dict):
@@ -118,7 +118,7 @@ def pictures(figure: Mapping[str, Any], looks: Mapping[str, style.Look], formats
 def _drawn(
     figure: Mapping[str, Any], looks: Mapping[str, style.Look], formats: Sequence[str], folder: Path
 ) -> tuple[str, str]:
-    """The text of its SVG, and what went wrong: one that cannot be drawn keeps none of the others from it."""
+    """The SVG as text, and errors: a figure that cannot be drawn does not prevent the others."""
     try:
         made = pictures(figure, looks, list(dict.fromkeys(("svg", *formats))))
         for name in formats:
@@ -143,7 +143,7 @@ def _draw_all(
 
 
 def inline_svg(svg: str, name: str, spoken: str) -> str:
-    """A picture as an element of a page: as wide as its box, and with names of its own for its parts."""
+    """A picture as an element of a page: as wide as its box, and with unique names for its parts."""
     start = svg.find("<svg")
     if start < 0:
         return ""
@@ -161,7 +161,7 @@ def inline_svg(svg: str, name: str, spoken: str) -> str:
 
 
 def _write(file: Path, contents: bytes) -> None:
-    """All of it or nothing; under the temporary names that the program knows as its own until then."""
+    """Writes all or nothing, under temporary names that the program recognises as its own."""
     unfinished = file.with_name(f"{file.name}.tmp.{os.getpid()}.{os.urandom(8).hex()}")
     try:
         unfinished.write_bytes(contents)
@@ -228,7 +228,7 @@ def _tex(document: Mapping[str, Any]) -> str:
 
 
 def render(folder: Path, formats: Sequence[str] = ("svg",), processes: int = 1) -> list[str]:
-    """Renders the report of a folder; what went wrong, a line for each figure."""
+    """Renders the report of a folder; returns errors, a line for each figure."""
     report = load(folder)
     figures = list(figures_of(report))
     drawn = dict(zip([figure["name"] for figure in figures], _draw_all(figures, formats, folder, processes)))
@@ -240,7 +240,7 @@ def render(folder: Path, formats: Sequence[str] = ("svg",), processes: int = 1) 
 
 
 def _make(folder: Path, formats: Sequence[str], processes: int, T0: int | None) -> tuple[int, str]:
-    """The whole report: the exit code, and what went wrong."""
+    """The whole report: returns the exit code and the errors."""
     numbers = folder / "numbers.json"
     if not numbers.exists() and not (folder / "report.json").exists():
         return 2, f"{numbers}: is not there; run `pandora report` on the results\n"

@@ -1,4 +1,4 @@
-"""How figures look: one colour, dash and marker for each policy, in all figures."""
+"""The look of figures: one colour, dash and marker for each policy, in all figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import zlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-# Apart in lightness as well as in hue, and told apart by every common form of colour blindness (after Okabe and Ito).
+# The colours differ in lightness as well as in hue, so that people with any common colour blindness can distinguish
+# them (after Okabe and Ito).
 COLOURS = ("#0060A8", "#D04A00", "#00936A", "#B0609A", "#D98E00", "#4AA3DF", "#000000")
 GREY = "#707070"
 _ON_OFF = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5), (3.5, 1.5), (6, 1.5, 1.5, 1.5, 1.5, 1.5), (9, 2.5))
@@ -50,7 +51,7 @@ class Look(NamedTuple):
     marker: str
 
 
-#: by name the places of colour and dash, and the marker
+#: by name the numbers of colour and dash, and the marker
 _CHOSEN = {
     "oracle": (6, 0, "*"), "dow": (0, 0, "o"), "online_plugin": (1, 1, "s"), "static_plugin": (4, 2, "^"),
     "linucb_online": (2, 3, "D"), "linucb_static": (5, 4, "v"), "frugalgpt": (3, 5, "P"),
@@ -63,12 +64,12 @@ KNOWN = {name: Look((*COLOURS, GREY)[c], DASHES[d], marker) for name, (c, d, mar
 
 
 def nth_look(place: int) -> Look:
-    """That of a series that is no policy's, by its place in the figure."""
+    """The style of a series that belongs to no policy, by its place in the figure."""
     return Look(COLOURS[place % 7], DASHES[place % 7], MARKERS[place % len(MARKERS)])
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """One for each policy. A name that is not known gets one by its digest, and another only if that is taken."""
+    """A style for each policy. An unknown name gets one by its digest, or another one if that is taken."""
     colours = COLOURS[:-1]  # black are those that all are compared with
     taken = {look[:2] for look in KNOWN.values()}
     free = [
@@ -86,7 +87,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def part_colour(part: int, parts: int) -> str:
-    """Of a part of a bar: dark to light in even steps, so that parts are told apart in grey."""
+    """The colour of a part of a bar: dark to light in even steps, so that parts differ in grey."""
     anchors = ((20, 40, 90), (40, 100, 140), (80, 160, 150), (180, 205, 130), (252, 240, 190))
     place = 1.0 if parts < 2 else 4.0 * part / (parts - 1)
     low = min(int(place), 3)

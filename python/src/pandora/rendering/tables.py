@@ -1,4 +1,4 @@
-"""Tables as the program hands them on (`table_json`), as HTML, LaTeX in the paper's layout, and CSV."""
+"""Tables from the program (`table_json`) as HTML, LaTeX in the paper's layout, and CSV."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from . import latex
 
 __all__ = ["as_csv", "as_html", "as_latex"]
 
-# A page of LaTeX has room for so many columns beside the row headers; for fewer where a cell is long, such as of a
-# value with a published one.
+# The most columns beside the row headers on a page of LaTeX; fewer if a cell is long, such as a value with a published
+# one.
 MOST_COLUMNS, MOST_LONG_COLUMNS, LONG_CELL = 8, 3, 16
 
 
@@ -41,7 +41,7 @@ def as_html(table: Mapping[str, Any]) -> str:
 
 
 def as_csv(table: Mapping[str, Any]) -> str:
-    """All digits; notes are left out, and headings of rows unless a column is named for them."""
+    """CSV with all digits, without notes, and without headings of rows unless a column is named for them."""
     headed = [table["heading_column"]] if table["heading_column"] else []
     out, heading = io.StringIO(), ""
     write = csv.writer(out, lineterminator="\n").writerow
@@ -54,7 +54,7 @@ def as_csv(table: Mapping[str, Any]) -> str:
 
 
 def _pieces(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Of no more columns than a page has room for, each with the row headers; notes go to the last."""
+    """Pieces with no more columns than fit on a page, each with the row headers; notes go to the last."""
     heads, count = min(table["row_headers"], len(table["columns"])), len(table["columns"])
     longest = max((latex.characters(text) for row in table["rows"] for text in row.get("cells", ())[heads:]), default=0)
     most = MOST_LONG_COLUMNS if longest > LONG_CELL else MOST_COLUMNS

@@ -12,7 +12,7 @@ from .database import Database
 
 __all__ = ["read_decisions"]
 
-#: What a line of a decision log has (docs/serving.md); the rest of an event says why, and how to learn.
+#: The members of a line of a decision log (docs/serving.md). The rest of an event explains it and is for learning.
 _OF_A_LINE = (
     "request", "time", "evaluator", "features", "psi", "candidates", "calls", "deployed", "rules", "only", "session",
     "failed", "prompt", "columns",
@@ -20,8 +20,8 @@ _OF_A_LINE = (
 
 
 def read_decisions(url: str, options: _core.TraceOptions) -> _core.TraceTable:
-    """All decisions that are kept, with their feedback. DataError where there are none, or the database is damaged."""
-    if url.startswith("sqlite:///") and not os.path.isfile(url[len("sqlite:///") :]):  # opening would make it
+    """All stored decisions with their feedback. DataError if there are none, or the database is damaged."""
+    if url.startswith("sqlite:///") and not os.path.isfile(url[len("sqlite:///") :]):  # opening would make the file
         raise DataError(f"{url}: there is no such file")
     with tempfile.TemporaryDirectory(prefix="pandora-log-") as folder:
         path = os.path.join(folder, "decisions-000000001.jsonl")

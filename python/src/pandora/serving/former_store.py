@@ -1,4 +1,4 @@
-"""A folder of a store of before, with snapshots and a journal of calls, as what a database begins with."""
+"""Imports a folder of an earlier store, with snapshots and a journal of calls, as the beginning of a database."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SNAPSHOT, _CALLS = re.compile(r"cascade-(\d+)\.json"), re.compile(r"calls-(\d+)
 
 
 def imported_into(folder: str) -> tuple[str, Optional[Learned]]:
-    """The URL of the database kept.db in the folder and, where that has no state yet, what it begins with.
+    """The URL of the database kept.db in the folder and, if it has no state yet, its initial content.
 
-    The database gets decisions whose feedback may come. It is the folder's once its first state is saved: where a
-    process is killed before, the next one imports again.
+    The database gets decisions for which feedback may still come. It replaces the folder once its first state is saved;
+    if a process is killed before, the next one imports again.
     """
     path = os.path.join(os.path.abspath(folder), "kept.db")
     url = f"sqlite:///{path}"
@@ -63,7 +63,7 @@ def imported_into(folder: str) -> tuple[str, Optional[Learned]]:
 
 
 class _Again:
-    """Calls of a journal that are made again, with the draws of before; with refits beside calls lessons wait until the
+    """Repeats the calls of a journal, with the same random draws. With refits beside calls, lessons wait until the
     journal says that they were adopted.
     """
 
@@ -79,7 +79,7 @@ class _Again:
         return (words[0] + 0.5) / 2.0**32, (words[1] + 0.5) / 2.0**32
 
     def adopt(self, more: Optional[int] = None) -> None:
-        """So many lessons; None: all."""
+        """Learns that many lessons; None: all."""
         due = self.waiting[:more]
         del self.waiting[: len(due)]
         for lesson in due:
@@ -87,13 +87,13 @@ class _Again:
                 Learning.learn(cast(Learning, self.cascade.indices), lesson)
 
     def end(self) -> None:
-        """Nothing waits any more, and it learns at once again."""
+        """Learns all waiting lessons, and from then on at once."""
         self.adopt()
         if self.cascade.indices is not None:
             vars(self.cascade.indices).pop("learn", None)
 
     def make_all(self, path: str) -> None:
-        """Those of a file. Of a last line that a kill cut off nothing is left."""
+        """The lines of a file. A last line that a kill cut off is ignored."""
         with open(path, "rb") as file:
             lines = file.read().split(b"\n")
         for number, line in enumerate(lines, 1):
@@ -110,7 +110,7 @@ class _Again:
             self._make(call)
 
     def _make(self, call: Json) -> None:
-        """One of them, as it was answered then; those that were refused are so again."""
+        """Repeats one call with the same answer; a refused call is refused again."""
         op, request, cascade = call.get("op"), call.get("request", 0), self.cascade
         if op == "epoch":
             self.end()
@@ -145,7 +145,7 @@ class _Again:
 
     def _called(self, op: str, request: int, call: Json) -> None:
         cascade = self.cascade
-        # Of estimates that differ in the last digit another model may come next than then.
+        # If estimates differ in the last digit, another model may come next than in the original run.
         cascade.request_of(request).next = cascade.position(call["model"])
         scores: Any = call.get("scores", [call["score"]] if "score" in call else [])
         if op == "observe":
@@ -157,7 +157,7 @@ class _Again:
 
 
 def _philox(seed: int, words: list[int]) -> list[int]:
-    """Philox 4x32-10, by which the program of before drew (kernels/random/philox.hpp)."""
+    """Philox 4x32-10, the earlier program's generator (kernels/random/philox.hpp)."""
     low = 0xFFFFFFFF
     key0, key1 = seed & low, seed >> 32
     for _ in range(10):

@@ -1,7 +1,8 @@
-"""What all events up to a place of the order amount to: a cascade, what it has learned, counts, monitor and budget.
+"""The result of all events up to a place of the order: a cascade, its learned state, counts, monitor and budget.
 
-Events of the same order give the same, byte for byte on the same level of instructions: nothing here looks at a clock,
-draws, or asks who works. Workers and learners hold one; `content` is what workers decide by.
+The same order of events gives the same result, byte for byte on the same level of instructions: nothing here uses a
+clock or random draws, or knows which process works. Workers and learners hold one such object; workers decide by its
+`content`.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ from .traffic import Budget
 
 __all__ = ["Learned", "Totals", "call_of"]
 
-#: Feedback whose decision has not come, and published cascades that can be gone back to.
+#: The most early feedback (without a decision yet), and the most published cascades to which one can go back.
 MOST_EARLY, MOST_BEFORE = 100_000, 3
-_MOST_COMMANDS = 50  # whose outcome is known
+_MOST_COMMANDS = 50  # the most commands whose outcome is stored
 
 
 @dataclass
 class Totals:
-    """Of one model, or of all requests."""
+    """Counts of one model, or of all requests."""
 
     calls: int = 0
     deployed: int = 0
     failures: int = 0
     feedbacks: int = 0
-    quality: float = 0.0  #: the sum over feedbacks
+    quality: float = 0.0  #: the sum over all feedback
     dollars: float = 0.0
-    #: the sum of the squares, of a model over its calls, of all requests over requests; None where it is not known
+    #: the sum of the squares: for a model over its calls, for all requests over requests; None if unknown
     dollars_squared: Optional[float] = 0.0
 
     def pay(self, dollars: float) -> None:
-        """Counts what a call or a request cost."""
+        """Counts the cost of a call or a request."""
         self.dollars += dollars
         if self.dollars_squared is not None:
             self.dollars_squared += dollars * dollars
@@ -54,32 +55,36 @@ class Totals:
 
 @dataclass
 class Counts(Totals):
-    """Of all requests."""
+    """Counts of all requests."""
 
     requests: int = 0  #: that were deployed or cancelled
     cancelled: int = 0
-    unlearned: int = 0  #: lessons with which estimates could not be solved, or of another cascade
-    refused: int = 0  #: commands that could not be carried out where they stand in the order
+    unlearned: int = (
+        0  #: lessons that could not be learned, because estimates could not be solved or the cascade was another one
+    )
+    refused: int = 0  #: commands that could not be carried out at their place in the order
 
 
-#: The decision of a request, where it stands before a place of the order.
+#: The decision of a request, if it stands before a place of the order.
 Lookup = Callable[[int, int], Optional[Json]]
 
 
 @dataclass
 class Learned:
-    """See the module. `edition` counts the cascades that were published; lessons are learned from decisions of it."""
+    """See the module. `edition` counts published cascades; lessons come from decisions of the current one."""
 
     members: Members
     learning: Optional[Learning]
     edition: int = 1
-    editions: int = 1  #: that there ever were
+    editions: int = 1  #: the number of editions so far
     period: int = 0  #: decisions of this edition
     trial: list[int] = field(default_factory=list)  #: calls of each model until its index decides
     counts: Counts = field(default_factory=Counts)
     by_model: dict[str, Totals] = field(default_factory=dict)
-    early: dict[str, float] = field(default_factory=dict)  #: feedback whose decision has not come, by request
-    before: list[str] = field(default_factory=list)  #: what rollback() goes back to, the latest last, packed
+    early: dict[str, float] = field(default_factory=dict)  #: feedback without a decision yet, by request
+    before: list[str] = field(
+        default_factory=list
+    )  #: the cascades to which rollback() can go back, the latest last, packed
     monitor: Optional[Monitor] = None
     budget: Optional[Budget] = None
     shadow: dict[str, float] = field(default_factory=dict)
@@ -87,15 +92,15 @@ class Learned:
     day_usd: float = 0.0  #: of that day
     commands: dict[str, str] = field(
         default_factory=dict
-    )  #: of the latest ones why they were refused; "": they were not
-    #: what a state must be saved for: "publish", "rollback", "members" or "save"; empty: nothing
+    )  #: for the latest ones why they were refused; "": they were not
+    #: why a state must be saved: "publish", "rollback", "members" or "save"; empty: it need not
     due: str = ""
 
     # ---- beginning, saving ----
 
     @staticmethod
     def of_cascade(cascade: RunningCascade) -> Learned:
-        """Of a cascade that is published first, with what it has learned."""
+        """For a cascade that is published first, with its learned state."""
         learning = cascade.indices if isinstance(cascade.indices, Learning) else None
         out = Learned(cascade.members, learning, period=cascade.periods)
         out.trial = [state.trial for state in cascade.states]
@@ -108,14 +113,14 @@ class Learned:
         return out
 
     def _solve(self) -> None:
-        """Estimates of a calibration are solved before the first request, so that they can be asked for."""
+        """Solves the estimates of a calibration before the first request, so that they can be used."""
         if self.learning is not None and self.learning.current is None and self.period == 0:
             one = np.zeros(self.members.m, np.float32)
             one[0] = 1.0
             self.learning.turn_to(0, 0, one)
 
     def cascade(self) -> RunningCascade:
-        """A cascade of its own that has learned the same."""
+        """A copy of the cascade with the same learned state."""
         saved = None if self.learning is None else self.learning.estimator.saved()
         out = RunningCascade(self.members, saved)
         if isinstance(out.indices, Learning) and self.learning is not None:
@@ -127,7 +132,7 @@ class Learned:
         return out
 
     def saved(self) -> bytes:
-        """All of it."""
+        """Everything, as bytes."""
         out: Json = {name: getattr(self, name) for name in _PLAIN}
         out["early"], out["commands"] = list(self.early.items()), list(self.commands.items())  # in their order
         out["members"] = self.members.to_json()
@@ -141,7 +146,7 @@ class Learned:
 
     @staticmethod
     def restored(state: bytes) -> Learned:
-        """What saved() has made."""
+        """Restores saved()."""
         given: Json = json.loads(state)
         members, learning = Members.of_json(given["members"]), None
         if members.learns:
@@ -158,7 +163,7 @@ class Learned:
         return out
 
     def content(self, members_state: int) -> bytes:
-        """What workers decide by, beside the members, which the state `members_state` has."""
+        """The content by which workers decide, besides the members, which the state `members_state` has."""
         out: Json = {
             "members": members_state,
             "edition": self.edition,
@@ -186,7 +191,7 @@ class Learned:
     # ---- events ----
 
     def apply(self, row: Row, lookup: Lookup) -> None:
-        """An event takes effect; commands that cannot are counted."""
+        """Applies an event; commands that cannot be carried out are counted."""
         payload = json.loads(row.payload)
         if row.kind == "decision" and row.request is not None:
             self._decision(row.request, payload)
@@ -201,7 +206,7 @@ class Learned:
                 del self.commands[next(iter(self.commands))]
 
     def _refused(self, command: Callable[[Learned, Json], None], payload: Json) -> str:
-        """Why a command cannot be carried out; "" where it is."""
+        """Why a command cannot be carried out; "" if it was."""
         try:
             command(self, payload)
         except Error as problem:
@@ -213,7 +218,7 @@ class Learned:
         return self.by_model.setdefault(name, Totals())
 
     def _spend(self, payload: Json) -> float:
-        """Counts the calls of a request; its dollars."""
+        """Counts the calls of a request; returns its dollars."""
         spent = 0.0
         for call in payload.get("calls", []):
             totals = self._totals(call["model"])
@@ -243,7 +248,7 @@ class Learned:
         self.counts.cancelled += 1
 
     def _decision(self, request: int, payload: Json) -> None:
-        if payload.get("imported"):  # it was counted and learned before; its feedback may come
+        if payload.get("imported"):  # it was counted and learned before; its feedback may still come
             return
         spent = self._spend(payload)
         self.counts.deployed += 1
@@ -265,7 +270,7 @@ class Learned:
     def _learn(self, payload: Json, calls: list[Call], quality: Optional[float]) -> None:
         assert self.learning is not None
         try:
-            # Workers count by versions that lag, so that several requests of theirs have the same period.
+            # Workers use versions that lag, so several of their requests have the same period.
             self.learning.learn(Lesson(payload["request"], self.period, as_psi(payload["psi"]), calls, quality))
         except LaneFailure:
             self.counts.unlearned += 1
@@ -365,7 +370,7 @@ _COMMANDS: Mapping[str, Callable[[Learned, Json], None]] = {
 
 
 def call_of(members: Members, call: Json) -> Call:
-    """A call of a decision, as it is learned from."""
+    """A call of a decision, in the form for learning."""
     position = members.models.index(call["model"])
     scores = tuple(call["scores"]) if "scores" in call else (call["score"],) if "score" in call else ()
     shown = float("nan")

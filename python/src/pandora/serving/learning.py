@@ -1,4 +1,4 @@
-"""The thread of a process that learns, while no other process does: events in their order, states and versions."""
+"""The thread that learns, in one process at a time: it takes events in order, saves states and publishes versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .learned import Learned
 
 __all__ = ["LEVEL", "LearningThread"]
 
-#: The instructions that this program learns with: on the same ones the same events give the same bytes.
+#: The instructions with which this program learns: with the same ones, the same events give the same bytes.
 LEVEL = " ".join([platform.machine(), *re.findall(r"sources *(.*)", _core.build), _core.__file__.rsplit("/", 2)[-2]])
 
 _PUBLISH_SECONDS = 0.5  # between two versions
@@ -27,10 +27,10 @@ _KEEP_SECONDS = 600.0  # between removals
 
 
 class LearningThread:
-    """Tries to be the learner, and is it until it is closed or the database is away.
+    """Tries to become the learner, and stays it until it is closed or the database is away.
 
-    `first`: what a database begins with that has no state. `began`: whether this process has begun it. `has_nothing`:
-    whether the database has no state, and there is nothing to begin it with.
+    `first`: the initial content for a database without a state. `began`: whether this process has initialised it.
+    `has_nothing`: whether the database has no state and there is no initial content.
     """
 
     def __init__(self, url: str, first: Optional[Learned], keep_days: Optional[float]) -> None:
@@ -46,17 +46,17 @@ class LearningThread:
         self._thread.start()
 
     def wake(self) -> None:
-        """There is something to learn."""
+        """Says that there is something to learn."""
         self._wake.set()
 
     def close(self) -> None:
-        """Ends what it does; another process may learn."""
+        """Stops; another process may learn."""
         self._closing = True
         self._wake.set()
         self._thread.join(30.0)
 
     def metrics(self) -> dict[str, Any]:
-        """Whether this process learns, how many events it has learned, and what keeps it from it."""
+        """Whether this process learns, how many events it has learned, and what prevents it."""
         return {
             "learns": self._is_learner,
             "events": self._learned_events,
@@ -101,7 +101,7 @@ class LearningThread:
 
 
 def decision_before(rows: Iterable[Row], place: int) -> Optional[Json]:
-    """Of one request: its decision, where it stands before that place of the order."""
+    """The decision of one request, if it stands before that place of the order."""
     for row in rows:
         if row.kind == "decision" and row.place is not None and row.place < place:
             found: Json = json.loads(row.payload)
@@ -110,7 +110,7 @@ def decision_before(rows: Iterable[Row], place: int) -> Optional[Json]:
 
 
 class _Course:
-    """One turn of being the learner."""
+    """One term as the learner."""
 
     def __init__(self, kept: Database, learner: Learner, keep_days: Optional[float]) -> None:
         assert learner.state is not None
@@ -120,7 +120,7 @@ class _Course:
         self.since_state = 0  # events
         self.published = learner.version is not None and learner.version.place >= learner.point.place
         self.published_at = self.kept_at = 0.0
-        self.decisions: dict[Optional[int], Row] = {}  # of the rows that are learned from at present
+        self.decisions: dict[Optional[int], Row] = {}  # of the rows that are being learned
 
     def run(self, thread: LearningThread) -> None:
         while not thread._closing:
@@ -161,7 +161,7 @@ class _Course:
             return
         version = self.learner.version
         if version is not None and self.learner.point.place < version.place:
-            return  # it replays what another learner has published already
+            return  # it replays events that another learner has published already
         self.learner.publish(self.learned.content(self.members_state), LEVEL, origin)
         self.published, self.published_at = True, time.monotonic()
 

@@ -222,7 +222,7 @@ TEST_F(TraceWorldTest, IndependentModelsAreNotCorrelated) {
 }
 
 TEST_F(TraceWorldTest, IndependentModelsHaveNoPrompts) {
-  expect_refused(ExitCode::usage, "takes every model's answer from another; leave out environment.mine.context",
+  expect_refused(ExitCode::usage, "takes every model's answer from another prompt; leave out environment.mine.context",
                  [&] { (void)planned(config("resample = \"independent\"\ncontext = [\"length_of\"]")); });
   const PlannedSetting p = planned(config("part = \"kind\"\nresample = \"independent\"\ndrift = \"m1:0.5\""));
   UnitResult kept;
@@ -271,7 +271,7 @@ TEST_F(TraceWorldTest, WhatAStudyCannotHaveIsRefused) {
     (void)make_plans(config(keys, top));
   };
   const ExitCode usage = ExitCode::usage, data = ExitCode::bad_data;
-  expect_refused(usage, "T0 = 300 periods, and its table has 20 prompts for calibration", [&] {
+  expect_refused(usage, "T0 = 300 periods, but its table has 20 prompts for calibration", [&] {
     (void)make_plans(
         StudyConfig::parse("environments=[\"mine\"]\nT0=[300]\n[environment.mine]\ntable=\"table.csv\"\nprice=1\n"
                            "part=\"kind\"\n",
@@ -280,8 +280,8 @@ TEST_F(TraceWorldTest, WhatAStudyCannotHaveIsRefused) {
   expect_refused(usage, "has no price", [&] {
     (void)StudyConfig::parse("environments=[\"mine\"]\n[environment.mine]\ntable=\"table.csv\"\n", "s.toml");
   });
-  expect_refused(usage, "is of the paper's model", [&] { plans("u = 0.2"); });
-  expect_refused(usage, "is of a table of outcomes", [&] {
+  expect_refused(usage, "is for the paper's model", [&] { plans("u = 0.2"); });
+  expect_refused(usage, "is for a table of outcomes", [&] {
     (void)StudyConfig::parse("environments=[\"mine\"]\n[environment.mine]\nlaw=\"uniform\"\nu=0.1\nstream=9\nprice=1\n",
                              "s.toml");
   });

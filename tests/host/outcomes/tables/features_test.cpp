@@ -146,7 +146,8 @@ TEST_F(FeaturesTest, OfASinglePromptAreThoseOfItsRow) {
   EXPECT_EQ(refused("source", 1.0), "column \"source\" of the prompt: is a number where a text belongs");
   EXPECT_EQ(refused("v", 1.0), "column \"v\" of the prompt: has 1 numbers where 2 belong");
   prompt.columns.erase("v");
-  EXPECT_THAT(refusal_of([&] { (void)map.apply(prompt); }, ExitCode::usage), HasSubstr("a raw column must be whole"));
+  EXPECT_THAT(refusal_of([&] { (void)map.apply(prompt); }, ExitCode::usage),
+              HasSubstr("a raw column needs a value in every row"));
 }
 
 TEST_F(FeaturesTest, RefuseSpecsThatAreNone) {
@@ -156,10 +157,9 @@ TEST_F(FeaturesTest, RefuseSpecsThatAreNone) {
   EXPECT_EQ(spec_refusal({"text:2", "text:3"}, ExitCode::usage), "feature \"text:3\" stands twice");
   EXPECT_THAT(spec_refusal({"sourse"}, ExitCode::bad_data),
               StartsWith("table: has no column \"sourse\" of prompts; the nearest is source; features are text:k"));
-  EXPECT_THAT(spec_refusal({"raw:source"}, ExitCode::bad_data),
-              HasSubstr("holds texts where features are made of num"));
+  EXPECT_THAT(spec_refusal({"raw:source"}, ExitCode::bad_data), HasSubstr("holds texts, but features need num"));
   EXPECT_THAT(spec_refusal({"raw:n"}, ExitCode::bad_data), HasSubstr("row 5, column \"n\": is missing"));
-  EXPECT_THAT(spec_refusal({"prompt"}, ExitCode::bad_data), HasSubstr("has another value in every row"));
+  EXPECT_THAT(spec_refusal({"prompt"}, ExitCode::bad_data), HasSubstr("has a different value in every row"));
   TraceTable table = prompts(40);
   table.columns[2].name = "length";
   EXPECT_THAT(refusal_of([&] { (void)FeatureMap::fit(table, {"length"}); }), HasSubstr("also the name of the text's"));
@@ -177,9 +177,9 @@ TEST_F(FeaturesTest, RefuseTablesOfOtherColumns) {
   };
   EXPECT_THAT(refused([](TraceTable& t) { t.columns[2].name = "m"; }), HasSubstr("has no column \"n\" of prompts"));
   EXPECT_THAT(refused([](TraceTable& t) { t.columns[2] = t.columns[1], t.columns[2].name = "n"; }),
-              HasSubstr("column \"n\" holds texts where features are made of numbers"));
+              HasSubstr("column \"n\" holds texts, but features need numbers"));
   EXPECT_THAT(refused([](TraceTable& t) { t.columns[3] = t.columns[2], t.columns[3].name = "v"; }),
-              HasSubstr("column \"v\" holds 1 numbers a prompt where features are made of 2"));
+              HasSubstr("column \"v\" holds 1 numbers per prompt, but features need 2"));
   const FeatureMap raw = FeatureMap::fit(prompts(4), {"raw:n"});
   EXPECT_THAT(refusal_of([&] { (void)raw.apply(prompts(40)); }), HasSubstr("row 5, column \"n\": is missing"));
 }

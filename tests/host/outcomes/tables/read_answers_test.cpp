@@ -46,7 +46,7 @@ TEST_F(ReadAnswersTest, StatedRangesBecomeZeroToOne) {
 
 TEST_F(ReadAnswersTest, WhatLiesOutsideAStatedRangeIsRefused) {
   EXPECT_EQ(refusal("a,a|cost,a|score\n1,1,6\n", scaled({{"score", 1, 5}})),
-            "row 1 (line 2), column \"a|score\": 6 is outside [1, 5], the range that is stated (scale, --scale)");
+            "row 1 (line 2), column \"a|score\": 6 is outside [1, 5], the stated range (scale, --scale)");
   EXPECT_THAT(refusal("a,a|cost\n1,1\n-1,1\n", scaled({{"quality", 0, 100}})), HasSubstr("-1 is outside [0, 100]"));
   EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,4\n"), HasSubstr("state theirs (scale, --scale), such as score=1:5"));
   EXPECT_EQ(refusal("a,a|cost,a|score_good\n1,1,1\n", scaled({{"score:god", 1, 5}})),
@@ -82,7 +82,7 @@ TEST_F(ReadAnswersTest, ACostThatStandsWinsAndIsTold) {
            priced({{"a", {1, 1}}}));
   EXPECT_THAT(table.cost, ElementsAre(7, 2e-5, 5));
   EXPECT_THAT(table.notes,
-              ElementsAre("1 of 3 answers have a cost beside their tokens: the cost is taken, and no price"));
+              ElementsAre("1 of 3 answers have a cost beside their tokens: the cost is used, not the prices"));
   EXPECT_THAT(read("a,a|cost\n1,1\n", priced({{"a", {1, 1}}})).notes,
               ElementsAre("prices are not used: no answer has prompt_tokens and completion_tokens"));
 }
@@ -125,7 +125,7 @@ TEST_F(ReadAnswersTest, ReasoningThatOnlyTheTotalShowsIsPriced) {
   EXPECT_NEAR(table.cost[0], 0.00059, 1e-12);
   EXPECT_THAT(table.notes,
               ElementsAre(StartsWith("total_tokens of 1 answers exceed prompt_tokens and completion_tokens, "
-                                     "by 1000 in the mean")));
+                                     "by 1000 on average")));
   TokenPrice thoughts{0.2, 0.5};
   thoughts.reasoning = 2.0;
   EXPECT_NEAR(read(line, priced({{"a", thoughts}})).cost[0], (200 * 0.2 + 100 * 0.5 + 1000 * 2.0) / 1e6, 1e-12);
@@ -201,7 +201,7 @@ TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {
             "prices");
   EXPECT_THAT(refusal(text), HasSubstr("a column cost is missing, or prompt_tokens and completion_tokens and prices"));
   EXPECT_EQ(refusal("prompt_id,model,quality,cost,prompt_tokens\np,a,1,1,10\n", priced({{"a", {1, 1}}})),
-            "has prompt_tokens and no completion_tokens; a price is one of both");
+            "has prompt_tokens and no completion_tokens; a price needs both");
   EXPECT_THAT(
       refusal("prompt_id,model,quality,prompt_tokens,completion_tokens\np,a,1,-1,10\n", priced({{"a", {1, 1}}})),
       HasSubstr("column \"prompt_tokens\": -1 is negative"));
@@ -213,7 +213,7 @@ TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {
 
 TEST_F(ReadAnswersTest, FreeCallsAreTakenWhereTheyAreAllowed) {
   const std::string text = "a,a|cost\n1,1\n1,0\n";
-  EXPECT_THAT(refusal(text), HasSubstr("answers of a cache are free calls (free_calls, --free-calls"));
+  EXPECT_THAT(refusal(text), HasSubstr("if answers came from a cache, allow free calls (free_calls, --free-calls"));
   TraceOptions options;
   options.free_calls = true;
   EXPECT_THAT(read(text, options).cost, ElementsAre(1, 0));
@@ -267,7 +267,7 @@ TEST_F(ReadAnswersTest, AColumnOfThatNameThatHoldsSomethingElseIsAsAnyOther) {
   EXPECT_THAT(refusal("prompt_id,answer,a,a|cost\np,0,1,1\nq,yes,1,1\n"),
               StartsWith("row 2 (line 3), column \"answer\": is not the number of an answer"));
   EXPECT_EQ(refusal("prompt_id,answer,a,a|cost\np,0,1,1\np,0,1,1\n"),
-            "row 2: answer 0 of the prompt \"p\" stands twice; number the answers of a prompt 0, 1, 2, ...");
+            "row 2: answer 0 of the prompt \"p\" occurs twice; number the answers of a prompt 0, 1, 2, ...");
 }
 
 TEST_F(ReadAnswersTest, FurtherRowsAreAnswersWhereTheyAreAllowed) {

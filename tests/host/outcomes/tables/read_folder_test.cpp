@@ -58,13 +58,13 @@ TEST_F(ReadFolderTest, CompressedFilesThatAreDamagedSaySo) {
   const std::string whole = gzipped(test::as_wide_csv(test::small_table()));
   for (std::size_t bytes = 2; bytes < whole.size(); bytes += 7)
     EXPECT_EQ(refusal(whole.substr(0, bytes)),
-              "cannot be read (it was cut off: what gzip compressed ends before its end; copy or download the file "
+              "cannot be read (it was cut off: its compressed (gzip) content is incomplete; copy or download the file "
               "again)");
   std::string other = whole;
   other[other.size() - 6] ^= 1;  // of the checksum
-  EXPECT_THAT(refusal(other), HasSubstr("what gzip compressed is damaged"));
+  EXPECT_THAT(refusal(other), HasSubstr("its compressed (gzip) content is damaged"));
   EXPECT_THAT(refusal(whole + "x"), HasSubstr("gzip"));
-  EXPECT_EQ(refusal("BZh9"), "is compressed, and not by gzip, which is taken; decompress it first");
+  EXPECT_EQ(refusal("BZh9"), "is compressed, but not by gzip, which can be read; decompress it first");
 }
 
 TEST_F(ReadFolderTest, SemicolonsAndTabsAreKnownByTheHeader) {
@@ -109,7 +109,7 @@ TEST_F(ReadFolderTest, ResultsOfLlmRouterBenchAreATable) {
   EXPECT_THAT(
       table.notes,
       ElementsAre("not used: \"prompt\", \"prediction\", \"raw_output\", \"prompt_tokens\", \"completion_tokens\"",
-                  "not used: 2 files that are trials, or of which there are later ones"));
+                  "not used: 2 files that are trials, or that later files replace"));
 }
 
 std::string arena(const std::string& model, const std::string& prompt, const std::string& score) {

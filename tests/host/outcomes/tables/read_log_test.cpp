@@ -78,7 +78,7 @@ TEST_F(ReadLog, WhatACallLacksIsRefused) {
   EXPECT_THAT(refusal(with("d3,p2,a,1,,0.9,1,0.5,x"), kHoles), HasSubstr("a call has no cost"));
   EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,,0.5,x"), kHoles), HasSubstr("a call has no propensity"));
   EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,,1,0.5,x"), kHoles), HasSubstr("a call has no score"));
-  EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,0,0.5,x"), kHoles), HasSubstr("propensity is 0; what happened"));
+  EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,0,0.5,x"), kHoles), HasSubstr("propensity is 0; an event that happened"));
   EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,1.5,0.5,x"), kHoles), HasSubstr("outside [0, 1]"));
   EXPECT_THAT(refusal(with("d1,p1,a,1,0.1,0.9,1,0.5,x"), kHoles), HasSubstr("model \"a\" has"));
   EXPECT_THAT(refusal(kCsv), HasSubstr("is a log of decisions"));

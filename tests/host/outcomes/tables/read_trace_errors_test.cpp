@@ -43,7 +43,7 @@ TEST_F(ReadTraceErrorsTest, NumbersThatCannotBe) {
   EXPECT_THAT(refusal(nested("7", "1")), StartsWith("row 2 (line 3), column \"models > a > quality\": 7 is outside"));
   EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,5\n"), StartsWith("row 1 (line 2), column \"a|score\": 5 is outside"));
   EXPECT_THAT(refusal(nested("1e999", "1")), StartsWith("row 2 (line 3): is not a JSON object"));
-  EXPECT_THAT(refusal(nested("1", "NaN")), HasSubstr("; NaN and Infinity are none of JSON, write null"));
+  EXPECT_THAT(refusal(nested("1", "NaN")), HasSubstr("; JSON has no NaN or Infinity, write null"));
 }
 
 TEST_F(ReadTraceErrorsTest, NumbersOfPromptsThatAreNotFinite) {
@@ -69,7 +69,7 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
               StartsWith("1 of 2 prompts lack a cell; the first is prompt \"p1\": no quality of model \"b\""));
   TraceOptions drop;
   drop.missing = MissingCells::drop;
-  EXPECT_EQ(refusal("a,a|cost\n,1\n", drop), "every row lacks a cell or a price; nothing is left to read");
+  EXPECT_EQ(refusal("a,a|cost\n,1\n", drop), "every row lacks a cell or a price, so no row is left");
   EXPECT_EQ(refusal("prompt_id,a,a|cost\n,1,1\n"), "row 1 (line 2): the prompt has no name; give every prompt one");
   EXPECT_EQ(refusal(R"({"id": 1, "models": {"a": {"quality": 0, "cost": 1}}}
 {"models": {"a": {"quality": 0, "cost": 1}}})"),
@@ -83,7 +83,7 @@ TEST_F(ReadTraceErrorsTest, MisspeltNamesOfWhatAnAnswerHas) {
   TraceOptions holes;
   holes.holes = true;
   const auto said = [&](const std::string& named, const char* meant) {
-    return fmt::format("has a column \"{}\" and no \"{}\"; if that is meant, call it {}", named, meant, meant);
+    return fmt::format("has a column \"{}\" and no \"{}\"; if that was meant, call it {}", named, meant, meant);
   };
   for (const auto& [own, meant] : {std::pair("label_propensty", "label_propensity"),
                                    {"propesnity", "propensity"},
@@ -109,16 +109,15 @@ TEST_F(ReadTraceErrorsTest, MisspeltNamesOfWhatAnAnswerHas) {
 TEST_F(ReadTraceErrorsTest, PricesOfZeroBesideOthers) {
   EXPECT_EQ(
       refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,0\np2,1,0,1,0\np3,1,0,1,0\n"),
-      "model \"a\" costs 0 in 2 of 3 prompts, the first of them prompt \"p2\", and more in 1: such zeros are prices "
-      "that are missing. Fill them in, or leave such prompts out (missing = \"drop\", --missing drop); answers of a "
-      "cache are free calls (free_calls, --free-calls allowed)");
+      "model \"a\" costs 0 in 2 of 3 prompts, the first of them prompt \"p2\", and more in 1: such zeros are usually "
+      "missing prices. Fill them in, or leave such prompts out (missing = \"drop\", --missing drop); if answers came "
+      "from a cache, allow free calls (free_calls, --free-calls allowed)");
 }
 
 TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
-  EXPECT_EQ(
-      refusal("prompt_id,a,a|cost\np1,1,1\np2,1,1\np1,1,1\np1,0,1\n"),
-      "2 rows have a prompt that stands in a row before; the first is row 3, whose name is that of row 1: \"p1\". "
-      "Keep one of them");
+  EXPECT_EQ(refusal("prompt_id,a,a|cost\np1,1,1\np2,1,1\np1,1,1\np1,0,1\n"),
+            "2 rows repeat the prompt of an earlier row; the first is row 3, whose name is that of row 1: \"p1\". "
+            "Keep one of them");
   EXPECT_THAT(refusal("prompt,a,a|cost\nsame,1,1\nsame,1,1\n"),
               AllOf(HasSubstr("the first is row 2, whose text is that of row 1: \"same\""), HasSubstr("prompt_id")));
   EXPECT_EQ(read("prompt_id,prompt,a,a|cost\n1,same,1,1\n2,same,1,1\n").rows(), 2u);  // two prompts by their names
@@ -143,14 +142,15 @@ TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
 TEST_F(ReadTraceErrorsTest, HeadersOfNoKnownForm) {
   EXPECT_THAT(
       refusal("prompt,answer\nx,y\n"),
-      AllOf(StartsWith("is no table of a form that is known: it has no costs; its header is prompt,answer. Known are"),
-            HasSubstr("M|total_cost")));
+      AllOf(
+          StartsWith("is no table in a known form: it has no costs; its header is prompt,answer. The known forms are"),
+          HasSubstr("M|total_cost")));
   EXPECT_THAT(refusal("model,quality,cost\na,1,1\n"), HasSubstr("a column prompt_id is missing"));
   EXPECT_THAT(refusal("prompt_id,model,quality\np,a,1\n"), HasSubstr("a column cost is missing"));
   EXPECT_EQ(refusal("a,b|total_cost\n1,1\n"), "column \"b|total_cost\" has no column \"b\" of qualities beside it");
   EXPECT_THAT(refusal(R"({"prompt": "x", "models": ["a"]})"),
               HasSubstr("its first object has the members \"prompt, models\""));
-  EXPECT_THAT(refusal(R"({"model": "a", "quality": 1, "cost": 1})"), HasSubstr("form that is known"));
+  EXPECT_THAT(refusal(R"({"model": "a", "quality": 1, "cost": 1})"), HasSubstr("known form"));
   EXPECT_THAT(refusal("[{\"models\": {}}]"), StartsWith("has no model"));
   for (const char* empty : {"", "\xEF\xBB\xBF", "\n \n"}) EXPECT_EQ(refusal(empty), "is empty");
   EXPECT_EQ(refusal("a,a|cost\n"), "has no row; a table has at least one prompt");
@@ -244,7 +244,7 @@ TEST_F(ReadTraceErrorsTest, WhatIsTooLarge) {
   write("x", "table");
   std::filesystem::resize_file(base_ / "table", std::uintmax_t{300} << 30);
   EXPECT_EQ(refusal_of([&] { (void)read_trace(base_ / "table"); }),
-            "has 300 GiB, and a table has at most 128; take a part of its rows");
+            "has 300 GiB, but a table can have at most 128; use fewer rows");
 }
 
 TEST_F(ReadTraceErrorsTest, FilesThatCannotBeRead) {

@@ -122,17 +122,17 @@ TEST_F(ReadTraceTest, FindsAnswersOfALongTableInAnyOrder) {
   EXPECT_EQ(find_column(table, "seconds"), nullptr);
   EXPECT_THAT(
       table.notes,
-      ElementsAre("column \"seconds\" differs between rows of the same prompt: it is of the answers and left out "
-                  "(a judge's is called score, score_NAME or score:NAME)"));
+      ElementsAre(
+          "column \"seconds\" differs between rows of the same prompt: it belongs to the answers and is left out "
+          "(a judge's scores are called score, score_NAME or score:NAME)"));
 }
 
 TEST_F(ReadTraceTest, AModelWhoseCostsHaveAnotherNameIsNoted) {
   const TraceTable table = read("small,small|cost,big,big_cost,words\n0.5,1,0.9,20,3\n0.6,1,0.8,21,4\n", {});
   EXPECT_THAT(table.models, ElementsAre("small"));
-  EXPECT_THAT(
-      table.notes,
-      ElementsAre("columns \"big\" and \"big_cost\" are taken for columns of the prompts; if big is a model, its "
-                  "costs are called \"big|cost\""));
+  EXPECT_THAT(table.notes,
+              ElementsAre("columns \"big\" and \"big_cost\" are read as columns of the prompts; if big is a model, "
+                          "call its costs \"big|cost\""));
 }
 
 TEST_F(ReadTraceTest, TakesTheFirstNameOfPromptsThatThereIs) {

@@ -127,7 +127,7 @@ TEST_F(ReadWordsTest, AJudgesScoresCanBeTakenForTheQuality) {
 {"id": "q", "model": "a", "cost": 1, "score": 0}
 {"id": "q", "model": "b", "cost": 2, "score": 0.25})";
   for (const std::string& text : {wide, longer, nested, lines}) {
-    EXPECT_THAT(refusal(text), HasSubstr("scores and no quality; to take the scores for the quality")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("scores and no quality; to use the scores as the quality")) << text;
     for (const TraceOptions& options : {judged, alone}) {
       const TraceTable table = read(text, options);
       EXPECT_THAT(table.quality, ElementsAre(0.5, 1, 0, 0.25)) << text;
@@ -150,7 +150,7 @@ TEST_F(ReadWordsTest, QualityMayHaveAnyName) {
                            R"({"id": "p", "models": {"a": {"preference": 1.31, "cost": 1}}})"})
     EXPECT_DOUBLE_EQ(read(text, options).quality[0], 0.31) << text;
   EXPECT_EQ(refusal(R"({"id": "p", "models": {"a": {"quality": 1, "cost": 1}}})", options),
-            "no answer has a \"preference\", which is to be its quality (quality, --quality)");
+            "no answer has a \"preference\", which was named as the quality (quality, --quality)");
 }
 
 TEST_F(ReadWordsTest, OtherColumnsMayMakeAPrompt) {
@@ -181,14 +181,14 @@ TEST_F(ReadWordsTest, OtherColumnsMayMakeAPrompt) {
 
 TEST_F(ReadWordsTest, SecondsThatLookLikeMillisecondsAreTold) {
   EXPECT_THAT(read("a,a|cost,a|latency\n1,1,640\n1,1,60\n1,1,\n1,1,700\n").notes,
-              ElementsAre(StartsWith("latency: the median is 640, and seconds are expected")));
+              ElementsAre(StartsWith("latency: the median is 640, but the unit must be seconds")));
   EXPECT_THAT(read("a,a|cost,a|latency\n1,1,60\n1,1,640\n1,1,6\n").notes, IsEmpty());
 }
 
 TEST_F(ReadWordsTest, AModelThatNeverCostsAnythingIsRefused) {
   const std::string text = "a,a|cost,b,b|cost\n1,0,1,1\n1,0,1,1\n";
   for (const TraceOptions& options : {TraceOptions(), drop_})
-    EXPECT_THAT(refusal(text, options), StartsWith("model \"a\" costs 0 in all of 2 prompts: is that so?"));
+    EXPECT_THAT(refusal(text, options), StartsWith("model \"a\" costs 0 for all of 2 prompts. If that is right"));
   EXPECT_EQ(read(text, with([](TraceOptions& o) { o.free_calls = true; })).rows(), 2u);
   EXPECT_EQ(read(text, with([](TraceOptions& o) { o.prices["a"] = {0, 0}; })).rows(), 2u);
 }

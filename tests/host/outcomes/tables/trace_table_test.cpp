@@ -121,7 +121,7 @@ TEST_F(TraceTableTest, SplitsByThePromptAlone) {
 TEST_F(TraceTableTest, RefusesSplitsThatAreNone) {
   for (const double share : {0.0, 1.0, -1.0, std::nan("")})
     EXPECT_THAT(refusal_of([&] { (void)split_rows(small_, share); }, ExitCode::usage), HasSubstr("no share in (0, 1)"));
-  EXPECT_THAT(refusal_of([&] { (void)split_rows(numbered_table(1, true), 0.5); }), HasSubstr("too few to be split"));
+  EXPECT_THAT(refusal_of([&] { (void)split_rows(numbered_table(1, true), 0.5); }), HasSubstr("too few to split"));
 }
 
 TEST_F(TraceTableTest, GroupsRowsByThePromptAlone) {
@@ -152,13 +152,13 @@ TEST_F(TraceTableTest, CalibrationAndOnlineTablesAreApart) {
   online.source = "online.csv";
   EXPECT_EQ(
       refusal_of([&] { require_apart(small_, online); }),
-      "online.csv: 5 of its 5 prompts stand in small.csv too; the first is that of row 1, there row 1: \"Two lines, "
-      "and a comma\". What is fitted on a prompt says too much of it; take them out of one of the two");
+      "online.csv: 5 of its 5 prompts are in small.csv too; the first is that of row 1, there row 1: \"Two lines, "
+      "and a comma\". A fit looks too good on prompts that it has seen; remove them from one of the two");
   TextColumn texts;
   for (const char* text : {"a", "b", "c", "plain", ""}) texts.push_back(text);
   online.columns[0].texts = texts;
   EXPECT_THAT(refusal_of([&] { require_apart(small_, online); }),
-              HasSubstr("1 of its 5 prompts stand in small.csv too; the first is that of row 4, there row 5"));
+              HasSubstr("1 of its 5 prompts are in small.csv too; the first is that of row 4, there row 5"));
   online = select_rows(online, std::vector<std::size_t>{0, 1, 4});  // equal names, other texts
   require_apart(small_, online);
   online.text_column = TraceTable::kNone;

@@ -195,7 +195,7 @@ TEST_F(PartFile, OfASmallerStudyGivesWhatItHas) {
     FAIL() << "dropped lanes";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::mismatch);
-    EXPECT_THAT(error.what(), testing::HasSubstr("holds lane -/random_order/known, which the study has not"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("holds lane -/random_order/known, which the study does not"));
   }
 }
 

@@ -24,8 +24,8 @@ TEST_F(BudgetWarning, IsOfWhatTheBenchmarkSpendsToo) {
     const test::ProgramResult result = run(words("out", {plans ? "--plan" : "--regime=A,B"}));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.error_lines(), 1) << result.err;
-    EXPECT_THAT(result.err, AllOf(HasSubstr("budget.cost: nothing keeps to 0.001 in uniform/A (at the least 0."),
-                                  HasSubstr("0.001 in uniform/B (at the least 0."), Not(HasSubstr("0.9")),
+    EXPECT_THAT(result.err, AllOf(HasSubstr("budget.cost: no policy can keep to 0.001 in uniform/A (at least 0."),
+                                  HasSubstr("0.001 in uniform/B (at least 0."), Not(HasSubstr("0.9")),
                                   HasSubstr("a box must be opened in every period")));
   }
   // The estimate is what the benchmark spends under such a budget: its cost in summary.csv.
@@ -36,7 +36,7 @@ TEST_F(BudgetWarning, IsOfWhatTheBenchmarkSpendsToo) {
   for (const SummaryRow& row : all[1].summary.rows) {
     if (row.policy != "oracle") continue;
     const double spent = row.cost.mean / 1000.0;
-    const std::string text = unkept_budgets(settings), cell = "uniform/" + row.regime + " (at the least ";
+    const std::string text = unkept_budgets(settings), cell = "uniform/" + row.regime + " (at least ";
     const std::size_t at = text.find(cell);
     ASSERT_NE(at, std::string::npos) << text;
     EXPECT_NEAR(std::stod(text.substr(at + cell.size())) / spent, 1.0, 0.1) << spent;

@@ -139,13 +139,13 @@ TEST_F(GrowResults, WhatCannotGrowIsRefusedAndNothingIsTouched) {
   Size fewer = whole();
   fewer.T0 = {"0", "7"};
   expect_mismatch(fewer, {"--quiet"},
-                  {"lane 3/dow/known/c_rho=0.1, which the study has not", "results grow, they do not shrink"});
+                  {"lane 3/dow/known/c_rho=0.1, which the study does not have", "results can grow but not shrink"});
   fewer = whole();
   fewer.environments = {"uniform"};
-  expect_mismatch(fewer, {"--quiet"}, {"000-student_t5-A-00000.part", "results grow, they do not shrink"});
+  expect_mismatch(fewer, {"--quiet"}, {"000-student_t5-A-00000.part", "results can grow but not shrink"});
   fewer = whole();
   fewer.replications = 4;
-  expect_mismatch(fewer, {"--quiet"}, {"5 replications there, 4 here", "results grow, they do not shrink"});
+  expect_mismatch(fewer, {"--quiet"}, {"5 replications there, 4 here", "results can grow but not shrink"});
   expect_refusal({"run", "study.toml", "--extend"}, 2, {"--extend", "--out"});
   expect_refusal({"run", "study.toml", "--extend", "--resume", "--out", "out"}, 2, {"--resume, --extend and --force"});
 }
@@ -160,7 +160,8 @@ TEST_F(GrowResults, ADamagedManifestDoesNotLetResultsShrink) {
   const auto before = files(work() / "out");
   const test::ProgramResult result = run(words("out", {"--replications", "3", "--environment", "uniform", "--resume"}));
   EXPECT_EQ(result.exit_code, 5);
-  EXPECT_THAT(result.err, HasSubstr("00003.part: is of an environment, regime or replication that the study has not"));
+  EXPECT_THAT(result.err,
+              HasSubstr("00003.part: is of an environment, regime or replication that the study does not have"));
   EXPECT_TRUE(files(work() / "out") == before);
 }
 

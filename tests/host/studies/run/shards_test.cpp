@@ -166,8 +166,8 @@ TEST_F(RunStudyShards, CommandsThatFollowEachOtherInARankRunWhereItIsAlone) {
   EXPECT_EQ(both("2"), 4) << mpi_errors();
   EXPECT_TRUE(fs::exists(work() / "first2" / "summary.csv"));
   EXPECT_FALSE(fs::exists(work() / "second2"));
-  const std::string told = mpi_errors(), line = "pandora: MPI can be started once in a rank";
-  EXPECT_THAT(told, HasSubstr(line + ", and an earlier command of this rank has started it; give each command"));
+  const std::string told = mpi_errors(), line = "pandora: MPI can be started only once in a rank";
+  EXPECT_THAT(told, HasSubstr(line + ", and an earlier command of this rank has started it; start each command"));
   EXPECT_EQ(told.find(line), told.rfind(line)) << told;
   EXPECT_THAT(told, Not(HasSubstr("orte_init")));
 }

@@ -39,7 +39,7 @@ TEST(HalvingRounds, NeedAReplicationEach) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_THAT(error.what(), HasSubstr("--budget 143: 4 rounds of halving need 144 lanes at the least"));
+    EXPECT_THAT(error.what(), HasSubstr("--budget 143: 4 rounds of halving need at least 144 lanes"));
   }
   EXPECT_THROW(halving_rounds({2}, {1}, 1000000000), Error);
 }
@@ -232,7 +232,7 @@ TEST(Tune, RefusesWhatCannotBeCompared) {
     return "";
   };
   EXPECT_THAT(message(settings_of("dow", "0.1,1", "[vary]\n\"dimensions.context\" = [4, 8]\n")),
-              HasSubstr("[vary] dimensions.context: regrets under its values are of different problems"));
+              HasSubstr("[vary] dimensions.context: regrets under its values belong to different problems"));
   EXPECT_THAT(message(settings_of("dow", "0.1", "")), HasSubstr("no policy of the study has two hyperparameters"));
   std::vector<PlannedSetting> settings = settings_of("dow", "0.1,1", "");
   settings[0].setting.study.regret = false;

@@ -59,7 +59,7 @@ TEST_F(PriceListTest, RefusesWhatIsNoPrice) {
     EXPECT_THAT(refusal(std::string("\n") + line), HasSubstr("prices.toml:2: the price of")) << line;
   for (const char* price : {"[1, 2]", "{ in = 2, out = 8 }"})
     EXPECT_THAT(refusal(std::string("gpt-4.1-mini.x = ") + price),
-                HasSubstr("a name with a dot stands in quotes, \"gpt-4.1-mini.x\" = ..."));
+                HasSubstr("put a name with a dot in quotes, \"gpt-4.1-mini.x\" = ..."));
   EXPECT_THAT(refusal(""), HasSubstr("has no price"));
   EXPECT_THAT(refusal("[prices]"), HasSubstr("has no price"));
   EXPECT_THAT(refusal("x = "), HasSubstr("prices.toml:1: not TOML"));

@@ -91,7 +91,7 @@ TEST(StudyConfig, RefusesLocationsAndIndicesThatAreNone) {
   const std::string linear = "environments = [\"lin\"]\n[environment.lin]\nlaw = \"uniform\"\nstream = 41\n";
   expect_refusal(linear, {"environment lin has no u; set environment.lin.u"});
   expect_refusal(linear + "u = 0.2\nindices = \"linear\"",
-                 {"study.toml:5", "u = 0.2", "costs follow from them; leave out environment.lin.u"});
+                 {"study.toml:5", "u = 0.2", "costs then follow from them; leave out environment.lin.u"});
 }
 
 // Numbers do not depend on an environment that is not simulated.

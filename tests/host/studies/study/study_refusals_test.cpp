@@ -85,8 +85,9 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
     for (const char* value : {"-1", "1e-7", "1.1e8", "inf", "nan"})
       expect_refusal(std::string("[estimation]\n") + key + " = " + value, {"out of range", "from 1e-06 to 1e+08"});
   for (const char* key : {"eta_loss", "radius_rho", "radius_theta"})
-    expect_refusal(std::string("[estimation]\n") + key + " = 2",
-                   {std::string("estimation.") + key + " = 2", "reference engine alone", "set engine.kind"});
+    expect_refusal(
+        std::string("[estimation]\n") + key + " = 2",
+        {std::string("estimation.") + key + " = 2", "works only with the reference engine", "set engine.kind"});
   for (const char* key : {"ridge_mean", "ridge_own"})
     for (const char* value : {"0", "0.009", "1e13", "inf"})
       expect_refusal(std::string("[estimation]\n") + key + " = " + value, {"out of range", "from 0.01 to 1e+12"});

@@ -53,14 +53,14 @@ TEST(TomlText, WhatIsNoDepthCountsForNothing) {
 TEST(TomlText, AStudyHasALimitedSize) {
   EXPECT_EQ(refusal("# " + std::string(kMostStudyBytes - 2, 'x')), "");
   EXPECT_THAT(refusal("# " + std::string(kMostStudyBytes, 'x')),
-              HasSubstr("has 1048578 bytes, and a study at most 1048576 (1 MiB)"));
+              HasSubstr("has 1048578 bytes, but a study has at most 1048576 (1 MiB)"));
 }
 
 // Prefixes of names would grow quadratically.
 TEST(TomlText, KeysHaveALimitedLength) {
   const std::string name(500000, 'k');
   EXPECT_THAT(refusal("[" + name + "]\n" + repeated("a = 1\n", 1)), HasSubstr("a key of 500000 characters"));
-  EXPECT_THAT(refusal("[a]\n" + name + " = 1"), HasSubstr("none of a study has more than 200"));
+  EXPECT_THAT(refusal("[a]\n" + name + " = 1"), HasSubstr("no key of a study has more than 200"));
 }
 
 TEST(TomlText, ValuesOfOptionsAreLimitedToo) {

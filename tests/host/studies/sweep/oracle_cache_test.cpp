@@ -199,14 +199,14 @@ TEST_F(OracleCacheTest, DamagedEntriesAreNamedComputedAgainAndReplaced) {
       {"regime,environment\n", "is not a pandora oracle"},
       {seal("part", content), "is not a pandora oracle"},
       {seal("oracle", nullptr), "its content has no key"},
-      {sealed_with("key", key), "it is of other settings"},
+      {sealed_with("key", key), "its settings are not those"},
       {sealed_with("key", nothing), "its content has no key"},
       {sealed_with("grid", nothing), "its content has no grid"},
-      {sealed_with("grid", pack(std::vector<double>(7))), "its content has 7 numbers where 567 belong"},
+      {sealed_with("grid", pack(std::vector<double>(7))), "its content has 7 numbers instead of 567"},
       {sealed_with("output_cost", 3), "another type"},
-      {sealed_with("projection_norm", pack({})), "its content has 0 numbers where 1 belong"},
-      {sealed_with("sigma", pack(std::vector<double>(3))), "its content has 3 numbers where 0 belong"},
-      {sealed_with("output_cost_range", nlohmann::json::binary({1})), "a part of a number"}};
+      {sealed_with("projection_norm", pack({})), "its content has 0 numbers instead of 1"},
+      {sealed_with("sigma", pack(std::vector<double>(3))), "its content has 3 numbers instead of 0"},
+      {sealed_with("output_cost_range", nlohmann::json::binary({1})), "an incomplete number"}};
   for (const auto& [damaged, what] : damages) {
     SCOPED_TRACE(what);
     write(path, damaged);

@@ -142,7 +142,7 @@ TEST(BenchmarkWatch, TellsOnceForEachEnvironment) {
   options.drawn = std::ref(watch);
   run_sweep(study, make_plan(study), options);
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0], HasSubstr("environment stale: it changes costs or what outputs are worth, and leaves"));
+  EXPECT_THAT(told[0], HasSubstr("environment stale: its code changes costs or the value of outputs but keeps"));
 }
 
 }  // namespace

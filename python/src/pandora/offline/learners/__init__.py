@@ -1,1 +1,1 @@
-"""What is learned of prompts and of judges' scores: routers' predictors, and calibrations by isotonic regression."""
+"""Learners on prompts and on judges' scores: predictors of routers, and calibrations by isotonic regression."""

@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 
 def require_estimator(what: str, estimator: Any) -> None:
-    """Raises UsageError that begins with `what` where it is nothing that EstimatorPredictors can use."""
+    """Raises UsageError, beginning with `what`, unless EstimatorPredictors can use the estimator."""
     wanted = "an object with fit(features, targets) and predict(features), such as a regressor of scikit-learn"
     if isinstance(estimator, type):
         raise refused(what, estimator, f"one of it, {estimator.__name__}(...)")
@@ -38,7 +38,9 @@ def require_estimator(what: str, estimator: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A number of each prompt: `shift` + `scale` x what the estimator says, or `shift` alone without one."""
+    """A number for each prompt: `shift` + `scale` x the estimator's prediction, or only `shift` without an
+    estimator.
+    """
 
     shift: float
     scale: float = 1.0
@@ -50,7 +52,7 @@ class _Column:
 class EstimatorPredictor(Predictor):
     """Predicts by fitted estimators. `learner` is the name of their class.
 
-    A file of JSON cannot hold it: `saved_as` says what it has in its place, where estimators were saved beside it.
+    JSON cannot hold it. If the estimators were saved beside a file, `saved_as` is what the file holds in its place.
     """
 
     quality: npt.NDArray[np.object_]
@@ -59,7 +61,7 @@ class EstimatorPredictor(Predictor):
     saved_as: Optional[dict[str, Any]] = None
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
-        """Quality and dollars, both (n, plans). Raises UsageError where an estimator does not say a number for each."""
+        """Quality and dollars, both (n, plans). Raises UsageError if an estimator does not give a number for each."""
         numbers, columns = features_of(features), [*self.quality, *self.usd]
         asked = {id(column.estimator): column.estimator for column in columns if len(numbers)}
         said = {key: _said(estimator, numbers) for key, estimator in asked.items() if estimator is not None}
@@ -70,11 +72,11 @@ class EstimatorPredictor(Predictor):
         return out[:, : len(self.quality)], out[:, len(self.quality) :]
 
     def described(self) -> dict[str, Any]:
-        """Its class."""
+        """The estimator's class."""
         return {"learner": self.learner}
 
     def to_json(self) -> dict[str, Any]:
-        """Raises UsageError where it was not saved beside a file."""
+        """Raises UsageError if it was not saved beside a file."""
         if self.saved_as is None:
             article = "an" if self.learner[:1] in "AEIOU" else "a"
             raise UsageError(
@@ -84,20 +86,20 @@ class EstimatorPredictor(Predictor):
         return {"learner": self.learner, **self.saved_as}
 
     def dumped(self) -> tuple[bytes, dict[str, Any]]:
-        """Itself as joblib writes it, and the versions that are needed to read it. Raises UsageError without joblib,
-        and for what cannot be pickled.
+        """The object as joblib writes it, and the versions that are needed to read it. Raises UsageError without
+        joblib, and if it cannot be pickled.
         """
         joblib, data = _joblib(), io.BytesIO()
         try:
             joblib.dump(replace(self, saved_as=None), data)
-        except Exception as problem:  # of any __getstate__
+        except Exception as problem:  # from any __getstate__
             raise UsageError(f"a {self.learner} cannot be saved ({type(problem).__name__}: {problem})") from None
         return data.getvalue(), _versions(self)
 
     @staticmethod
     def of_dump(data: bytes, saved_as: dict[str, Any]) -> EstimatorPredictor:
-        """What dumped() gave; this runs what is in it. PandoraWarning where versions differ; DataError where it cannot
-        be read.
+        """Reads the bytes of dumped(), which runs the code in them. PandoraWarning if versions differ; DataError if
+        they cannot be read.
         """
         try:
             out = _joblib().load(io.BytesIO(data))
@@ -125,7 +127,7 @@ def _joblib() -> Any:
 
 
 def _versions(predictor: EstimatorPredictor) -> dict[str, str]:
-    """Of Python, numpy, and the packages that the estimators are of."""
+    """The versions of Python, numpy, and the estimators' packages."""
     columns = [*predictor.quality, *predictor.usd]
     names = {type(c.estimator).__module__.split(".")[0] for c in columns if c.estimator is not None}
     found = {name: getattr(sys.modules.get(name), "__version__", "") for name in sorted(names | {"numpy"})}
@@ -137,15 +139,15 @@ def _told(versions: dict[str, str]) -> str:
 
 
 class EstimatorPredictors:
-    """What an estimator predicts of plans, with the interface of PlanPredictors.
+    """Predictions of plans by an estimator, with the interface of PlanPredictors.
 
-    `estimator` is cloned where it has get_params (sklearn.base.clone), else copied, and left as it is. The copies are
-    fitted to the quality and to the dollars of every plan: all qualities and all dollars at once where its tags say
-    that it takes several targets, else each alone. Dollars come to it in units of their standard deviation, less
-    their mean. What is the same for all prompts is not fitted but known.
+    `estimator` is cloned if it has get_params (sklearn.base.clone), otherwise copied, and stays unchanged. The copies
+    are fitted to the quality and to the dollars of every plan. If its tags say that it takes several targets, all
+    qualities are fitted at once, and all dollars; otherwise each target alone. Dollars are given to it less their mean,
+    in units of their standard deviation. A target that is the same for all prompts is not fitted.
 
-    A classifier, that is one with predict_proba, is fitted to qualities of 0 and 1, of which it gives the chance of 1;
-    the dollars are then predicted by ridge regression. Raises UsageError for a classifier and other qualities.
+    A classifier (an estimator with predict_proba) is fitted to qualities of 0 and 1, and gives the probability of 1.
+    The dollars are then predicted by ridge regression. Raises UsageError for a classifier with other qualities.
 
     `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans).
     """
@@ -158,7 +160,7 @@ class EstimatorPredictors:
         usd: Array,
         fitted: Optional[EstimatorPredictor] = None,
     ) -> None:
-        """`fitted`: of the first of these plans, which is taken over."""
+        """`fitted`: a predictor of the first of these plans, which is reused."""
         require_estimator("router", estimator)
         self._estimator, self._features = estimator, features_of(features)
         first = 0 if fitted is None else len(fitted.quality)
@@ -178,17 +180,17 @@ class EstimatorPredictors:
         if fitted is not None:
             columns, usd_columns = [*fitted.quality, *columns], [*fitted.usd, *usd_columns]
         self.predictors = [EstimatorPredictor(np.array(columns, object), np.array(usd_columns, object), name)]
-        #: the prompts by which best() tells which plans are chosen
+        #: the prompts from which best() finds the plans that are chosen
         self.asked = spread(len(self._features), MOST_ASKED)
         self._of_asked = self.predictors[0].predict(self._features[self.asked])
 
     def more(self, quality: Array, usd: Array) -> EstimatorPredictors:
-        """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
+        """With more plans for the same prompts. The first columns are the present plans, whose fits are reused."""
         return EstimatorPredictors(self._estimator, self._features, quality, usd, self.predictors[0])
 
     def best(self, price: float) -> tuple[Predictor, list[int]]:
-        """The predictor, of those plans alone that it chooses for some of the prompts `asked`, which it was fitted to;
-        and which plans these are, ascending.
+        """A predictor for only those plans that it chooses for some of the prompts `asked`, on which it was fitted; and
+        the numbers of these plans, ascending.
         """
         quality, usd = self._of_asked
         plans = np.unique(np.argmax(quality - price * usd, axis=1)).tolist()
@@ -198,7 +200,7 @@ class EstimatorPredictors:
 def _fitted(
     features: Array, targets: npt.NDArray[Any], make: Callable[[], Any], together: bool, scaled: bool = False
 ) -> list[_Column]:
-    """A column for each of `targets` (n, t). `scaled`: fitted less their mean, by their standard deviation."""
+    """A column for each of `targets` (n, t). `scaled`: fitted less their mean, in units of their standard deviation."""
     count, varies = targets.shape[1], (np.ptp(targets, axis=0) != 0) & (features.shape[1] > 0)
     columns = {t: _Column(float(targets[:, t].mean())) for t in range(count) if not varies[t]}
     shifts, scales = np.zeros(count), np.ones(count)
@@ -214,7 +216,7 @@ def _fitted(
 
 
 class _Ridge:
-    """Dollars beside a classifier."""
+    """Predicts dollars beside a classifier."""
 
     def fit(self, features: Array, targets: Array) -> None:
         self._weights = LinearFits(features).ridge(targets.reshape(len(features), -1)).weights
@@ -225,7 +227,7 @@ class _Ridge:
 
 
 def _said(estimator: Any, features: Array) -> Array:
-    """(n, outputs): what a fitted estimator predicts; of a classifier the chances of 1."""
+    """(n, outputs): the predictions of a fitted estimator; for a classifier the probabilities of 1."""
     if _tells_chances(estimator):
         chances = np.asarray(estimator.predict_proba(features), np.float64)
         if chances.ndim == 2:
@@ -245,7 +247,7 @@ def _copy_of(estimator: Any) -> Any:
     if hasattr(estimator, "get_params"):
         try:
             return importlib.import_module("sklearn.base").clone(estimator)
-        except ImportError:  # another library's, with the same methods
+        except ImportError:  # an estimator of another library with the same methods
             pass
     return copy.deepcopy(estimator)
 
@@ -255,7 +257,7 @@ def _tells_chances(estimator: Any) -> bool:
 
 
 def _tags_of(estimator: Any) -> Any:
-    """As scikit-learn has them since 1.6; None of others."""
+    """The tags that scikit-learn has since 1.6; None for others."""
     return estimator.__sklearn_tags__() if hasattr(estimator, "__sklearn_tags__") else None
 
 

@@ -16,8 +16,8 @@ Array = npt.NDArray[np.float64]
 class IsotonicMap:
     """A nondecreasing function of a score: linear between knots, constant beyond the first and the last.
 
-    `scores`: (knots), strictly ascending; `qualities`: (knots), nondecreasing.
-    Without any a score is its own quality.
+    `scores`: (knots), strictly ascending; `qualities`: (knots), nondecreasing. Without knots a score is its own
+    quality.
     """
 
     scores: Array
@@ -27,9 +27,9 @@ class IsotonicMap:
     def fit(scores: Array, qualities: Array, weights: Optional[Array] = None) -> IsotonicMap:
         """The nondecreasing f that minimises the sum of weight (quality - f(score))^2, by pool adjacent violators.
 
-        All (n), n at least 0, in any order, and finite; weights are at least 0, without them 1. f is constant on
-        blocks of neighbouring scores; the knots are the first and the last score of every block. Qualities have 12
-        digits: where answers of two models are right as often, neither is the better one by the order of a sum.
+        All are (n), with n at least 0, in any order, and finite; weights are at least 0, by default 1. f is constant on
+        blocks of neighbouring scores; the knots are the first and the last score of every block. Qualities are rounded
+        to 12 digits, so that two models that are right equally often do not differ by the order of a sum.
         """
         weights = np.ones(len(scores)) if weights is None else weights
         known = weights > 0.0
@@ -46,7 +46,7 @@ class IsotonicMap:
         return IsotonicMap(distinct[knots[new]], np.repeat(np.round(means, 12), 2)[new])
 
     def __call__(self, scores: Array) -> Array:
-        """The qualities of scores of any shape; of nan, nan."""
+        """The qualities for scores of any shape; nan for nan."""
         if not len(self.scores):
             return np.array(scores, np.float64)
         scores = np.clip(scores, self.scores[0], self.scores[-1])
@@ -57,14 +57,14 @@ class IsotonicMap:
         return between
 
     def to_json(self) -> dict[str, Any]:
-        """As a saved cascade has it under "calibration"."""
+        """The member "calibration" of a saved cascade."""
         return {"scores": self.scores.tolist(), "qualities": self.qualities.tolist()}
 
 
 def _pooled(sums: Array, weights: Array) -> tuple[npt.NDArray[np.intp], Array]:
-    """Blocks of neighbours whose means ascend strictly: where each begins, and its mean.
+    """Blocks of neighbours with strictly ascending means: where each begins, and its mean.
 
-    All neighbours that do not ascend are pooled at once as long as that makes them many fewer; then one after another.
+    As long as it removes many blocks, all neighbours that do not ascend are pooled at once; then one after another.
     """
     starts = np.arange(len(sums))
     while len(sums) > 1:
@@ -86,9 +86,9 @@ def _pooled(sums: Array, weights: Array) -> tuple[npt.NDArray[np.intp], Array]:
 def calibrations(
     score: Array, quality: Array, rows: npt.NDArray[np.integer], weights: Optional[Array] = None
 ) -> list[IsotonicMap]:
-    """Of each model its own map, fitted on `rows` (k) of `score` and `quality`, both (n, models), in [0, 1].
+    """A map for each model, fitted on `rows` (k) of `score` and `quality`, both (n, models), in [0, 1].
 
-    Cells where either is nan are left out. `weights`: (n, models), at least 0.
+    Cells in which either is nan are left out. `weights`: (n, models), at least 0.
     """
     maps = []
     for model in range(score.shape[1]):
@@ -100,5 +100,5 @@ def calibrations(
 
 
 def applied(maps: Sequence[IsotonicMap], score: Array) -> Array:
-    """(n, models): each model's scores by its map."""
+    """(n, models): each model's scores after its map."""
     return np.column_stack([map_of_model(score[:, model]) for model, map_of_model in enumerate(maps)])

@@ -1,4 +1,4 @@
-"""Ridge and logistic regressions on the features of prompts, judged where each prompt is left out.
+"""Ridge and logistic regressions on the features of prompts, judged by leaving each prompt out.
 
 One eigendecomposition of the features' covariance serves all targets and all ridges.
 """
@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-#: of ridge regressions, in units of a feature's mean sum of squares about its mean; half a decade apart
+#: for ridge regressions, in units of a feature's mean sum of squares about its mean; half a decade apart
 RIDGES = np.array([1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
-#: of logistic regressions, in the same unit; each fit begins where the one before it ended
+#: for logistic regressions, in the same unit; each fit begins where the one before it ended
 LOGISTIC_RIDGES = (10.0, 1.0, 0.1, 0.01)
 
-_LEAST_KEPT = 1e-9  # of 1 - leverage: a prompt whose leverage is 1 says nothing of itself
+_LEAST_KEPT = 1e-9  # the least 1 - leverage: a prompt with leverage 1 tells nothing about it
 _MOST_STEPS = 25
 _TOLERANCE = 1e-9  # of the objective, per prompt
 _LEAST_CURVATURE = 1e-12

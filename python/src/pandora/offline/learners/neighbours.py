@@ -1,4 +1,4 @@
-"""The prompts nearest to another one by Euclidean distance, and means of what plans brought for them."""
+"""The prompts nearest to another one by Euclidean distance, and means of the plans' results for them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-_BLOCK = 128  # of asked prompts, whose distances to all others are in memory at once
-_MEANS = 1024  # the same, where means are taken
+_BLOCK = 128  # asked prompts whose distances to all others are in memory at once
+_MEANS = 1024  # the same, for means
 _TENS = np.array([float(f"1e{k}") for k in range(15)])
 
 
 def five_digits(numbers: Array) -> Array:
-    """Numbers of any shape as five significant digits say them, so that a file holds them exactly and is short."""
+    """Numbers of any shape, rounded to five significant digits, so that a file holds them exactly and is short."""
     size = np.abs(numbers)
     whole = (size < 1e5) & (size == np.floor(size))
     small = np.where(size < 1e4, size, 0.0)
@@ -26,7 +26,7 @@ def five_digits(numbers: Array) -> Array:
         places += small * ten < 1e4
     scaled = small * _TENS[places]
     rounded = np.rint(scaled)
-    # Where a product cannot tell how the sixth digit rounds, text does.
+    # Text decides where a product cannot tell how the sixth digit rounds.
     plain = (small >= 1e-9) & (np.abs(np.abs(scaled - rounded) - 0.5) > 1e-6) & (scaled > 10000.000001)
     out: Array = np.where(whole, numbers, np.copysign(rounded / _TENS[places], numbers))
     rest = ~(whole | plain)
@@ -35,9 +35,9 @@ def five_digits(numbers: Array) -> Array:
 
 
 def means_of_first(values: Array, near: Rows, counts: Sequence[int]) -> list[Array]:
-    """For each of `counts`, ascending: (n, plans), the means of `values` (prompts, plans) over near's first so many.
+    """For each of `counts`, ascending: (n, plans), the means of `values` (prompts, plans) over that many first of near.
 
-    `near`: (n, k). They are added in the order of `near`, plan by plan alike, so that equal plans stay equal.
+    `near`: (n, k). Sums go in the order of `near`, in the same way for each plan, so that equal plans stay equal.
     """
     means = [np.empty((len(near), values.shape[1])) for _ in counts]
     for start in range(0, len(near), _MEANS):
@@ -55,13 +55,13 @@ def means_of_first(values: Array, near: Rows, counts: Sequence[int]) -> list[Arr
 def nearest(prompts: Array, asked: Array, count: int) -> Rows:
     """(n, count): which of `prompts` (R, d) are nearest to each of `asked` (n, d), in the order of the prompts.
 
-    Of equally near ones the first. `count` is at least 1 and at most R. The distance is the sum of the squared
-    differences, feature after feature, in double precision.
+    Of equally near ones the first is taken. `count` is from 1 to R. The distance is the sum of the squared differences,
+    feature by feature, in double precision.
     """
     if not len(asked) or count == len(prompts) or prompts.shape[1] == 0:  # without features all are as near
         return np.broadcast_to(np.arange(count), (len(asked), count))
     # Products of matrices, whose errors are bounded, tell which prompts are surely among the nearest and which are
-    # surely not; the few between them are compared one by one.
+    # surely not. The few others are compared one by one.
     asked, which = np.unique(asked, axis=0, return_inverse=True)  # few where features have few values
     centre = prompts.mean(axis=0)  # distances are the same without it, and errors less
     centred, own = prompts - centre, asked - centre

@@ -1,7 +1,7 @@
-"""What each of some plans brings for a prompt, predicted from the prompt's features before any call.
+"""Predicts the result of each of some plans for a prompt from the prompt's features, before any call.
 
-A plan is a model alone, or models in order with thresholds. A router takes the plan of the greatest predicted utility,
-quality - price x dollars.
+A plan is a model alone, or models in order with thresholds. A router takes the plan with the greatest predicted
+utility, quality - price x dollars.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .neighbours import five_digits, means_of_first, nearest, nearest_others
 
 Array = npt.NDArray[np.float64]
 
-#: numbers of prompts that neighbours take the mean of
+#: the numbers of nearest prompts over which neighbours average
 NEAREST = (10, 30, 100, 300)
-#: prompts that neighbours remember, and by which a learner is chosen
+#: the most prompts that neighbours remember, and the most by which a learner is chosen
 MOST_REMEMBERED, MOST_ASKED = 3000, 1000
-#: features, the constant included, of logistic regressions
+#: the most features, including the constant, of logistic regressions
 MOST_LOGISTIC = 64
 
 
@@ -41,7 +41,7 @@ def features_of(features: npt.ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Predictor(abc.ABC):
-    """Predicts what each of some plans brings. `quality` and `usd`: arrays whose last axis is the plans."""
+    """Predicts the results of plans. `quality` and `usd`: arrays whose last axis is the plans."""
 
     quality: Any
     usd: Any
@@ -51,15 +51,15 @@ class Predictor(abc.ABC):
         """Quality and dollars, both (n, plans), of prompts with `features` (n, d)."""
 
     def of_plans(self, plans: Sequence[int]) -> Predictor:
-        """Of these plans alone, in this order."""
+        """A predictor for only these plans, in this order."""
         return replace(self, quality=self.quality[..., plans], usd=self.usd[..., plans])
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """As a saved cascade has it under "router". Raises UsageError where it has no such form."""
+        """The member "router" of a saved cascade. Raises UsageError if it has no such form."""
 
     def described(self) -> dict[str, Any]:
-        """The same; of one that has no such form its `learner`."""
+        """The same; if it has no such form, its `learner`."""
         return self.to_json()
 
 
@@ -81,13 +81,13 @@ class LinearPredictor(Predictor):
         return (shares_of(quality) if self.learner == "logistic" else quality), usd
 
     def to_json(self) -> dict[str, Any]:
-        """As a saved cascade has it under "router"."""
+        """The member "router" of a saved cascade."""
         return {"learner": self.learner, "quality": self.quality.ravel().tolist(), "dollars": self.usd.ravel().tolist()}
 
 
 def _linear(weights: Array, features: Array) -> Array:
-    """Added up feature after feature, as a running cascade does: equal plans stay equal, where a product of matrices
-    may round them differently.
+    """Sums go feature by feature, as in a running cascade, so that equal plans stay equal. A product of matrices may
+    round them differently.
     """
     if len(features) == 1:  # a request: the same sums, in a tenth of the time
         terms = np.concatenate([weights[:1], features.T * weights[1:]])
@@ -102,7 +102,7 @@ def _linear(weights: Array, features: Array) -> Array:
 class NeighboursPredictor(Predictor):
     """Means over the `nearest` nearest of some remembered prompts.
 
-    `prompts`: (remembered, d), their features; `quality` and `usd`: (remembered, plans), what the plans brought there.
+    `prompts`: (remembered, d), their features; `quality` and `usd`: (remembered, plans), the plans' results for them.
     """
 
     quality: Array
@@ -119,7 +119,7 @@ class NeighboursPredictor(Predictor):
         return mean[:, : self.quality.shape[1]], mean[:, self.quality.shape[1] :]
 
     def to_json(self) -> dict[str, Any]:
-        """As a saved cascade has it under "router"."""
+        """The member "router" of a saved cascade."""
         prompts = np.column_stack([np.ones(len(self.prompts)), self.prompts])
         return {
             "learner": self.learner,
@@ -131,7 +131,7 @@ class NeighboursPredictor(Predictor):
 
 
 def predictor_of(router: Mapping[str, Any], plans: int, features: int) -> Predictor:
-    """What to_json() has written, of so many plans and features. ValueError for what it cannot have."""
+    """Reads to_json(), for that many plans and features. ValueError for invalid members."""
     if not isinstance(router, Mapping):
         raise ValueError("a router that is no object")
     learner = router.get("learner")
@@ -156,14 +156,14 @@ def predictor_of(router: Mapping[str, Any], plans: int, features: int) -> Predic
 
 
 class LeftOut(NamedTuple):
-    """What a predictor says of the asked prompts where each is left out: both (asked, plans)."""
+    """A predictor's results for the asked prompts when each is left out: both (asked, plans)."""
 
     quality: Array
     usd: Array
 
 
 class _Prompts:
-    """What is learned of the prompts alone, whatever the plans."""
+    """Everything that is learned from the prompts alone, for any plans."""
 
     def __init__(self, features: npt.NDArray[np.floating]) -> None:
         numbers = features_of(features)
@@ -178,22 +178,23 @@ class _Prompts:
 
 
 class PlanPredictors:
-    """What can be predicted of plans, by every learner: fitted once, and a router for any price.
+    """Predictors of plans by every learner. They are fitted once, and give a router for any price.
 
     - "ridge": quality and dollars by ridge regression, each plan with its own ridge (LinearFits.ridge)
-    - "logistic": quality by logistic regression (LinearFits.logistic), dollars as above; where no quality is outside
-      [0, 1], and for fewer than 64 features
+    - "logistic": quality by logistic regression (LinearFits.logistic), dollars as above; if no quality is outside [0,
+      1], and for fewer than 64 features
     - "neighbours": means over the 10, 30, 100 or 300 nearest of at most 3,000 remembered prompts
 
-    `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans), what the plans brought for these prompts.
-    n and plans are at least 1. `predictors` has one of every learner for all plans, of neighbours one for each number
-    that is asked; `left_out` what each says of the prompts `asked`, at most 1,000, where each is left out.
+    `features`: (n, d), rounded to floats; `quality` and `usd`: (n, plans), the plans' results for these prompts. n and
+    plans are at least 1. `predictors` has one predictor of every learner for all plans, and one of neighbours for each
+    number of neighbours. `left_out` has the predictions of each for the prompts `asked`, at most 1,000, when each is
+    left out.
     """
 
     def __init__(
         self, features: npt.NDArray[np.floating], quality: Array, usd: Array, fitted: Optional[PlanPredictors] = None
     ) -> None:
-        """`fitted`: of the first of these plans, whose fits are taken over."""
+        """`fitted`: predictors of the first of these plans, whose fits are reused."""
         self._features = features
         self._prompts: _Prompts = _Prompts(features) if fitted is None else fitted._prompts
         self.asked = self._prompts.asked
@@ -218,12 +219,12 @@ class PlanPredictors:
         self._add_neighbours(quality, usd)
 
     def more(self, quality: Array, usd: Array) -> PlanPredictors:
-        """Of more plans for the same prompts: the first columns are the plans of this, whose fits are taken over."""
+        """With more plans for the same prompts. The first columns are the present plans, whose fits are reused."""
         return PlanPredictors(self._features, quality, usd, self)
 
     def learner(self, price: float) -> int:
-        """Which of `predictors` chooses best at the price, by the asked prompts where each is left out; the first of
-        equal ones, to 1e-9 in mean utility.
+        """Which of `predictors` chooses best at the price, judged by the asked prompts when each is left out; the first
+        of equal ones, to 1e-9 in mean utility.
         """
         best, most = 0, -np.inf
         rows = np.arange(len(self.asked))
@@ -235,8 +236,8 @@ class PlanPredictors:
         return best
 
     def best(self, price: float) -> tuple[Predictor, list[int]]:
-        """The predictor of learner(price), of those plans alone that it chooses for some of the asked prompts; and
-        which plans these are, ascending.
+        """The predictor of learner(price) for only those plans that it chooses for some of the asked prompts; and the
+        numbers of these plans, ascending.
         """
         learner = self.learner(price)
         plans = np.unique(self._choices(learner, price)).tolist()

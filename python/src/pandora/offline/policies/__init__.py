@@ -6,7 +6,7 @@ from . import indices, routed, router, single, thresholds
 from .base import Kind, Policy
 from .order import Order
 
-#: By name, the simpler ones first. Where two are worth the same, the one that comes first is taken.
+#: By name, the simpler ones first. Of two equally good ones, the first is taken.
 KINDS: dict[str, Kind] = {kind.KIND.name: kind.KIND for kind in (single, router, thresholds, indices, routed)}
 
 __all__ = ["KINDS", "Kind", "Order", "Policy"]

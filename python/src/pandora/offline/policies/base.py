@@ -1,4 +1,4 @@
-"""What a kind of cascade is, and what a policy of it can do."""
+"""Defines a kind of cascade, and what a policy of a kind can do."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Policy(Protocol):
-    """A rule from what is seen of a prompt to calls and a deployed answer. It reads what its calls show, no more."""
+    """A rule from what is seen of a prompt to calls and a deployed answer. It reads only what its calls show."""
 
     def walk(self, outcomes: Outcomes) -> Walk:
-        """What becomes of each row."""
+        """The results of each row."""
 
     def text(self, models: list[str]) -> str:
         """In words, for people."""
@@ -25,17 +25,17 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """One way to cascade."""
+    """A kind of cascade."""
 
     name: str  #: as users write it
-    about: str  #: what it does, for the help of the command line
-    #: Fits on the prepared rows. The last argument, `warm_start`: the same candidate fitted on nearly the same rows,
+    about: str  #: what it does, for the command line's help
+    #: Fits on the prepared rows. The last argument, `warm_start`, is the same candidate fitted on nearly the same rows,
     #: from which iterations may begin.
     fit: Callable[[PreparedTable, Candidate, Optional[Policy]], Policy]
     needs: frozenset[str] = frozenset()  #: of "context" and "judge"
-    #: Whether what it is worth on other prompts is read out of fold, and not corrected (`estimate.corrected`).
-    #: Correcting takes off what the folds' fits gain by having seen their prompts, which is right where they do the
-    #: same as the fit on all rows. A router chooses its learner anew in each fold: where the whole remembers its
-    #: prompts and the folds do not, most of what it remembers would stay.
+    #: Whether its value on other prompts is read out of fold rather than corrected (`estimate.corrected`). The
+    #: correction subtracts what the folds' fits gain by having seen their prompts. This is valid if they do the same as
+    #: the fit on all rows. A router chooses its learner anew in each fold. If the fit on all rows remembers its prompts
+    #: and the folds' fits do not, most of this advantage would remain.
     out_of_fold: bool = False
-    priced_by: str = "thresholds"  #: under a bound, by which kind the price is found around which it is tried
+    priced_by: str = "thresholds"  #: under a bound: the kind at whose price this kind begins

@@ -1,4 +1,4 @@
-"""Weitzman's policy: an index of each model for each prompt, learned from all models' answers and learned on."""
+"""Weitzman's policy: an index of each model for each prompt, learned from all models' answers, also in operation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..outcomes import Outcomes, Walk, along
 from ..sources.table import PreparedTable
 from .base import Kind, Policy
 
-#: Answers that indices are learned from, of prompts spread over the rows.
+#: How many answers indices are learned from, for prompts spread over the rows.
 MOST_ANSWERS = 40_000
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedIndices:
-    """Indices as the engine's estimator has them after a calibration; nothing is learned while it walks.
+    """Indices of the engine's estimator after a calibration; it does not learn while it walks.
 
-    `psi`, `cost` (in utility) and `shown`: of all rows of a source. `there`: models that it may call, a bit each.
+    `psi`, `cost` (in utility) and `shown` are for all rows of a source. `there`: models that it may call, a bit each.
     """
 
     estimator: Any  #: _core.IndexEstimator
@@ -31,7 +31,7 @@ class LearnedIndices:
     there: int = ~0
 
     def walk(self, outcomes: Outcomes) -> Walk:
-        """What becomes of each row; `outcomes` are of the same source."""
+        """The results of each row; `outcomes` are of the same source."""
         rows = np.arange(len(self.cost)) if outcomes.rows is None else outcomes.rows
         called, deployed = self.estimator.run(self.psi, self.cost, self.shown, rows, self.there & 0xFFFF)
         usd = along(called, outcomes.usd + outcomes.judge_usd).sum(axis=1)
@@ -46,7 +46,7 @@ class LearnedIndices:
 
 
 def calibration_rows(rows: Ints, models: int) -> Ints:
-    """Of many rows some, spread over them."""
+    """Some of many rows, evenly spread."""
     periods = min(len(rows), max(1, MOST_ANSWERS // models))
     return rows[np.arange(periods) * len(rows) // periods]
 

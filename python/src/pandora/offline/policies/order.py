@@ -1,4 +1,4 @@
-"""Models in an order with thresholds: what single models, cascades of thresholds and a router's plans are."""
+"""Models in an order with thresholds: the form of single models, cascades of thresholds and a router's plans."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..text import order_text
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search may take: prompts, and prompts times combinations of an order and thresholds.
+    """The limits of a search: prompts, and prompts times combinations of an order and thresholds.
 
-    With `both` the beam search runs too and the better result counts; `steps` then bounds additions of ThresholdSums.
+    With `both` the beam search runs too and the better result is used; `steps` then bounds additions of ThresholdSums.
     """
 
     prompts: int = 6000
@@ -32,17 +32,17 @@ LARGE = Effort(prompts=20_000, steps=400_000_000)
 
 @dataclass(frozen=True)
 class Order:
-    """An answer is accepted where what is seen of it reaches its model's threshold; the last model has none.
+    """An answer is accepted if its seen value reaches its model's threshold; the last model has none.
 
-    The best answer so far is deployed; of equal ones that which was called first (the engine: see deploy._calls).
-    `order`: columns of the table.
+    The best answer so far is deployed, the first call of equal ones (in the engine: see deploy._calls). `order`:
+    columns of the table.
     """
 
     order: tuple[int, ...]
     thresholds: tuple[float, ...] = ()
 
     def walk(self, outcomes: Outcomes) -> Walk:
-        """What becomes of each row."""
+        """The results of each row."""
         looks_at_answers = len(self.order) > 1
         judge_usd = outcomes.judge_usd if looks_at_answers else 0.0
         tables = outcomes.seen, outcomes.quality, outcomes.usd, judge_usd, outcomes.latency
@@ -50,7 +50,7 @@ class Order:
         return Walk(called, deployed, numbers, looks_at_answers, seconds)
 
     def without(self, model: int) -> Order:
-        """Without that model; empty where it was the only one."""
+        """Without that model; empty if it was the only one."""
         if model not in self.order:
             return self
         place, thresholds = self.order.index(model), list(self.thresholds)
@@ -73,8 +73,8 @@ def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional
 
 
 def readable(order: Order, outcomes: Outcomes, price: float) -> Order:
-    """Each threshold in turn goes to the better multiple of 0.05 beside it, or else of 0.01, where that loses no more
-    than half the standard error of the difference: on other prompts such a threshold does as well.
+    """Moves each threshold in turn to the better neighbouring multiple of 0.05, otherwise of 0.01, if this loses at
+    most half the standard error of the difference. On other prompts such a threshold is as good.
     """
     fitted = now = utility(order.walk(outcomes).numbers, price)
     for position, exact in enumerate(order.thresholds):
@@ -96,9 +96,9 @@ def readable(order: Order, outcomes: Outcomes, price: float) -> Order:
 
 
 def best_in_time(outcomes: Outcomes, price: float, seconds: float) -> Order:
-    """Of the orders whose calls in series take at most `seconds` for 95% of the rows the one that is worth most, as far
-    as it is found: from each single model on, models join one at a time, wherever and with whichever multiple of 0.05
-    as threshold is best. Where no model is in time, the fastest one.
+    """The best order that was found among those whose calls in series take at most `seconds` for 95% of the rows. From
+    each single model on, one model at a time is added, at the best place and with the best multiple of 0.05 as
+    threshold. If no model is fast enough, the fastest one.
     """
     models, steps, most_work = outcomes.models, 20, 100e6
     room = max(500.0, most_work / (steps * 2.0 * models**3))

@@ -10,12 +10,12 @@ from .base import Kind, Policy
 from .order import Effort, Order, best_order, readable
 from .router import chosen_of
 
-#: Of one search for each model that a plan begins with.
+#: The limits of one search, for each model with which a plan begins.
 SEARCH_EFFORT = Effort(prompts=3000, steps=5_000_000)
 
 
 def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
-    """Of the models alone and, for each of them, the best order that begins with it."""
+    """Chooses between the models alone and, for each model, the best order that begins with it."""
     training, models = prepared.training, range(prepared.outcomes.models)
     plans = [Order((model,)) for model in models]
     for model in models:

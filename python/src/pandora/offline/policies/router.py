@@ -20,20 +20,20 @@ from .order import Order
 
 @dataclass(frozen=True)
 class Plans:
-    """For each prompt one of some plans: that of the greatest predicted utility, the first of equal ones."""
+    """Takes for each prompt the plan with the greatest predicted utility, the first of equal ones."""
 
     plans: tuple[Order, ...]
     predictor: Predictor
     price: float
 
     def choose(self, outcomes: Outcomes) -> Ints:
-        """By row the number of a plan."""
+        """By row the number of the chosen plan."""
         quality, usd = self.predictor.predict(outcomes.features)
         chosen: Ints = np.argmax(quality - self.price * usd, axis=1)
         return chosen
 
     def walk(self, outcomes: Outcomes) -> Walk:
-        """What becomes of each row."""
+        """The results of each row."""
         chosen = self.choose(outcomes)
         positions = max(len(plan.order) for plan in self.plans)
         out, looks_at_answers = Walk.empty(len(chosen), positions, outcomes.latency is not None), False
@@ -49,8 +49,8 @@ class Plans:
 
 
 def walked(policy: Policy, outcomes: Outcomes) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """By row the models that are called, in order and then -1, whose answer is deployed, and whether answers are looked
-    at, which is not so where one model alone can be called.
+    """By row the models that are called, in order and then -1; the model whose answer is deployed; and whether answers
+    are looked at, which is not so if only one model can be called.
     """
     walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
@@ -61,19 +61,19 @@ def walked(policy: Policy, outcomes: Outcomes) -> tuple[Ints, Ints, npt.NDArray[
 
 
 def only_model(policy: Policy) -> Optional[int]:
-    """The one that it calls for every prompt, whatever it sees; None of others."""
+    """The plan that it uses for every prompt, whatever it sees; None if there is no such plan."""
     orders = {plan.order for plan in plans_of(policy)}
     order = orders.pop() if len(orders) == 1 else ()
     return order[0] if len(order) == 1 else None
 
 
 def plans_of(policy: Policy) -> list[Order]:
-    """The orders that a policy chooses between; none of indices."""
+    """The orders between which a policy chooses; none for indices."""
     return [policy] if isinstance(policy, Order) else list(policy.plans) if isinstance(policy, Plans) else []
 
 
 def chosen_of(prepared: PreparedTable, plans: Sequence[Order], price: float) -> Plans:
-    """With the learner whose choices are worth most where each prompt is left out, and the plans that it chooses."""
+    """A router with the learner whose choices are best when each prompt is left out, and the plans that it chooses."""
     predictor, numbers = prepared.predictors(plans).best(price)
     return Plans(tuple(plans[number] for number in numbers), predictor, price)
 

@@ -1,4 +1,4 @@
-"""The policy of a cascade that runs: what fits call their choices, so that a test walks rows as a fit does."""
+"""The policy of a running cascade, in the form of a fit's policies, so that a test walks rows as a fit does."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .router import Plans
 
 
 def policy_of(cascade: RunningCascade, outcomes: Outcomes, shown: Floats) -> Policy:
-    """By the rules as they are, without exploring; positions are those of the cascade's models.
+    """Follows the rules without exploring; positions are those of the cascade's models.
 
-    `outcomes` and `shown`, what the evaluator shows: of all rows, by those models.
+    `outcomes` and `shown`, the evaluator's values, are for all rows, by those models.
     """
     members = cascade.members
     if isinstance(cascade.indices, Learning):

@@ -1,4 +1,4 @@
-"""One model for every prompt: what every other kind is held against."""
+"""One model for every prompt, with which all other kinds are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .order import Order
 
 
 def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
-    """Nothing is fitted where a model is named."""
+    """If a model is named, nothing is fitted."""
     return Order((candidate.model,))
 
 

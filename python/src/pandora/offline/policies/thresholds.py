@@ -9,12 +9,12 @@ from ..sources.table import PreparedTable
 from .base import Kind, Policy
 from .order import Effort, best_in_time, best_order, readable
 
-#: Searches come by the dozen: for folds, pairs of folds and prices.
+#: Limits for searches that come by the dozen: for folds, pairs of folds and prices.
 SEARCH_EFFORT = Effort(prompts=6000, steps=50_000_000)
 
 
 def fit(prepared: PreparedTable, candidate: Candidate, warm_start: Optional[Policy]) -> Policy:
-    """The order of the greatest mean utility, with readable thresholds; or the best one that is in time."""
+    """The order with the greatest mean utility, with readable thresholds; or the best one within a bound on seconds."""
     if candidate.seconds is not None:
         return best_in_time(prepared.training, candidate.price, candidate.seconds)
     exact = best_order(prepared.training, candidate.price, SEARCH_EFFORT)

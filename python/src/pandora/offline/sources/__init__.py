@@ -1,1 +1,1 @@
-"""What cascades are fitted to: a table whose qualities are known, one with labels in part, or a log of decisions."""
+"""Sources of fits: a table whose qualities are known, one with some labels, or a log of decisions."""

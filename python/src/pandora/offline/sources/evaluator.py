@@ -1,4 +1,4 @@
-"""What is seen of an answer when its model was called, as users name it."""
+"""The value of an answer that is seen after its model was called, as users name it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import Refusal
 from ..groups import Floats
 
 TRUTH = "quality"
-#: Of who calls one model for a prompt, and judges no answer.
+#: The evaluator of cascades that call one model for a prompt and judge no answer.
 NONE = "none"
 
 
@@ -31,7 +31,7 @@ def judges_of(table: _core.TraceTable) -> list[str]:
 
 
 def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
-    """Rows x models, in [0, 1]: what a judge shows of every answer. Refuses an evaluator that a table does not have."""
+    """Rows x models, in [0, 1]: a judge's scores of all answers. Refuses an evaluator that a table does not have."""
     if not evaluator:
         judges = judges_of(table)
         shown = ", ".join(judges) or "no judge's score"
@@ -51,12 +51,12 @@ def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
 
 
 def shown_of(table: _core.TraceTable, evaluator: str) -> Optional[Floats]:
-    """The scores that are seen; None where the truth is, or nothing."""
+    """The scores that are seen; None if the truth is seen, or nothing."""
     return None if evaluator in (NONE, TRUTH) else score_of(table, evaluator)
 
 
 def truth_refused(unknown: int, answers: int) -> Refusal:
-    """Of answers of which so many qualities are not known."""
+    """A text on answers with that many unknown qualities."""
     return Refusal(
         "evaluator",
         TRUTH,

@@ -1,9 +1,9 @@
-"""A log of decisions as a table of what each model alone would have brought, for routers.
+"""A log of decisions as a table of each model's estimated results alone, for routers.
 
-h + F (y - h) / p in place of quality and of dollars, where F says whether the model was called first, p with what
-probability, y is what that call brought (a quality that is not known as `labels` estimates it), and h is the mean of
-the model's first calls on other folds, by the weights 1 / p. So the mean over whatever models a router names is
-unbiased, if the probabilities are right. Single numbers are no outcomes; dollars may be negative.
+It uses h + F (y - h) / p in place of quality and of dollars. F says whether the model was called first, and p with what
+probability; y is the result of that call (for an unknown quality the estimate of `labels`). h is the mean of the
+model's first calls on other folds, by the weights 1 / p. So the mean over the models that any router names is unbiased,
+if the probabilities are right. Single numbers are no outcomes; dollars may be negative.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .table import PreparedTable, TableSource, counted_texts
 
 
 def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, str]:
-    """Quality and dollars, decisions x models, and a note. DataError for a model that was called first too seldom."""
+    """Quality and dollars, decisions x models, and a note. DataError for a model that was too seldom called first."""
     first = log.place == 1.0
     calls = first.sum(axis=0)
     for model, name in enumerate(log.models):
@@ -64,7 +64,7 @@ def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:
 
 
 class PreparedFirstCalls(PreparedTable):
-    """First calls as a fit on some rows sees them: qualities less CAUTION standard errors of their model's mean."""
+    """First calls for a fit on some rows: qualities less CAUTION standard errors of their model's mean."""
 
     @cached_property
     def training(self) -> Outcomes:
@@ -75,10 +75,10 @@ class PreparedFirstCalls(PreparedTable):
 
 
 class FirstCalls(TableSource):
-    """Where models were seldom called they would be chosen for their noise: a router takes each model's quality for
-    less by CAUTION standard errors of its mean, and so does `single`, the surest model alone.
+    """A model that was seldom called could be chosen for its noise. So a router uses each model's quality less CAUTION
+    standard errors of its mean, and so does `single`, the surest model alone.
 
-    `evaluator`: whose score says what unlabelled answers are worth.
+    `evaluator`: the judge whose score estimates unlabelled answers.
     """
 
     prepared_as = PreparedFirstCalls
@@ -86,7 +86,7 @@ class FirstCalls(TableSource):
     def __init__(
         self, table: _core.TraceTable, evaluator: str, context: Sequence[str], price: float, judge_usd: float = 0.0
     ) -> None:
-        # super().__init__ is not called: it takes every cell as known, and a log knows only the calls that were made.
+        # super().__init__ is not called, because it assumes that every cell is known; a log knows only its calls.
         log, score = CallLog.of_table(table, Openings.IN_ORDER, judge_usd), judge_of(table, evaluator)
         self.table, self.evaluator, self.context, self.router = table, NONE, list(context), None
         self.name, self.models, self.judge_usd = log.name, log.models, 0.0
@@ -100,6 +100,6 @@ class FirstCalls(TableSource):
 
 
 def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:
-    """The model whose utility alone is surely the greatest: its mean less CAUTION standard errors."""
+    """The model with the greatest mean utility less CAUTION standard errors."""
     means = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
     return surest([mean.value for mean in means], [mean.error for mean in means])

@@ -1,12 +1,13 @@
-"""Tables of which some qualities alone are known: estimates of all of them.
+"""Tables with some known qualities: estimates of all qualities.
 
 For an answer with the judge's score s, whose quality q becomes known (L = 1) with probability p:
 
     g(s) + L (q - g(s)) / p,   g = E[q | s], nondecreasing, of each model its own, fitted on other folds
 
 This is augmented inverse propensity weighting (Robins, Rotnitzky and Zhao 1994). Its mean over the answers that any
-policy deploys is unbiased for the mean of their qualities, if whether a quality became known depends on nothing that
-bears on it beyond the model and what p says, or if g is right. Single numbers are no qualities and may leave [0, 1].
+policy deploys is unbiased for the mean of their qualities under one of two conditions. Either whether a quality became
+known depends on the quality only through the model and p, or g is right. Single numbers are no qualities and may leave
+[0, 1].
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from ..groups import FOLDS, Floats, Groups, Ints
 from ..learners.isotonic import IsotonicMap
 from .evaluator import TRUTH, judge_named, truth_refused
 
-#: Known qualities that a map of scores to qualities is fitted on; a model with fewer has that of all models.
+#: The least number of known qualities for a map from scores to qualities; a model with fewer uses that of all models.
 LEAST_LABELS = 10
 
 
 @dataclass(frozen=True)
 class QualityEstimates:
-    """Estimates of a table's qualities. `folds`: by row, which fold g leaves out; held out are rows of FOLDS."""
+    """Estimates of a table's qualities. `folds`: for each row the fold that g leaves out; FOLDS for held-out rows."""
 
     quality: Floats  #: rows x models, NaN where it is not known
     score: Floats
@@ -37,7 +38,7 @@ class QualityEstimates:
 
     @staticmethod
     def of_table(table: _core.TraceTable, evaluator: str, groups: Groups) -> QualityEstimates:
-        """Refuses the evaluator "quality", which nobody can look at, and tables with fewer than ten known qualities."""
+        """Refuses the evaluator "quality", at which nobody can look, and tables with fewer than ten known qualities."""
         quality: Floats = table.quality()
         known = int(np.count_nonzero(~np.isnan(quality)))
         if evaluator == TRUTH:
@@ -51,14 +52,14 @@ class QualityEstimates:
         )
 
     def estimated(self, held_out: Union[bool, np.ndarray] = False) -> Floats:
-        """Qualities, rows x models; labels of `held_out` rows (by row) serve their own cells alone."""
+        """Qualities, rows x models. Labels of `held_out` rows (by row) are used only for their own cells."""
         folds = np.where(held_out, FOLDS, self.folds)
         guess = cross_fitted_quality(self.quality, self.score, self.probability, folds)
         return augmented(guess, self.quality, self.probability)
 
 
 def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
-    """The score that an evaluator names, else the table's first; zeros, which tell nothing, where there is none."""
+    """The score that an evaluator names, otherwise the table's first; zeros, which tell nothing, if there is none."""
     name = judge_named(evaluator) or next(iter(table.scores), None)
     if name is None:
         return np.zeros((table.rows, len(table.models)))
@@ -67,7 +68,7 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
 
 
 def label_probabilities(table: _core.TraceTable) -> Floats:
-    """Rows x models: what the table says, else the share of its model's answers whose quality is known."""
+    """Rows x models: the table's probability, otherwise the share of its model's answers with known quality."""
     given = _core.TableArrays(table).label_propensity
     return shares_known(table.quality(), ~np.isnan(table.cost())) if given is None else np.asarray(given)
 
@@ -88,7 +89,7 @@ def augmented(guess: Floats, quality: Floats, probability: Floats) -> Floats:
 def cross_fitted_quality(quality: Floats, score: Floats, probability: Floats, folds: Ints) -> Floats:
     """Rows x models: g(score), fitted on the labelled cells of other folds by the weights 1 / probability.
 
-    Nothing is fitted on rows of the fold FOLDS. NaN where the score is.
+    Rows of the fold FOLDS are not used in fits. NaN where the score is NaN.
     """
     labelled, out = ~np.isnan(quality + score), np.full(score.shape, np.nan)
     for fold in range(FOLDS + 1):
@@ -113,7 +114,7 @@ def _fitted(quality: Floats, score: Floats, probability: Floats, cells: np.ndarr
 
 
 def label_note(table: _core.TraceTable) -> str:
-    """What a fit or a test notes."""
+    """The notes of a fit or a test."""
     known = int(np.count_nonzero(~np.isnan(table.quality())))
     presumed = (
         "those of a model whose quality is known had been drawn at random"

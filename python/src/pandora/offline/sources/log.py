@@ -1,9 +1,9 @@
 """Logs of decisions: orders with thresholds are searched by importance weights.
 
-The fit of a log (`log_fit.py`) has a loop over folds of its own, because what it promises is no mean of numbers by row:
-forecasts are found on the other folds' walks, whoever made these; how many effective decisions carry a promise, and
-what labels do not show, is told of the walks of all folds together; and a fold of which the log can say nothing is left
-out where the rules that made it can be kept.
+The fit of a log (`log_fit.py`) has its own loop over folds, because it does not promise a mean of numbers by row.
+Forecasts use the other folds' walks, whoever made these. The number of effective decisions, and the effect of missing
+labels, are computed from the walks of all folds together. A fold about which the log tells nothing is left out if the
+rules that made the log can be kept.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from ..policies.order import Order
 from .evaluator import TRUTH, shown_of, truth_refused
 from .labels import LEAST_LABELS, judge_of
 
-#: Standard errors less than its mean, for which what a log says is taken where the best of many is looked for.
+#: How many standard errors are subtracted from a mean when the best of many candidates is searched in a log.
 CAUTION = 2.0
-#: Thresholds of a model that are tried, and models of an order.
+#: The most thresholds of a model that are tried, and the most models of an order.
 THRESHOLDS, LONGEST = 24, 3
-#: Decisions that make all calls of an order: weights that are 0 for want of a call move their mean little where it is
-#: rarely made.
+#: The least number of decisions that make all calls of an order: where calls are rarely made, weights that are 0 for a
+#: missing call move their mean little.
 LEAST_MADE = 10
 
 
 def surest(means: Sequence[float], errors: Sequence[float]) -> int:
-    """The number of the greatest mean less CAUTION standard errors, the first of equal ones."""
+    """The number of the candidate with the greatest mean less CAUTION standard errors, the first of equal ones."""
     return int(np.argmax(np.array(means) - CAUTION * np.array(errors)))
 
 
 class LogSource:
-    """A log of decisions. `shown`: decisions x models, what the evaluator shows; None where nothing is looked at."""
+    """A log of decisions. `shown`: decisions x models, the evaluator's values; None if nothing is looked at."""
 
     def __init__(self, log: CallLog, evaluator: str, shown: Optional[Floats], score: Floats) -> None:
-        """`score`: of the judge that says what unlabelled answers are worth; of the evaluator "quality" not used."""
+        """`score`: that of the judge who estimates unlabelled answers; not used with the evaluator "quality"."""
         self.log, self.evaluator, self.shown = log, evaluator, shown
         self.name, self.models, self.groups, self.judge_usd = log.name, log.models, log.groups, log.judge_usd
         self.sees_truth = evaluator == TRUTH
@@ -68,12 +68,12 @@ class LogSource:
 
 
 class PreparedLog:
-    """A log as a fit on `rows` sees it."""
+    """A log for a fit on `rows`."""
 
     def __init__(self, source: LogSource, rows: Ints) -> None:
         self.source, self.rows, self.log = source, rows, source.log
         shown = source.shown if source.shown is not None else source.reader.guess
-        #: of each model: scores as qualities, by its known ones in these rows; empty for the truth
+        #: for each model: scores as qualities, from its known ones in these rows; empty for the truth
         self.calibration: list[IsotonicMap] = []
         self.seen: Floats = shown
         if not source.sees_truth:
@@ -81,17 +81,18 @@ class PreparedLog:
             self.seen = applied(self.calibration, shown)
 
     def walks(self, order: Order) -> LoggedWalks:
-        """The order's walks over every row; what an order does after a call that the log did not make is not read."""
+        """The order's walks over every row. Their part after a call that the log did not make is not read."""
         walk = order.walk(Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd))
         return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.looks_at_answers))
 
 
 def sums_ended_at(position: int, reached: Sequence[Ints], counts: Sequence[int], values: Sequence[Floats]) -> Floats:
-    """For every combination of thresholds, what ends at a position of an order: sums over rows, summands x counts.
+    """For every combination of thresholds, the sums over rows that end at a position of an order: summands x counts.
 
-    A row reaches the first reached[j] of the counts[j] thresholds of position j: with threshold k it ends there where
-    reached[j] > k, unless it has ended before; all end at the last position, which has none. values: an array for each
-    summand. The sum over positions is what ThresholdSums has in C++; here only rows that are called so far are given.
+    A row reaches the first reached[j] of the counts[j] thresholds of position j. With threshold k it ends there if
+    reached[j] > k, unless it ended before; all rows end at the last position, which has no thresholds. values: an array
+    for each summand. The sum over positions is that of ThresholdSums in C++; here only rows that are called so far are
+    given.
     """
     # Cells by how many thresholds are reached, cumulated along each axis: below k before, above k at the position.
     axes = [reached[j] for j in range(min(position + 1, len(counts)))]
@@ -110,8 +111,9 @@ def sums_ended_at(position: int, reached: Sequence[Ints], counts: Sequence[int],
 
 
 class LogSearch:
-    """The best order with thresholds on some rows, cautiously: of many candidates the greatest mean flatters those of
-    few decisions (Swaminathan and Joachims 2015). Held against what made the log, what is like it is the surest.
+    """The best order with thresholds on some rows, chosen with caution: the greatest mean of many candidates looks too
+    good for those with few decisions (Swaminathan and Joachims 2015). Compared with the rules that made the log,
+    candidates similar to them are the most certain.
     """
 
     def __init__(self, prepared: PreparedLog, price: float) -> None:
@@ -133,7 +135,7 @@ class LogSearch:
         self.rules_variance = float(np.sum(self.influence_of_rules**2))
 
     def best(self, longest: int = LONGEST) -> Optional[Order]:
-        """The best order of at most `longest` models; None where too few decisions tell of any."""
+        """The best order of at most `longest` models; None if there are too few decisions for any."""
         models = range(len(self.thresholds))
         orders = sorted(order for length in range(1, longest + 1) for order in permutations(models, length))
         accepting = (order for order in orders if all(len(self.thresholds[model]) for model in order[:-1]))
@@ -141,7 +143,7 @@ class LogSearch:
         return max(rated, key=lambda found: found[0])[1] if rated else None
 
     def effective_alone(self, model: int) -> float:
-        """Effective decisions that call and deploy a model alone."""
+        """The number of effective decisions that call and deploy a model alone."""
         weight = self._ratio(model, 0)
         made = np.flatnonzero(weight)
         if not len(made):
@@ -166,7 +168,7 @@ class LogSearch:
         )
 
     def _ratio(self, model: int, calls_before: int) -> Floats:
-        """By row, 1 / propensity of the call, of the first call times `sampling`; 0 where the log did not make it."""
+        """By row, 1 / propensity of the call, for the first call times `sampling`; 0 if the log did not make it."""
         propensity = np.where(self.log.made_call(model, calls_before), self.log.propensity[:, model], np.inf)[self.rows]
         weight = 1.0 / propensity
         return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
@@ -202,19 +204,19 @@ class LogSearch:
         value = float(np.max(rating))
         if not value > -np.inf:
             return None
-        # Of thresholds between which no answer lies the lowest, however sums were rounded.
+        # Of thresholds without an answer between them the lowest is taken, however sums were rounded.
         as_good = np.flatnonzero(rating >= value - TIE)
         numbers = np.unravel_index(int(as_good[0]), rating.shape) if counts else ()
         return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, numbers)))
 
     def _cautious(self, sums: Floats, models: int) -> Floats:
-        """What is maximised, for each combination of thresholds: the mean utility less CAUTION standard errors (of it,
-        less that of the rules that made the log); -inf where the mean weight is off, or too few decisions are
-        effective.
+        """The objective for each combination of thresholds: the mean utility less CAUTION standard errors (of the
+        utility minus that of the rules that made the log). It is -inf if the mean weight is wrong, or too few decisions
+        are effective.
         """
         w, wy, ww, wwy, wwyy, wz, wyz = sums[:7]
         noise, decisions = LabelNoise(*sums[7:]), self.decisions
-        # The more decisions, the more rare openings are there to be chosen by chance.
+        # The more decisions there are, the more rare openings could be chosen by chance.
         least = LEAST_EFFECTIVE if models == 1 else max(LEAST_EFFECTIVE, 2.0 * np.sqrt(decisions))
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = wy / w
@@ -231,22 +233,22 @@ class LogSearch:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search of a log found, and what is estimated of it on decisions that the search did not see."""
+    """The result of a search in a log, and its estimates on decisions that the search did not see."""
 
     cascade_order: Order
     single_order: Order
     calibration: list[IsotonicMap]
-    cascade_on_fit_rows: Floats  #: quality, dollars and calls of `cascade_order` on the log that it was searched on
-    cascade_estimate: PolicyEstimate  #: of the cascades that each fold's search found
-    fold_singles_estimate: PolicyEstimate  #: of the single models that each fold's search found
-    single_estimate: PolicyEstimate  #: of `single_order` in every fold
+    cascade_on_fit_rows: Floats  #: quality, dollars and calls of `cascade_order` on the log in which it was found
+    cascade_estimate: PolicyEstimate  #: for the cascades that each fold's search found
+    fold_singles_estimate: PolicyEstimate  #: for the single models that each fold's search found
+    single_estimate: PolicyEstimate  #: for `single_order` in every fold
     notes: list[str]
-    tells_cascade: bool = True  #: whether the log can say what cascades bring
-    tells_single: bool = True  #: whether it can say what single models bring
+    tells_cascade: bool = True  #: whether the log can estimate cascades
+    tells_single: bool = True  #: whether it can estimate single models
 
 
 def _grid(seen: Floats) -> Floats:
-    """Readable thresholds that accept some answers and not all, about equally many between two of them."""
+    """Readable thresholds that accept some answers but not all, with about equally many between two of them."""
     seen = np.sort(seen[~np.isnan(seen)])
     if not len(seen):
         return np.empty(0)
@@ -256,14 +258,15 @@ def _grid(seen: Floats) -> Floats:
 
 
 def require_first_calls(log: CallLog) -> None:
-    """DataError where those of some model cannot speak for it."""
+    """DataError if the first calls of some model do not represent it."""
     for fault in filter(None, faults_of_first_calls(log)):
         raise DataError(f"{log.name}: {fault}")
 
 
 def faults_of_first_calls(log: CallLog) -> list[str]:
-    """By model, empty or why its first calls cannot speak for it: their weights 1 / propensity do not have the mean 1
-    over decisions, or too few are effective, of at least LEAST_LABELS first calls. Its options are marked.
+    """For each model why its first calls do not represent it, or empty. They do not if their weights 1 / propensity do
+    not have the mean 1 over decisions, or if too few of at least LEAST_LABELS first calls are effective. Its options
+    are marked.
     """
     out = []
     for model, name in enumerate(log.models):

@@ -25,17 +25,17 @@ Predictors = Union[PlanPredictors, EstimatorPredictors]
 
 
 class PreparedTable:
-    """A table as a fit on `rows` sees it."""
+    """A table for a fit on `rows`."""
 
     def __init__(self, source: TableSource, rows: Ints, quality: Floats, features: Optional[Any]) -> None:
         self.source, self.rows = source, rows
         shown = source.shown
-        self.calibration: list[IsotonicMap] = []  #: of each model; empty for the truth
+        self.calibration: list[IsotonicMap] = []  #: for each model; empty for the truth
         seen = source.quality
         if shown is not None:
             self.calibration = source.calibrated(quality, rows)
             seen = applied(self.calibration, shown)
-        self.features = features  #: _core.FeatureMap; None where no context is used
+        self.features = features  #: _core.FeatureMap; None if no context is used
         self.psi_range: list[tuple[float, float]] = []
         psi = None
         if features is not None and features.size > 0:
@@ -45,7 +45,7 @@ class PreparedTable:
 
     @property
     def sees_truth(self) -> bool:
-        """Whether what is seen of an answer is its quality."""
+        """Whether the seen value of an answer is its quality."""
         return self.source.shown is None
 
     @cached_property
@@ -54,7 +54,7 @@ class PreparedTable:
         return self.outcomes if len(self.rows) == len(self.outcomes.quality) else self.outcomes.take(self.rows)
 
     def predictors(self, plans: Sequence[Order]) -> Predictors:
-        """Predictors of `plans`, whose first ones are the models alone; those are fitted once and taken over."""
+        """Predictors of `plans`. The first plans are the models alone, which are fitted once and reused."""
         training, router = self.training, self.source.router
         if self._single_model_predictors is None:
             given = training.features, training.quality, training.usd
@@ -68,13 +68,13 @@ class PreparedTable:
 
     @property
     def shown(self) -> Floats:
-        """Rows x models: what the evaluator shows, as it stands in the table."""
+        """Rows x models: the evaluator's values as in the table."""
         return self.source.quality if self.source.shown is None else self.source.shown
 
     def learn_indices(self, cost: Floats, rows: Ints, warm_start: Optional[Any] = None) -> Any:
-        """_core.IndexEstimator, learned from all models' answers to these rows. `cost`: in utility, of all rows.
+        """_core.IndexEstimator, learned from all models' answers to these rows. `cost`: in utility, for all rows.
 
-        `warm_start`: another one, with whose estimates iterations begin.
+        `warm_start`: another estimator, from whose estimates iterations begin.
         """
         outcomes, models, learned = self.outcomes, len(self.source.models), not self.sees_truth
         rules = _core.lane_rules("shrunk_weitzman", learned, 0.0, len(rows), 0.0)
@@ -86,17 +86,17 @@ class PreparedTable:
 
 
 class TableSource:
-    """A table in which every quality is known or, with labels in part, estimated.
+    """A table in which every quality is known or, with some labels, estimated.
 
-    `router`: an estimator of the caller's, in place of the learners of routers.
+    `router`: a caller's estimator, in place of the learners of routers.
 
-    `evaluator`: what is seen of an answer, "quality", "score", "score:NAME" or "none". `context`: specs of features.
-    With labels in part a quality is estimated as labels.py says; a fit on some rows sees estimates made without the
-    labels of all others, so that no estimate by which a policy is judged goes back to labels that chose the policy.
+    `evaluator`: the value that is seen of an answer, "quality", "score", "score:NAME" or "none". `context`: specs of
+    features. With some labels, labels.py estimates the qualities. A fit on some rows uses estimates without the labels
+    of all others, so that no policy is judged by estimates from labels that chose it.
     """
 
     prepared_as: type[PreparedTable] = PreparedTable
-    _whole: Optional[PreparedTable] = None  # what prepare made of all rows; features of folds begin from its
+    _whole: Optional[PreparedTable] = None  # prepare() for all rows; features of folds begin from its
 
     def __init__(
         self,
@@ -120,9 +120,9 @@ class TableSource:
         self._texts = counted_texts(table, context)
 
     def prepare(self, rows: Ints) -> PreparedTable:
-        """The table as a fit on `rows` sees it: scores calibrated and features fitted on these rows.
+        """The table for a fit on `rows`: scores are calibrated and features fitted on these rows.
 
-        What is made of all rows is kept, and the features of later ones begin from its.
+        The result for all rows is kept, and the features of later ones begin from it.
         """
         whole = len(rows) == len(self.groups.of_row)
         if whole and self._whole is not None:
@@ -164,12 +164,12 @@ class TableSource:
 
 
 def counted_texts(table: _core.TraceTable, context: Sequence[str]) -> Optional[_core.CountedTexts]:
-    """Where features are made of them. DataError where the table has none."""
+    """The texts from which features are made. DataError if the table has none."""
     return _core.CountedTexts(table) if any(spec.startswith("text:") for spec in context) else None
 
 
 def _psi(features: Any, source: TableSource, rows: Ints) -> tuple[np.ndarray, list[tuple[float, float]]]:
-    """Psi of all rows; where some numbers are of raw columns, within what `rows` have, as a request's is taken."""
+    """Psi of all rows; numbers from raw columns are restricted to the range in `rows`, as for a request."""
     psi = source.psi_of(features)
     raw = np.array([name.startswith("raw:") for name in features.names])
     if not raw.any():

@@ -1,4 +1,4 @@
-"""What a running cascade keeps in a database: events of its workers, the order in which they are learned, and versions.
+"""The database of a running cascade: events of its workers, the order in which they are learned, and versions.
 
 README.md in this folder has the tables, and says what holds when something fails.
 

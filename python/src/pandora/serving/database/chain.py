@@ -1,4 +1,4 @@
-"""Events as rows that are chained by checksums, and what checks such chains. Nothing here knows of a database.
+"""Events as rows that checksums link in a chain, and the checks of such chains. It does not use a database.
 
 A row's checksum is the SHA-256 of the checksum of the same worker's row before (32 zero bytes for its first row) and
 the text "WORKER SEQUENCE TIME KIND REQUEST PAYLOAD". It is SHA-256 rather than BLAKE2b, because PostgreSQL and every
@@ -20,12 +20,12 @@ from ...arguments import integer, number, refused
 
 START = bytes(32)  # the checksum before a chain's first row
 MOST_NUMBER = 2**53 - 1  # of workers and requests: JSON and Python carry it exactly
-FEEDBACK = "feedback"  # the kind of which there is one for each request
+FEEDBACK = "feedback"  # the kind of event of which each request has at most one
 
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _MOST_PAYLOAD = 16 << 20
 
-#: of each worker the sequence number and the checksum of its last row
+#: for each worker the sequence number and the checksum of its last row
 Heads = dict[int, tuple[int, bytes]]
 
 
@@ -52,10 +52,11 @@ class Row(NamedTuple):
 
 
 def event(kind: str, payload: Any, request: Optional[int] = None, time: Optional[float] = None) -> Event:
-    """An event now, or at `time` in seconds since 1970; `payload` is what json.dumps takes, up to 16 MiB as JSON.
+    """Makes an event now, or at `time` in seconds since 1970. `payload` is anything that json.dumps takes, up to 16 MiB
+    as JSON.
 
-    Of feedback, kind "feedback", the payload is the value: the same payload again is the same feedback. UsageError for
-    another kind than a small word, a request outside [0, 2^53) and a payload that is no JSON.
+    For feedback (kind "feedback") the payload is the value; the same payload again is the same feedback. UsageError if
+    the kind is not a short word in lower case, the request is outside [0, 2^53), or the payload is not JSON.
     """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise refused("event: kind", kind, "a word of a-z, 0-9 and _ with at most 40 characters")
@@ -101,17 +102,17 @@ class Point:
     heads: Heads = field(default_factory=dict)
 
     def copy(self) -> Point:
-        """One that can be moved on without this one."""
+        """A copy that can advance independently."""
         return Point(self.place, self.order, dict(self.heads))
 
     def follow(self, place: int, checksum: bytes) -> None:
-        """The next place of the order is that of a row with this checksum."""
+        """Advances the order by a row with this checksum."""
         self.place, self.order = place, sha256(self.order + checksum).digest()
 
     def see(self, row: Row) -> list[str]:
-        """Moves on by a row, which must be the next one of its worker and, if it has a place, of the order.
+        """Advances by a row, which must be the next one of its worker and, if it has a place, of the order.
 
-        Sentences about what is wrong with it; none where it is what was written.
+        Returns sentences about its damages; none if it is as it was written.
         """
         name = f"worker {row.worker}, row {row.sequence}"
         types = [type(row.worker), type(row.sequence), type(row.checksum)]
@@ -133,7 +134,7 @@ class Point:
         return found
 
     def differs(self, heads: Heads, begun: Point) -> list[str]:
-        """Sentences about workers whose rows, all of which were seen since `begun`, do not end as that table says."""
+        """Sentences about workers whose rows, all seen since `begun`, do not end as that table says."""
         wrote = {worker for worker, head in self.heads.items() if head != begun.heads.get(worker)}
         found = [f"worker {worker}: is not in the table of workers" for worker in sorted(wrote - heads.keys())]
         for worker, (last, checksum) in heads.items():
@@ -146,11 +147,11 @@ class Point:
 
 
 class State(NamedTuple):
-    """All that was learned up to a point of the order: learning, replay and removal begin behind it."""
+    """Everything that was learned up to a point of the order. Learning, replay and removal begin after it."""
 
     number: int  #: 1, 2, 3, ...
     time: float  #: when it was saved, in seconds since 1970
-    level: str  #: of the instructions that it was learned with
+    level: str  #: of the instructions with which it was learned
     point: Point  #: the rows that it contains
     digest: bytes  #: SHA-256 of the state
     state: bytes
@@ -166,12 +167,12 @@ class State(NamedTuple):
 
 
 class Version(NamedTuple):
-    """What workers decide by."""
+    """The content by which workers decide."""
 
     number: int  #: 1, 2, 3, ...
     time: float  #: when it was published, in seconds since 1970
     origin: str  #: "learner", "publish" or "rollback"
-    level: str  #: of the instructions that it was learned with
+    level: str  #: of the instructions with which it was learned
     place: int  #: it was learned from all rows up to this place
     state: int  #: the number of the newest state when it was published; 0: there was none
     digest: bytes  #: SHA-256 of the content

@@ -1,7 +1,7 @@
-"""Connections to SQLite and PostgreSQL that differ in nothing that the rest can see, and survive errors and forks.
+"""Connections to SQLite and PostgreSQL with the same behaviour for their users. They survive errors and forks.
 
-SQL is written once, with `?` for values. After an error of the driver a connection is closed, which takes back what was
-not committed, and opened again at the next use.
+SQL is written once, with `?` for values. After an error of the driver a connection is closed, which undoes everything
+that was not committed, and opened again at the next use.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .schema import MIGRATIONS
 _Self = TypeVar("_Self")
 _BUSY_SECONDS = 5.0  # how long SQLite waits for another process's transaction
 _POLL_SECONDS = 0.2  # how often it looks for another process's commit
-_HELD: set[str] = set()  # paths of the lock files whose lock this process has
+_HELD: set[str] = set()  # paths of the lock files whose lock this process holds
 _MAKING = threading.Lock()
-_GATE = threading.Lock()  # is held while a file is opened, and while a process is forked
+_GATE = threading.Lock()  # held while a file is opened, and while a process is forked
 _ALL: weakref.WeakSet[Connection] = weakref.WeakSet()
-_FORKING: list[Connection] = []  # those that wait for a fork under way
-_INHERITED: list[Any] = []  # drivers' connections of the parent: closing them here would end them there
+_FORKING: list[Connection] = []  # connections that wait for a fork in progress
+_INHERITED: list[Any] = []  # the parent's connections of drivers: closing them here would end them in the parent
 
 
 class Closes:
     """Something that `with` closes."""
 
     def close(self) -> Any:
-        """Ends what it does, and gives back what it holds."""
+        """Ends its work and releases everything that it holds."""
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -49,12 +49,12 @@ class Closes:
 
 
 class Connection(Closes):
-    """One connection, opened when it is first used; calls of several threads wait for each other."""
+    """One connection, opened at its first use. Calls of several threads wait for each other."""
 
     errors: tuple[type[Exception], ...] = ()  #: those of the driver
-    for_update = ""  #: behind a SELECT whose rows are to be locked
-    has_tables = ""  #: gives a row where there is a schema of this program, of whatever number
-    write, read = "BEGIN", "BEGIN"  #: begin a transaction; one that reads sees a single moment
+    for_update = ""  #: appended to a SELECT whose rows are to be locked
+    has_tables = ""  #: returns a row if there is a schema of this program, of any number
+    write, read = "BEGIN", "BEGIN"  #: begin a transaction; a reading one sees a single moment
 
     def __init__(self, name: str) -> None:
         self.name = name  #: for messages: without a password
@@ -62,7 +62,7 @@ class Connection(Closes):
         self._raw: Any = None
         self._process = os.getpid()
         self._at_gate = False  # waits for it, and is not open
-        self._pinned = False  # whether a lock ends with the driver's connection, so that no other one replaces it
+        self._pinned = False  # whether a lock ends with the driver's connection, so that no other one may replace it
         _ALL.add(self)
 
     def _open(self) -> Any:
@@ -81,7 +81,7 @@ class Connection(Closes):
         return self._raw
 
     def told(self, error: Exception) -> Exception:
-        """The driver's error in the words of this package."""
+        """The driver's error as an exception of this package."""
         raise NotImplementedError
 
     def _drop(self) -> None:
@@ -100,7 +100,7 @@ class Connection(Closes):
                 raise self.told(error) from error
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """The rows of a statement, none where it gives none. DatabaseAway or DamageError where it fails."""
+        """The rows of a statement, or none. DatabaseAway or DamageError if it fails."""
         with self._driver() as raw:
             return self._rows(raw.execute(self._said(sql), values))
 
@@ -117,7 +117,7 @@ class Connection(Closes):
 
     @contextmanager
     def transaction(self, begin: str = "") -> Iterator[None]:
-        """All that is executed within happens, or nothing; `begin` is `write`, unless it says `read`."""
+        """Everything executed inside happens, or nothing; `begin` is `write`, unless it says `read`."""
         with self._lock:
             self.execute(begin or self.write)
             try:
@@ -130,7 +130,7 @@ class Connection(Closes):
                 raise
 
     def close(self) -> None:
-        """It may be used again, and is opened then."""
+        """Closes it; the next use opens it again."""
         with self._lock:
             self._drop()
 
@@ -139,34 +139,36 @@ class Connection(Closes):
         return []
 
     def lock_schema(self) -> None:
-        """Others that would change the schema wait until the transaction ends."""
+        """Lets others that would change the schema wait until the transaction ends."""
 
     def try_lock(self) -> bool:
-        """Becomes the learner's connection, unless another one is. DatabaseAway where the file system has no locks."""
+        """Becomes the learner's connection, unless there is another one. DatabaseAway if the file system has no
+        locks.
+        """
         raise NotImplementedError
 
     def unlock(self) -> None:
-        """Is the learner's no more."""
+        """Stops being the learner's connection."""
 
     def announce(self, number: int) -> None:
-        """Within a transaction that publishes a version: who waits for a change is told."""
+        """Inside a transaction that publishes a version: notifies those who wait for a change."""
 
     def wait_change(self, seconds: float) -> None:
-        """Until something may have changed since the last call, or so many seconds have passed."""
+        """Waits until something may have changed since the last call, or that many seconds have passed."""
         raise NotImplementedError
 
 
 class Sqlite(Connection):
     """A file, in WAL mode, with every commit on the disk before it is answered (synchronous=FULL)."""
 
-    errors = (sqlite3.Error, OSError, UnicodeError)  # the last where a message quotes what is no text any more
+    errors = (sqlite3.Error, OSError, UnicodeError)  # the last if a message quotes something that is not text
     write = "BEGIN IMMEDIATE"
     has_tables = "SELECT 1 FROM sqlite_master WHERE name = 'pandora_about'"
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         folder, file = os.path.split(os.path.abspath(path))
-        self._path = os.path.join(os.path.realpath(folder), file)  # by one name alone, as locks need it
+        self._path = os.path.join(os.path.realpath(folder), file)  # by a single name, as locks need it
         self._lock_file: Optional[int] = None
         self._seen: Any = None  # PRAGMA data_version
 
@@ -213,7 +215,7 @@ class Sqlite(Connection):
         super()._drop()
 
     def told(self, error: Exception) -> Exception:
-        """What SQLite says; a damage where it could not make sense of the file."""
+        """SQLite's error; a damage if it could not make sense of the file"""
         text = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         damaged = ("malformed", "not a database", "decode to UTF-8", "no such table", "no such column", "codec")
         if any(word in text for word in damaged):
@@ -232,12 +234,15 @@ class Sqlite(Connection):
         return found + [text for (text,) in self.execute("PRAGMA integrity_check") if text != "ok"]
 
     def try_lock(self) -> bool:
-        """Takes a lock of fcntl on FILE-learner, not a row with a heartbeat: the kernel gives it up the moment that its
-        process dies, no clock decides, it cannot be held by two, and it works wherever SQLite's own locks do.
+        """Takes an fcntl lock on FILE-learner rather than a row with a heartbeat. The kernel releases it the moment
+        that its process dies, it needs no clock, two processes cannot hold it, and it works wherever SQLite's own locks
+        do.
         """
         name = self._path + "-learner"
         with _MAKING:
-            if name in _HELD:  # a second descriptor of this process would get it too, and end it when it is closed
+            if (
+                name in _HELD
+            ):  # a second descriptor of this process would get the lock too, and end it when it is closed
                 return False
             file = None
             try:
@@ -256,7 +261,7 @@ class Sqlite(Connection):
         return True
 
     def unlock(self) -> None:
-        """Gives the lock to others."""
+        """Releases the lock."""
         with _MAKING:
             if self._lock_file is not None:
                 os.close(self._lock_file)
@@ -275,7 +280,7 @@ class Sqlite(Connection):
 
 
 def _refuse_foreign(name: str) -> None:
-    """UsageError for a link, a pipe, a device or a second name of another file: it would be written elsewhere."""
+    """UsageError for a link, a pipe, a device or a second name of another file, because it would write elsewhere."""
     with suppress(FileNotFoundError):
         there = os.lstat(name)
         if not stat.S_ISREG(there.st_mode) or there.st_nlink > 1:
@@ -285,7 +290,7 @@ def _refuse_foreign(name: str) -> None:
 
 
 def _require_locks(path: str) -> None:
-    """DatabaseAway where the file system knows no locks, which SQLite takes for a lock that somebody holds."""
+    """DatabaseAway if the file system has no locks; SQLite would think that somebody holds one."""
     probe = f"{path}-probe"  # closing the file itself would end SQLite's locks on it
     try:
         with open(probe, "w") as file:
@@ -301,8 +306,8 @@ def _require_locks(path: str) -> None:
 
 
 def _make(path: str) -> None:
-    """The file, for its owner alone whatever the umask, where it is not there. SQLite gives its -wal and -shm the
-    same mode. A file that is there is not opened: closing it would end SQLite's locks on it in this process.
+    """Makes the file if it does not exist, for its owner only, whatever the umask. SQLite gives its -wal and -shm the
+    same mode. An existing file is not opened, because closing it would end SQLite's locks on it in this process.
     """
     for name in (path, path + "-wal", path + "-shm", path + "-journal"):
         _refuse_foreign(name)
@@ -322,7 +327,7 @@ def _make(path: str) -> None:
 
 
 class Postgres(Connection):
-    """A server. The session's settings make that the death of either side's machine is seen within ten seconds."""
+    """A server. The session's settings detect within ten seconds that the machine of either side has died."""
 
     for_update = " FOR UPDATE"
     has_tables = "SELECT 1 WHERE to_regclass('pandora_about') IS NOT NULL"
@@ -364,7 +369,7 @@ class Postgres(Connection):
         return list(cursor.fetchall()) if cursor.description else []
 
     def told(self, error: Exception) -> Exception:
-        """What the server or the driver says, on one line."""
+        """The error of the server or the driver, on one line."""
         text = " ".join(str(error).split())
         if (getattr(error, "sqlstate", None) or "").startswith("XX00"):
             return DamageError(self.name, [text])
@@ -376,7 +381,7 @@ class Postgres(Connection):
         self.execute("SELECT pg_advisory_xact_lock(747269)")
 
     def try_lock(self) -> bool:
-        """An advisory lock of the session: it ends with the connection, on which all of the learner's writes go. So a
+        """An advisory lock of the session. It ends with the connection over which all of the learner's writes go, so a
         learner that lost the lock cannot write any more.
         """
         self._pinned = self.execute(f"SELECT pg_try_advisory_lock({self._key})") == [(True,)]
@@ -409,13 +414,13 @@ def connect(url: str) -> Connection:
             return Sqlite(url[10:])
         if url.startswith(("postgresql://", "postgres://")):
             return Postgres(url)
-    scheme = url.partition(":")[0] if isinstance(url, str) else repr(url)  # what follows may hold a password
+    scheme = url.partition(":")[0] if isinstance(url, str) else repr(url)  # the rest may contain a password
     raise UsageError(f'database {scheme}: give "sqlite:///file.db" or "postgresql://user@host/name"')
 
 
 def _before_fork() -> None:
-    """A child would take SQLite's locks of this process for its own: no connection is open, or is opened, while it is
-    forked.
+    """A child would take this process's SQLite locks as its own. So no connection is open, or is opened, while it
+    forks.
     """
     _GATE.acquire()
     for connection in sorted(_ALL, key=id):

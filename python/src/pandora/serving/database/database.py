@@ -1,4 +1,4 @@
-"""A database of events, states and versions: what workers append to and adopt from, and what checks all of it."""
+"""A database of events, states and versions, to which workers append and from which they adopt, and its checks."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from .schema import MIGRATIONS
 
 _STATE = "number, time, level, place, order_checksum, heads, digest, state"
 _VERSION = ", ".join(Version._fields)
-_VERSIONS = 8  # the newest so many are kept
+_VERSIONS = 8  # the number of newest versions that are kept
 _PAGE = 2000  # rows that are read at once
 _KEYS = 500  # values in one IN (...)
-_BLOCK = 1 << 20  # requests that are numbered in ascending order, as pandora.Cascade numbers them
+_BLOCK = 1 << 20  # requests that are numbered in ascending order, as in pandora.Cascade
 _One = TypeVar("_One", State, Version)
 
 
 class Database(Closes):
-    """A database by its URL; it is made where it is empty, and brought to this program's schema.
+    """A database given by its URL. An empty one is initialised, and an older one is brought to this program's schema.
 
-    Safe for threads, whose calls wait for each other; in a forked child it opens a connection of its own. With `check`
-    what the newest state does not contain is checked when it is opened; `verify` checks all. DatabaseAway where it
-    cannot be reached, DamageError where it is damaged, MismatchError where a later program made it.
+    Threads may share it; their calls wait for each other. In a forked child it opens a connection of its own. With
+    `check`, opening checks everything that the newest state does not contain; `verify` checks everything. DatabaseAway
+    if it cannot be reached, DamageError if it is damaged, MismatchError if a later program made it.
     """
 
     def __init__(self, url: str, check: bool = True) -> None:
@@ -58,7 +58,7 @@ class Database(Closes):
         return self._connection.name
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         self._connection.close()
         if self._waiting is not None:
             self._waiting.close()
@@ -66,19 +66,18 @@ class Database(Closes):
     # ---- events -------------------------------------------------------------------------------------------------
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Rows of one worker, as `chained` makes them: all of them, or none.
+        """Appends rows of one worker, as `chained` makes them: all of them, or none.
 
-        Rows that are there already are passed over, so that a call whose answer was lost can be made again. ChainError
-        for other content under the same numbers, and for rows that do not follow the worker's last one.
-        FeedbackRefused, or a kind of it, where feedback is among them that is there already or whose request is
-        removed: `refusals` has all of those.
+        Existing rows are skipped, so a call whose answer was lost can be repeated. ChainError for other content under
+        the same numbers, and for rows that do not follow the worker's last one. FeedbackRefused, or a subclass, if some
+        feedback exists already or its request was removed; `refusals` has all of those.
         """
         if not rows:
             return
         try:
             with self._connection.transaction():
                 self._append(rows)
-        except Raced:  # another worker's feedback for the same request came first: now it is seen
+        except Raced:  # another worker's feedback for the same request came first, and is visible now
             with self._connection.transaction():
                 self._append(rows)
 
@@ -91,7 +90,7 @@ class Database(Closes):
         last, checksum = heads[0] if heads else (0, START)
         if first > last + 1:
             raise ChainError(f"{self.name}: worker {worker} has {last} rows, and row {first} cannot follow them")
-        if last >= first:  # made again: the checksum of the last row that is there says that of all before
+        if last >= first:  # a repeated call: the checksum of the last existing row confirms all rows before it
             there, known = min(last, final), checksum
             if there < last:
                 found = run("SELECT checksum FROM pandora_events WHERE worker = ? AND sequence = ?", [worker, there])
@@ -117,7 +116,7 @@ class Database(Closes):
         )
 
     def _refusals(self, rows: Sequence[Row]) -> dict[int, FeedbackRefused]:
-        """Of feedback that cannot be appended why, by its row's sequence number."""
+        """Why feedback cannot be appended, by its row's sequence number."""
         given = [row for row in rows if row.kind == FEEDBACK and row.request is not None]
         requests = [row.request for row in given]
         there = dict(self._of(f"SELECT request, payload FROM pandora_events WHERE kind = '{FEEDBACK}' AND", requests))
@@ -139,7 +138,7 @@ class Database(Closes):
         return found
 
     def _removed(self, requests: Sequence[Any]) -> set[Any]:
-        """Those of which keep_days has left no row: a later request of their block was removed."""
+        """Requests of which keep_days has left no row, because a later request of their block was removed."""
         blocks = dict(
             self._of("SELECT block, through FROM pandora_removed WHERE", [r // _BLOCK for r in requests], "block")
         )
@@ -156,28 +155,28 @@ class Database(Closes):
             yield from self._connection.execute(f"{sql} {_among(column, part)}", part)
 
     def rows_of(self, request: int) -> list[Row]:
-        """What is kept of a request, in the order of time."""
+        """The stored rows of a request, in the order of time."""
         return _rows(self._connection, "request = ? ORDER BY time, worker, sequence", [request])
 
     def is_removed(self, request: int) -> bool:
-        """Whether keep_days has left no row of it: a later request of its block was removed."""
+        """Whether keep_days has left no row of it, because a later request of its block was removed."""
         return bool(self._removed([request]))
 
     def last_place(self) -> Optional[int]:
-        """The last place of the order; None while there are rows that have none."""
+        """The last place of the order; None while some rows have no place."""
         if self._connection.execute("SELECT 1 FROM pandora_events WHERE place IS NULL LIMIT 1"):
             return None
         return _about(self._connection, "order")[0]
 
     def rows_after(self, place: int, kinds: Collection[str], most: int = 1000) -> list[Row]:
-        """The next rows of these kinds behind that place of the learner's order, in that order; at most so many."""
+        """The next rows of these kinds after that place of the learner's order, in that order; at most that many."""
         where = f"{_among('kind', kinds)} AND place > ? ORDER BY place LIMIT ?"
         return _rows(self._connection, where, [*kinds, place, most])
 
     def events(self, kinds: Collection[str]) -> Iterator[Row]:
-        """All rows of these kinds that are kept: first those that have a place now, in the learner's order, then the
-        others, those of each worker in its order. Each row that is there now is given once, whatever gets its place
-        meanwhile, unless it is removed. They are read in pages, and no transaction is open between two of them.
+        """All stored rows of these kinds: first those that have a place now, in the learner's order, then the others,
+        each worker's in its order. Each row that exists now is returned once, even if it gets a place meanwhile, unless
+        it is removed. Rows are read in pages, without an open transaction between two pages.
         """
         end, _ = _about(self._connection, "order")
         where = f"{_among('kind', kinds)} AND"
@@ -187,28 +186,28 @@ class Database(Closes):
     # ---- states and versions ------------------------------------------------------------------------------------
 
     def newest(self) -> int:
-        """The number of the newest version; 0 where there is none."""
+        """The number of the newest version; 0 if there is none."""
         return _about(self._connection, "versions")[0]
 
     def version(self, number: int) -> Optional[Version]:
-        """The version of that number; None where there is none, or none any more. DamageError where it is damaged."""
+        """The version of that number; None if it does not exist (any more). DamageError if it is damaged."""
         return _version(self._connection, number)
 
     def state(self, number: int) -> Optional[State]:
-        """The state of that number; None where there is none, or none any more. DamageError where it is damaged."""
+        """The state of that number; None if it does not exist (any more). DamageError if it is damaged."""
         return _state(self._connection, number)
 
     def newest_state(self) -> Optional[State]:
-        """The state that was saved last; None where there is none."""
+        """The state that was saved last; None if there is none."""
         return _newest_state(self._connection)
 
     def newer_than(self, number: int) -> Optional[Version]:
-        """The newest version, where its number is greater."""
+        """The newest version, if its number is greater."""
         return _newer_than(self._connection, number)
 
     def wait_newer(self, number: int, seconds: float) -> Optional[Version]:
-        """Likewise, as soon as there is one; None after so many seconds. On a connection of its own, so that other
-        threads' calls do not wait. NOTIFY says when to look, and each second it is looked without having been told.
+        """Waits for a newer version; None after that many seconds. It uses a connection of its own, so that other
+        threads' calls do not wait. NOTIFY says when to look; without it, it looks every second.
         """
         if self._waiting is None:
             self._waiting = connect(self.url)
@@ -222,8 +221,8 @@ class Database(Closes):
     # ---- checks -------------------------------------------------------------------------------------------------
 
     def replay(self, behind: Optional[State] = None) -> Iterator[Row]:
-        """All rows with a place in the learner's order behind that state, or behind state `begins`, each checked.
-        DamageError at the first that is not what was written.
+        """All rows with a place in the learner's order after that state, or after state `begins`, each checked.
+        DamageError at the first row that is not as it was written.
         """
         with connect(self.url) as connection, connection.transaction(connection.read):
             point = _begins(connection)[1] if behind is None else behind.point.copy()
@@ -236,11 +235,13 @@ class Database(Closes):
 
     @property
     def begins(self) -> int:
-        """The number of the state behind which the rows begin that are kept; 0: nothing was removed."""
+        """The number of the state after which the stored rows begin; 0: nothing was removed."""
         return _begins(self._connection)[0]
 
     def verify(self) -> list[str]:
-        """Checks everything; sentences that name the worker and the row of each damage, none where all is whole."""
+        """Checks everything. Returns sentences that name the worker and the row of each damage; none if all is
+        intact.
+        """
         with connect(self.url) as connection:
             try:
                 if not (found := connection.structure()):
@@ -253,7 +254,9 @@ class Database(Closes):
                 return found + error.damages
 
     def _damages(self, connection: Connection, every: bool) -> list[str]:
-        """Of all rows, states and versions, or of the newest of both and of what the newest state does not contain."""
+        """Checks all rows, states and versions, or the newest of both and everything that the newest state does not
+        contain.
+        """
         found: list[str] = []
         with connection.transaction(connection.read):
             begins, begun = _begins(connection)
@@ -265,7 +268,7 @@ class Database(Closes):
             if every:
                 if _removed_checksum(connection) != (_about(connection, "removed")[1] or sha256().digest()):
                     found.append("the table of removed requests is not what was written")
-                # By workers first: in the learner's order one row that was moved makes many look wrong.
+                # First by workers, because in the learner's order one moved row makes many look wrong.
                 chains = begun.copy()
                 for row in _by_worker(connection, f"(place IS NULL OR place > {begun.place})"):
                     found.extend(chains.see(row._replace(place=None)))
@@ -286,7 +289,7 @@ def new_worker() -> int:
 
 
 def _migrate(connection: Connection) -> None:
-    """The schema of this program, whole or not at all."""
+    """Makes the schema of this program, whole or not at all."""
 
     def there() -> int:
         if not connection.execute(connection.has_tables):
@@ -319,7 +322,7 @@ def _about(connection: Connection, name: str) -> tuple[int, Any]:
 
 
 def _begins(connection: Connection) -> tuple[int, Point]:
-    """The state behind which the rows begin that are kept, and its point."""
+    """The state after which the stored rows begin, and its point."""
     number, checksum = _about(connection, "begins")
     if number == 0:
         return 0, Point()
@@ -341,7 +344,7 @@ def _version(connection: Connection, number: int) -> Optional[Version]:
 
 
 def _whole(connection: Connection, sql: str, number: int, make: Callable[..., _One]) -> Optional[_One]:
-    """What is made of the row of that number; DamageError where it is not what was written."""
+    """The object of the row with that number; DamageError if the row is not as it was written."""
     for *members, checksum in connection.execute(sql, [number]):
         try:
             one = make(*members)
@@ -434,7 +437,7 @@ def _pages(
 
 
 def _order_differs(connection: Connection, point: Point) -> list[str]:
-    """Whether the order, of which all was seen, ends where the learner said that it ends."""
+    """Whether the order, when all of it was read, ends where the learner said."""
     place, order = _about(connection, "order")
     if (place, order or START) == (point.place, point.order):
         return []
@@ -449,7 +452,7 @@ def _removed_checksum(connection: Connection) -> bytes:
 
 
 def _missing(connection: Connection) -> list[str]:
-    """What cannot be read of a database of which not all can be, row by row."""
+    """The damages of a database that cannot be read completely, row by row."""
     found, begun = [], _begins(connection)[1]
     point = begun.copy()
     heads = _heads(connection)

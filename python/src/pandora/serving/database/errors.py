@@ -1,4 +1,4 @@
-"""What a database of events refuses or cannot do, as exceptions."""
+"""Exceptions for requests that a database of events refuses or cannot fulfil."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from ...errors import DataError, ResourceError, UsageError
 
 
 class DatabaseAway(ResourceError):
-    """The database cannot be used now: it is not reached, locked, or its disk is full. Nothing was changed, or, where
-    the connection broke while a transaction was committed, all of it. The same call may be made again.
+    """The database cannot be used now: it cannot be reached, is locked, or its disk is full. Nothing was changed, or
+    everything was if the connection broke during a commit. The same call may be repeated.
     """
 
 
 class Raced(DatabaseAway):
-    """Another connection wrote the same key meanwhile: looked at again, it will be seen."""
+    """Another connection wrote the same key meanwhile; reading again will show it."""
 
 
 class DamageError(DataError):

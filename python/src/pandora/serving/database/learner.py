@@ -1,4 +1,6 @@
-"""The learner: of all processes one at a time, which orders the events, reads them, saves states and publishes."""
+"""The learner: one process at a time, which orders the events of all, reads them, saves states and publishes
+versions.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,12 @@ _PART = 5000  # rows that get their place, or are removed, in one transaction
 
 
 class Learner(Closes):
-    """Holds the learner's lock until it is closed or its process ends. LearnerLost where another one holds it.
+    """Holds the learner's lock until it is closed or its process ends. LearnerLost if another process holds it.
 
-    It begins behind the newest state, `state`: what `read` gives is to be learned on top of it; None: there is none
-    yet, and it begins with the first row. `version` is the newest version, which may contain more rows. LearnerLost
-    where another process may be the learner by now; then nothing of the call has happened, and this object is of no use
-    any more. DatabaseAway where the database cannot be used now; with PostgreSQL the learner is then lost with its
+    It begins after the newest state, `state`. The rows that `read` returns are to be learned on top of it; None: there
+    is no state, and it begins with the first row. `version` is the newest version, which may contain more rows.
+    LearnerLost if another process may be the learner by now; then the call did nothing, and this object cannot be used
+    any more. DatabaseAway if the database cannot be used now; with PostgreSQL the learner is then lost with its
     connection.
     """
 
@@ -53,12 +55,14 @@ class Learner(Closes):
         except BaseException:
             self.close()
             raise
-        #: behind the last row that was read
+        #: after the last row that was read
         self.point = Point() if self.state is None else self.state.point.copy()
 
     @classmethod
     def of(cls, database: Database) -> Optional[Learner]:
-        """The learner, or None while another one is. One that died, or whose machine did, is none after ten seconds."""
+        """The learner, or None while there is another one. A learner that died, or whose machine did, ends within ten
+        seconds.
+        """
         try:
             return cls(database)
         except LearnerLost:
@@ -69,11 +73,11 @@ class Learner(Closes):
             raise LearnerLost(f"{self._connection.name}: process {self._process} is the learner, and not its child")
 
     def read(self, most: int = 1000) -> list[Row]:
-        """The next rows in the order, at most so many; none where nothing new is there. DamageError where the next
-        one is not what was written: it and those behind it are never given.
+        """The next rows in the order, at most that many; none if there is nothing new. DamageError if the next row is
+        not as it was written; it and all later rows are never returned.
 
-        Rows that have no place yet get the next places in the order of the time of their event, where a row counts as
-        no earlier than those before it of its worker; of equal times the lesser worker comes first.
+        Rows without a place get the next places in the order of their events' time, but no row comes before an earlier
+        row of its worker. Of equal times the smaller worker number comes first.
         """
         self._own()
         where, values = "place > ? ORDER BY place LIMIT ?", [self.point.place, most]
@@ -90,7 +94,7 @@ class Learner(Closes):
         return rows
 
     def _order(self) -> int:
-        """Places for rows that have none; of how many."""
+        """Gives places to rows that have none; returns how many."""
         run = self._connection.execute
         with self._connection.transaction():
             place, order = _about(self._connection, "order")
@@ -122,9 +126,9 @@ class Learner(Closes):
         self._set(table, values[0], checksum)
 
     def save(self, state: bytes, level: str, now: Optional[float] = None) -> State:
-        """A state that contains all rows that were read: the next learner begins behind it.
+        """Saves a state that contains all rows that were read. The next learner begins after it.
 
-        `level` names the instructions that it was learned with.
+        `level` names the instructions with which it was learned.
         """
         self._own()
         level, state, when = _checked("save", level, state, now)
@@ -137,10 +141,11 @@ class Learner(Closes):
         return saved
 
     def publish(self, content: bytes, level: str, origin: str = "learner", now: Optional[float] = None) -> Version:
-        """A version with that content, learned from all rows that were read; workers adopt it. The newest eight stay.
+        """Publishes a version with that content, learned from all rows that were read; workers adopt it. The newest
+        eight are kept.
 
-        `level` names the instructions that it was learned with, `origin` is "learner", "publish" or "rollback".
-        UsageError where fewer rows were read than the newest version contains: read on first.
+        `level` names the instructions with which it was learned; `origin` is "learner", "publish" or "rollback".
+        UsageError if fewer rows were read than the newest version contains: read on first.
         """
         self._own()
         if origin not in ("learner", "publish", "rollback"):
@@ -163,11 +168,11 @@ class Learner(Closes):
         return version
 
     def keep(self, days: float, least_state: Optional[int] = None, now: Optional[float] = None) -> int:
-        """Removes the rows that the newest state that is older than so many days contains, and all states before it,
-        but not those from number `least_state` on.
+        """Removes the rows contained in the newest state that is older than that many days, and all states before it,
+        but no state from number `least_state` on.
 
-        Rows from then on, that state and all later ones stay; replay and the workers' chains begin behind it. How many
-        rows went. What a kill leaves of them goes with the next call, and counts for nothing until then.
+        Later rows, that state and all later ones stay; replay and the workers' chains begin after it. Returns how many
+        rows were removed. If it is killed, the next call removes the rest, which has no effect until then.
         """
         self._own()
         run = self._connection.execute

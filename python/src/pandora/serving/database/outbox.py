@@ -1,4 +1,4 @@
-"""A worker's outbox: takes events without waiting, and a thread of its own brings them to the database, in order."""
+"""A worker's outbox: takes events without waiting; its own thread writes them to the database, in order."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .connection import Closes, connect
 from .database import Database, new_worker
 from .errors import ChainError, FeedbackKnown, FeedbackRefused, OutboxFull
 
-_BATCH = 1000  # events after which a batch ends
+_BATCH = 1000  # the most events of a batch
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds between tries while the database is away
-_MOST_REFUSED = 10_000  # refusals that are kept for whoever asks for them
+_MOST_REFUSED = 10_000  # refusals that are kept for callers who ask
 _ALL: weakref.WeakSet[Outbox] = weakref.WeakSet()
 
 
 class _Put(NamedTuple):
-    """What one call of put was given."""
+    """The events of one call of put."""
 
     ticket: int  # 1, 2, 3, ...
     when: float  # of time.monotonic
@@ -31,16 +31,16 @@ class _Put(NamedTuple):
 
 
 class Outbox(Closes):
-    """What a worker's events go through to the database of that URL.
+    """Passes a worker's events to the database of that URL.
 
-    `put` takes events and never waits for the database. Each `sync_seconds` a thread writes what is there; what was put
-    but not written is lost with the process. While the database is away up to `most_events` events are kept, and
-    written in their order when it is back. The worker has a number of its own, drawn at random. A forked child gets
-    another one and begins empty, since its parent writes what is the parent's. Safe for threads.
+    `put` takes events and never waits for the database. A thread writes them every `sync_seconds`; events that were put
+    but not written are lost if the process dies. While the database is away, up to `most_events` events are kept, and
+    written in order when it is back. The worker has its own random number. A forked child gets another number and
+    begins empty, because its parent writes the parent's events. Threads may share it.
     """
 
     def __init__(self, url: str, sync_seconds: float = 1.0, most_events: int = 100_000) -> None:
-        connect(url)  # refuses what is no URL, and connects to nothing
+        connect(url)  # refuses an invalid URL, but does not connect
         self.url = url
         self.sync_seconds = number("Outbox: sync_seconds", sync_seconds)
         self.most_events = integer("Outbox: most_events", most_events)
@@ -50,18 +50,18 @@ class Outbox(Closes):
         _ALL.add(self)
 
     def _begin(self) -> None:
-        """Empty, under a new number."""
+        """Starts empty, under a new number."""
         self._changed = threading.Condition()
         self._puts: deque[_Put] = deque()
         self._refused: dict[int, FeedbackRefused] = {}  # by the ticket
-        self._ticket = self._wanted = 0  # of the last put, and of the last one that somebody waits for
+        self._ticket = self._wanted = 0  # of the last put, and of the last one for which somebody waits
         self._kept = self._committed = self._lost = self._not_taken = 0  # events
         self._failures = self._renamed = 0
         self._failure: Optional[str] = None
         self._commit_time = time.monotonic()
         self._closing = False
         self._thread: Optional[threading.Thread] = None
-        #: of how many puts, and their rows, which are tried until it is known what became of them
+        #: how many puts, and their rows, are tried until their fate is known
         self._batch: Optional[tuple[int, list[Row]]] = None
         self._name_worker()
 
@@ -70,14 +70,14 @@ class Outbox(Closes):
         self._sequence, self._checksum = 0, START
 
     def _done(self) -> int:
-        """Up to which ticket all puts are committed or refused."""
+        """The ticket up to which all puts are committed or refused."""
         return self._puts[0].ticket - 1 if self._puts else self._ticket
 
     def put(self, *events: Event) -> int:
-        """Takes events, which are written in one transaction, whole or not at all; a number for `flush`.
+        """Takes events, which are written in one transaction, whole or not at all. Returns a number for `flush`.
 
-        Feedback belongs into a call of its own: where it is refused, all events of the call are. OutboxFull where the
-        database is away for so long that no more can be kept.
+        Put feedback in a call of its own: if it is refused, all events of the call are. OutboxFull if the database is
+        away for so long that no more can be kept.
         """
         if not all(isinstance(one, Event) for one in events):
             raise refused("Outbox.put: events", events, "what pandora.serving.database.event makes")
@@ -99,9 +99,9 @@ class Outbox(Closes):
             return self._ticket
 
     def flush(self, seconds: Optional[float] = None, ticket: Optional[int] = None) -> bool:
-        """Waits until all that was put before is committed, or the put with that number and all before it; False where
-        it is not after so many seconds: it still will be. With a number, FeedbackConflict or FeedbackRemoved where that
-        put was refused; its feedback that was there already counts as committed.
+        """Waits until all earlier puts are committed, or the put with that number and all before it. Returns False if
+        they are not after that many seconds; they will be later. With a number, raises FeedbackConflict or
+        FeedbackRemoved if that put was refused; feedback that existed already counts as committed.
         """
         with self._changed:
             if ticket is not None and ticket > self._ticket:
@@ -115,10 +115,10 @@ class Outbox(Closes):
             return done
 
     def metrics(self) -> dict[str, Any]:
-        """The worker's number; `kept` events that are not written, and since how many seconds the oldest of them;
-        seconds since the last commit; how many events were committed, refused, and lost since there was no room;
-        failed tries, how often the worker took a new number since its chain broke, and the text of the failure that
-        lasts (None: all is well).
+        """The worker's number; how many events are `kept` but not written, and for how many seconds the oldest; seconds
+        since the last commit; how many events were committed, refused, and lost for lack of room; failed tries; how
+        often the worker took a new number because its chain broke; and the text of a lasting failure (None: all is
+        well).
         """
         with self._changed:
             now = time.monotonic()
@@ -136,7 +136,9 @@ class Outbox(Closes):
             }
 
     def close(self, seconds: float = 10.0) -> bool:
-        """Writes what is there, for so many seconds at most, and takes nothing any more; whether all was written."""
+        """Writes everything, for at most that many seconds, and takes no more events; returns whether all was
+        written.
+        """
         done = self.flush(seconds)
         with self._changed:
             self._closing = True
@@ -173,7 +175,7 @@ class Outbox(Closes):
             database.close()
 
     def _write(self, database: Database) -> None:
-        """The next batch; the same rows again where it is not known what became of them."""
+        """The next batch; the same rows again if their fate is unknown."""
         if self._batch is None:
             self._batch = self._next_batch()
         puts, rows = self._batch
@@ -213,7 +215,7 @@ class Outbox(Closes):
             self._changed.notify_all()
 
     def _refuse(self, puts: int, sequence: int, refusals: dict[int, FeedbackRefused]) -> None:
-        """Of the first puts, whose rows begin with that one, takes out those with refused feedback. The others are
+        """Removes puts with refused feedback from the first puts, whose rows begin with that number. The others are
         written with the next batch.
         """
         with self._changed:

@@ -1,12 +1,12 @@
 """The tables, as numbered migrations. README.md in this folder says what they mean, and who writes them.
 
-The statements are the same for SQLite and PostgreSQL. SQLite looks at parts of the names of types alone: BIGINT is an
-INTEGER there and DOUBLE PRECISION a REAL, and what is put into BYTEA stays the bytes that it is.
+The statements are the same for SQLite and PostgreSQL. SQLite looks only at parts of the names of types: BIGINT is an
+INTEGER there and DOUBLE PRECISION a REAL, and BYTEA stores bytes unchanged.
 """
 
 from __future__ import annotations
 
-#: the n-th makes schema n of schema n - 1; those of a released version never change
+#: the n-th makes schema n from schema n - 1; those of a released version never change
 MIGRATIONS: list[list[str]] = [
     [
         "CREATE TABLE pandora_about (name TEXT PRIMARY KEY, number BIGINT NOT NULL, checksum BYTEA)",

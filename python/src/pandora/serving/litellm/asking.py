@@ -1,4 +1,4 @@
-"""What a client asks for: its messages, checked; what is passed on to models; which conversation it belongs to."""
+"""The request of a client: its checked messages, the parameters for models, and its conversation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .errors import refused
 
 Message = Mapping[str, Any]
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-#: LiteLLM's own, which it gives to each call anew.
+#: LiteLLM's own parameters, which it gives anew to each call.
 _NOT_PASSED_ON = ("stream", "stream_options", "max_retries", "columns", "extra_headers")
-#: OpenAI's parameters that LiteLLM takes from a provider of which it knows nothing, unless this names them.
+#: OpenAI's parameters that LiteLLM accepts from an unknown provider only if they are named here.
 ALLOWED = ("user", "reasoning_effort", "verbosity", "thinking", "max_completion_tokens")
-#: What a client may tell LiteLLM itself.
+#: Parameters by which a client may instruct LiteLLM itself.
 _CONTROLS = ("timeout", "allowed_openai_params", "drop_params", "additional_drop_params")
 _SESSION_HEADER = "x-litellm-session-id"
 
@@ -30,21 +30,21 @@ class Asked:
     parameters: dict[str, Any]  #: for every model, by OpenAI's names
     columns: Optional[Mapping[str, Any]] = None
     session: Optional[str] = None
-    key: str = ""  #: what decides which of two cascades answers
+    key: str = ""  #: decides which of two cascades answers
     passed: dict[str, Any] = field(default_factory=dict)  #: LiteLLM's own for each call: metadata, headers, ids
 
     @property
     def text(self) -> str:
-        """The text of the last message of a user, which is what the features of a prompt are made of."""
+        """The text of the last message of a user, from which features are made."""
         return text_of(self.messages)
 
     def for_call(self) -> dict[str, Any]:
-        """What each call is given of `passed`: a copy, which LiteLLM writes into."""
+        """A copy of `passed` for each call, because LiteLLM writes into it."""
         return {**self.passed, "metadata": dict(self.passed["metadata"])}
 
 
 def asked_of(given: Mapping[str, Any], settings: Settings) -> Asked:
-    """From what LiteLLM gives a custom provider. Raises ToldError, 400."""
+    """From the arguments that LiteLLM gives a custom provider. Raises ToldError, 400."""
     check_messages(given["messages"])
     optional = dict(given.get("optional_params") or {})
     params = given.get("litellm_params") or {}
@@ -73,7 +73,7 @@ def asked_of(given: Mapping[str, Any], settings: Settings) -> Asked:
 
 
 def check_messages(messages: Any) -> None:
-    """Raises ToldError, 400, for what no model takes."""
+    """Raises ToldError, 400, for messages that no model takes."""
     if not isinstance(messages, (list, tuple)) or not messages:
         raise refused("messages", "messages: give a list of at least one message", "invalid_type")
     for k, message in enumerate(messages):
@@ -97,7 +97,7 @@ def check_messages(messages: Any) -> None:
 
 
 def text_in(message: Message) -> str:
-    """Of a message, parts that are no text left out."""
+    """The text of a message; other parts are left out."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -105,7 +105,7 @@ def text_in(message: Message) -> str:
 
 
 def text_of(messages: Sequence[Message]) -> str:
-    """The text of the last message of a user; empty where there is none."""
+    """The text of the last message of a user; empty if there is none."""
     return next((text_in(message) for message in reversed(messages) if message.get("role") == "user"), "")
 
 
@@ -113,14 +113,14 @@ def _session(
     kind: str, body: Mapping[str, Any], headers: Mapping[str, str], messages: Sequence[Message],
     metadata: Mapping[str, Any],
 ) -> Optional[str]:  # fmt: skip
-    """What conversations are told apart by; a session that the client names to LiteLLM comes first."""
+    """The key of a conversation; a session that the client names to LiteLLM comes first."""
     own, owner = body.get("metadata") or {}, str(metadata.get("user_api_key_hash") or "")
     named = headers.get(_SESSION_HEADER) or body.get("litellm_session_id") or own.get("session_id")
     if not named and kind:
         where, _, name = kind.partition(".")
         named = {"user": body.get("user"), "header": headers.get(name.lower()), "metadata": own.get(name)}.get(where)
-        if where == "conversation":  # how it began: all turns begin so
+        if where == "conversation":  # its beginning, which all turns share
             first = next((k for k, message in enumerate(messages) if message.get("role") == "user"), 0)
             named = json.dumps(messages[: first + 1], sort_keys=True, default=str)
-    # Of two clients with two keys, a session of the same name is another one.
+    # Two clients with different keys have different sessions, even if these have the same name.
     return hashlib.sha256(f"{owner}\n{named}".encode()).hexdigest()[:32] if named else None

@@ -1,4 +1,4 @@
-"""Calls of models: of the proxy's own entries, by its router, or of LiteLLM itself where there is no proxy."""
+"""Calls models: the proxy's own entries, by its router, or LiteLLM itself without a proxy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def call(model: str, messages: Sequence[Any], **parameters: Any) -> Any:
 
 
 def dollars_of(response: Any) -> Optional[float]:
-    """What a response cost; None where its provider told no usage, or nobody knows a price: it is not free then."""
+    """The cost of a response; None if its provider reported no usage, or no price is known. It is not free then."""
     hidden = getattr(response, "_hidden_params", None) or {}
     cost = hidden.get("response_cost")
     if cost or hidden.get("cache_hit"):

@@ -31,7 +31,7 @@ else:
 __all__ = ["Cascades", "Judging", "Settings", "read"]
 
 ENVIRONMENT = "PANDORA_CASCADES"
-_FROM_ENVIRONMENT = "os.environ/"  # as in LiteLLM's own configuration; passwords stay out of files
+_FROM_ENVIRONMENT = "os.environ/"  # as in LiteLLM's own configuration, so that passwords stay out of files
 TOOLS = ("judge", "schema", "first")
 _SESSIONS = re.compile(r"|user|conversation|(header|metadata)\..+")
 INSTRUCTIONS = "How good is the answer? Say a number from 0 to 10 and nothing else."
@@ -44,12 +44,12 @@ class Judging:
     model: str  #: its name in the proxy
     instructions: str = INSTRUCTIONS
     characters: int = 8000  #: of the conversation, at the most, that it is shown
-    images: bool = False  #: whether it is shown those of the last question
+    images: bool = False  #: whether it sees the images of the last question
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What one table of the file says."""
+    """The settings in one table of the file."""
 
     name: str
     url: str
@@ -73,7 +73,7 @@ Cascades = Mapping[str, Settings]
 
 
 def read(path: Union[str, os.PathLike[str], None] = None) -> Cascades:
-    """The file's tables by name; without a path, of the file that PANDORA_CASCADES names. Raises DataError."""
+    """The file's tables by name; without a path, those of the file that PANDORA_CASCADES names. Raises DataError."""
     given = os.fspath(path) if path is not None else os.environ.get(ENVIRONMENT, "")
     if not given:
         raise DataError(f"no cascades: {ENVIRONMENT} names no file; set it to a file such as cascades.toml")
@@ -100,7 +100,7 @@ def _settings(file: str, folder: pathlib.Path, name: str, table: Any) -> Setting
             raise DataError(f"{file}: {name}.{what} = {value!r}: give {wanted}")
         return value
 
-    if isinstance(table, str):  # a file, or where the state is
+    if isinstance(table, str):  # a file, or the place of the state
         table = {"url" if "://" in table else "cascade": table}
     need("", table, dict, 'a table, or a file such as "cascade.json"')
     known = [one.name for one in fields(Settings) if one.name != "name"]

@@ -1,4 +1,4 @@
-"""What a client is told of what went wrong, in OpenAI's form: its own mistakes, and a model's failures."""
+"""Errors for clients in OpenAI's form: the client's own mistakes, and a model's failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Optional
 import litellm
 
 _PROXY = sys.modules.get("litellm.proxy._types")
-#: What the proxy passes on as it is; outside a proxy nobody looks for it.
+#: The exception that the proxy passes on unchanged; outside a proxy it is not used.
 _Told: Any = getattr(_PROXY, "ProxyException", None) or type("_Told", (Exception,), {})
 
 
@@ -32,7 +32,7 @@ class ToldError(_Told, litellm.BadRequestError):  # type: ignore[misc]
         self.status_code, self.code = status, str(status)
         self.headers = headers or {}
         self.provider_specific_fields: Optional[dict[str, Any]] = None
-        self.num_retries = 0  # the router would begin the whole cascade anew
+        self.num_retries = 0  # otherwise the router would repeat the whole cascade
 
     def __str__(self) -> str:
         return str(self.message)
@@ -48,14 +48,15 @@ def refused(param: Optional[str], message: str, code: str = "invalid_value") -> 
 
 
 def is_of_client(error: BaseException) -> bool:
-    """Whether a model refused what was asked, such as too long a prompt; its next calls may well succeed."""
+    """Whether a model refused this request, such as too long a prompt; its next calls may succeed."""
     return getattr(error, "status_code", None) in (400, 413, 422)
 
 
 def told_of(error: BaseException, hide: Callable[[str], str] = str) -> ToldError:
-    """What a client is told where every model has failed, the last one so: what a provider says may quote a key.
+    """The error for a client when every model has failed, the last one with this failure. A provider's text may quote a
+    key.
 
-    What the client can mend it is told in the provider's words, less what `hide` takes out of them.
+    If the client can fix the cause, the error has the provider's words without what `hide` removes.
     """
     status = getattr(error, "status_code", None)
     if isinstance(error, ToldError):
@@ -90,7 +91,7 @@ def _code_of(error: BaseException) -> str:
 
 
 def _retry_after(error: BaseException) -> dict[str, str]:
-    """The header, in seconds, where the provider or the router said when to come back."""
+    """The header, in seconds, if the provider or the router said when to try again."""
     if cooldown := getattr(error, "cooldown_time", None):
         return {"Retry-After": str(max(1, round(cooldown)))}
     answer = getattr(error, "response", None)

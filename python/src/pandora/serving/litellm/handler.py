@@ -29,7 +29,9 @@ PROVIDER = "cascade"
 _CHAT = ("completion", "acompletion")
 _BEGINNING = "cascade-"  # of an answer's id; the request's number follows
 _AGAIN_SECONDS = 5.0  # after which what could not be opened is tried again
-_PING_SECONDS = 10  # in which a stream is not silent, unless the entry has keepalive_seconds: nginx waits for 60
+_PING_SECONDS = (
+    10  # after this time a silent stream sends something, unless the entry has keepalive_seconds: nginx waits for 60
+)
 
 
 def number_of(answer: Any) -> int:
@@ -41,10 +43,10 @@ def number_of(answer: Any) -> int:
 
 
 class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
-    """Cascades of a file, by default of the one that the environment PANDORA_CASCADES names; opened when first used.
+    """The cascades of a file, by default the one that PANDORA_CASCADES names. They are opened at the first use.
 
-    `cascades`: a file's path, or what `configuration.read` gives. Of a request that no model answers, the client is
-    told what the last failure was, in words of its own where the operator has to act.
+    `cascades`: a file's path, or the result of `configuration.read`. If no model answers a request, the client gets the
+    last failure, in our own words if the operator has to act.
     """
 
     def __init__(self, cascades: Union[str, os.PathLike[str], Cascades, None] = None) -> None:
@@ -56,7 +58,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
 
     @property
     def services(self) -> Mapping[str, Service]:
-        """The cascades, opened, which may take seconds. Raises Error, and the same one again for some seconds."""
+        """Opens the cascades, which may take seconds. Raises Error, and the same one again for some seconds."""
         with self._lock:
             if self._problem is not None and time.monotonic() < self._problem[0]:
                 raise self._problem[1]
@@ -83,9 +85,9 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             self._services = None
 
     def prepare(self, router: Any) -> None:
-        """Opens the cascades for a proxy's router, and completes the entries of its models that are cascades.
+        """Opens the cascades for a proxy's router, and completes its entries that are cascades.
 
-        Raises UsageError where an entry names a cascade, or a cascade a model, that is not there.
+        Raises UsageError if an entry names a cascade, or a cascade a model, that does not exist.
         """
         services, names = self.services, set(router.get_model_names())
         litellm.logging_callback_manager.add_litellm_callback(_Checks(router))
@@ -113,7 +115,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                     )
 
     def service(self, name: str, key: str = "") -> Service:
-        """The one of that name, or the one with which it shares requests. Raises ToldError."""
+        """The service of that name, or the one with which it shares requests. Raises ToldError."""
         try:
             services = self.services
         except Error as error:
@@ -131,13 +133,14 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         return services[name]
 
     def explain(self, answer: str) -> dict[str, Any]:
-        """Why the request of an answer, by its id, went as it did. Raises UsageError for an id that nobody knows."""
+        """Why the request of an answer, given by its id, went as it did. Raises UsageError for an unknown id."""
         return self._found(number_of(answer))[1]
 
     def feedback(self, answer: str, quality: float, seconds: float = 2.0) -> bool:
-        """How good an answer was, by its id, in [0, 1]: True where it is kept, False where it waits for the database.
+        """Takes the quality of an answer, given by its id, in [0, 1]. True if it is stored, False if it waits for the
+        database.
 
-        It blocks for up to `seconds`. Raises UsageError, as FeedbackConflict and FeedbackRemoved of the database are.
+        It blocks for up to `seconds`. Raises UsageError, of which FeedbackConflict and FeedbackRemoved are subclasses.
         """
         number, until = number_of(answer), time.monotonic() + seconds
         services = list(self.services.values())
@@ -151,7 +154,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         return bool(services[0].store.feedback(number, quality, max(until - time.monotonic(), 0.1)))
 
     def _found(self, number: int) -> tuple[Service, dict[str, Any]]:
-        """The one whose request it is, and the request's explanation."""
+        """The service with that request, and the request's explanation."""
         problem: Optional[UsageError] = None
         for service in self.services.values():
             try:
@@ -161,14 +164,14 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         raise problem or UsageError("there are no cascades")
 
     async def _prepared(self) -> None:
-        """Opens the cascades beside the event loop; what goes wrong is told when a service is asked for."""
+        """Opens the cascades outside the event loop; errors are reported when a service is used."""
         if self._services is None:
             with suppress(Error):
                 await asyncio.to_thread(lambda: self.services)
 
     @contextmanager
     def _run(self, given: Mapping[str, Any]) -> Iterator[Run]:
-        """A request; a defect is told in the log alone, as LiteLLM would tell the client with its traceback."""
+        """Answers a request. A defect is only logged, because LiteLLM would send its traceback to the client."""
         try:
             yield self._begun(given)
         except Exception as error:
@@ -189,7 +192,9 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             return await run.answer()
 
     async def astreaming(self, *args: Any, **given: Any) -> AsyncGenerator[Any, None]:
-        """As LiteLLM calls it: an answer that nobody judges comes as its model gives it, any other at the end."""
+        """LiteLLM calls this. An answer that nobody judges is streamed as the model gives it, any other comes at the
+        end.
+        """
         await self._prepared()
         with self._run(given) as run:
             async with aclosing(run.played(live=True)) as pieces:
@@ -197,7 +202,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                     for one in streaming.whole(piece) if isinstance(piece, ModelResponse) else (piece,):
                         yield one
             if (log := given.get("logging_obj")) is not None:
-                log._provider_reported_cost = run.dollars  # of all calls, which no list of prices has
+                log._provider_reported_cost = run.dollars  # of all calls, for which no list of prices has an entry
 
     def completion(self, *args: Any, **given: Any) -> ModelResponse:
         """As LiteLLM calls it; not from within an event loop."""
@@ -230,7 +235,7 @@ def _opened(settings: Settings) -> Any:
 
 
 class _Checks(CustomLogger):  # type: ignore[misc]
-    """Looks at requests of cascades before LiteLLM does, which answers 500 to some messages that no model takes."""
+    """Checks requests of cascades before LiteLLM, which answers 500 to some messages that no model takes."""
 
     def __init__(self, router: Any) -> None:
         super().__init__()
@@ -247,10 +252,10 @@ handler = CascadeLLM()
 
 
 def _close_with_proxy() -> None:
-    """Stores are closed when the proxy has answered its last request.
+    """Closes the stores when the proxy has answered its last request.
 
-    Its server ends its processes by a signal, so that atexit does not work; and what an app does at its end was read
-    before its configuration.
+    Its server ends its processes by a signal, so atexit does not work, and an app's shutdown handlers are read before
+    its configuration.
     """
     server: Any = sys.modules["litellm.proxy.proxy_server"]
     ended = getattr(server, "proxy_shutdown_event", None)
@@ -264,7 +269,9 @@ def _close_with_proxy() -> None:
 
 
 def _begin_in_proxy() -> None:
-    """Where a proxy's configuration names `handler`: routes now; entries and stores as soon as it has its router."""
+    """For a proxy whose configuration names `handler`: adds routes now, and entries and stores once it has its
+    router.
+    """
     from . import routes
 
     routes.add_to_proxy()
@@ -282,5 +289,5 @@ def _begin_in_proxy() -> None:
         except Error as error:
             calling.log.error("%s", error)
 
-    # The loop holds its tasks weakly.
+    # The loop holds its tasks only weakly.
     handler._preparing = asyncio.get_running_loop().create_task(prepared())

@@ -1,4 +1,4 @@
-"""How good an answer is: what can be known of it without anybody's opinion, and a model as a judge."""
+"""The quality of an answer: faults that can be found without an opinion, and a model as a judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import referencing
 from .asking import Message, text_in
 from .configuration import Judging
 
-#: Patterns of a client's schema could keep the event loop busy for hours, so they are not looked at.
+#: A client's patterns could keep the event loop busy for hours, so they are not checked.
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator, {"pattern": None, "patternProperties": None, "format": None}
 )
@@ -23,7 +23,7 @@ _NUMBER = re.compile(
 
 
 def tool_calls_of(message: Any) -> list[tuple[str, str]]:
-    """Names and arguments of the tools or, as it was before tools, of the function that an answer calls."""
+    """Names and arguments of the tools or, in the older form, of the function that an answer calls."""
     calls = [call.function for call in getattr(message, "tool_calls", None) or ()]
     if function := getattr(message, "function_call", None):
         calls.append(function)
@@ -31,7 +31,7 @@ def tool_calls_of(message: Any) -> list[tuple[str, str]]:
 
 
 def fault_of(answer: Any, parameters: Mapping[str, Any], check_tools: bool = True) -> Optional[str]:
-    """Why a model's response is no answer: refusal, length, empty, tool, arguments, json or schema; None if it is one.
+    """Why a response is no valid answer: refusal, length, empty, tool, arguments, json or schema; None if it is valid.
 
     `parameters`: those of the request, with `tools` and `response_format`. Of several choices each has to be one.
     """
@@ -80,11 +80,11 @@ def _fits(found: Any, schema: Any) -> bool:
     if not isinstance(schema, dict):
         return True
     try:
-        # An empty registry: what a client's schema refers to elsewhere is not fetched.
+        # An empty registry, so that references in a client's schema are not fetched.
         _Validator(schema, registry=referencing.Registry()).validate(found)
     except jsonschema.ValidationError:
         return False
-    except Exception:  # the schema itself cannot be used, so it tells nothing of the answer
+    except Exception:  # the schema itself is unusable, so it tells nothing about the answer
         return True
     return True
 
@@ -98,13 +98,13 @@ def shown(message: Any) -> str:
 def question(
     how: Judging, messages: Sequence[Message], parameters: Mapping[str, Any], answer: Any
 ) -> list[dict[str, Any]]:
-    """What a judge is asked of a response: messages for a model."""
+    """The messages that ask a judge about a response."""
     last = max((k for k, message in enumerate(messages) if message.get("role") == "user"), default=len(messages) - 1)
     system = [text_in(message) for message in messages if message.get("role") in ("system", "developer")]
     before = [_line(message) for message in messages[:last] if message.get("role") not in ("system", "developer")]
     after = [_line(message) for message in messages[last + 1 :]]
     names = [json.dumps(tool.get("function", tool)) for tool in parameters.get("tools") or () if isinstance(tool, dict)]
-    half = how.characters // 2  # of the question, so that a long history does not push it out
+    half = how.characters // 2  # at most half is the question, so that a long history does not displace it
     asked = _cut(_line(messages[last])[len("user: ") :], half)
     answers = [shown(choice.message) for choice in answer.choices]
     parts = [
@@ -143,7 +143,7 @@ def _cut(text: str, most: int, from_end: bool = False) -> str:
 
 
 def score_of(said: str) -> float:
-    """The score in [0, 1] that a judge says, of a number from 0 to 10. ValueError where it says anything else.
+    """The score in [0, 1] from a judge's number from 0 to 10. ValueError if the judge says anything else.
 
     >>> [score_of(said) for said in ("8", "8/10", "**Score: 8**", "<think>3 of 4?</think> 8 out of 10", '{"score": 8}')]
     [0.8, 0.8, 0.8, 0.8, 0.8]

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from .running import Service
 
-#: What only grows; all else goes up and down.
+#: The numbers that only grow; all others go up and down.
 _COUNTERS = {
     "calls", "cancelled", "committed", "deployed", "dollars", "events", "failures", "faults", "feedbacks", "lost",
     "quality", "refused", "requests", "unjudged", "unlearned", "unlogged", "unsolved_refits",
@@ -43,7 +43,7 @@ class _Collector:
 
 
 def _numbers(name: str, found: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], str, float]]:
-    """Labels, name and value of each number in a store's metrics; of lists of alarms how many there are."""
+    """Labels, name and value of each number in a store's metrics; for lists of alarms their length."""
     for key, value in found.items():
         if key == "models":
             for model in value:

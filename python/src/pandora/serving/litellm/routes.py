@@ -1,7 +1,7 @@
 """Routes beside the proxy's own, under /cascade: feedback, explanations, metrics, versions, and a page for a person.
 
-All but the page, which holds no data, need a key of the proxy. What shows or changes more than one answer needs its
-master key.
+All routes except the page, which holds no data, need a key of the proxy. Routes that show or change more than one
+answer need its master key.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .handler import handler, number_of
 from .metrics import exposed
 from .saving import saved_of
 
-_MOST_BYTES = 1 << 14  # of a body, but of one with a cascade
+_MOST_BYTES = 1 << 14  # of a body, except one with a cascade
 _MOST_CASCADE_BYTES = 1 << 26
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _PAGE = pathlib.Path(__file__).with_name("page.html")
-#: The page runs its own script alone, and no other page shows it in a frame.
+#: The page runs only its own script, and no other page can show it in a frame.
 _PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -48,7 +48,7 @@ def add_to_proxy() -> None:
         for route, method, path in _ROUTES:
             router.add_api_route(f"/cascade{path}", route, methods=[method], include_in_schema=False)
         app.include_router(router)
-        # So that virtual keys, which may call models alone, may also say what they think of their answers.
+        # So that virtual keys, which may only call models, may also rate their answers.
         LiteLLMRoutes.openai_routes.value.extend(["/cascade/feedback", "/cascade/explain/{id}"])
 
 
@@ -63,7 +63,7 @@ def _told(error: BaseException) -> Response:
 
 
 def _require_own_origin(http: Request) -> None:
-    """Raises ToldError for what another web page sends: browsers tell the page's origin."""
+    """Raises ToldError for requests from another web page: browsers send the page's origin."""
     origin = http.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != http.headers.get("host"):
         raise ToldError(403, "this route takes no requests of other web pages", code="foreign_origin")
@@ -80,8 +80,8 @@ def _require_master(key: UserAPIKeyAuth) -> None:
 
 async def _body(http: Request, most: int = _MOST_BYTES) -> dict[str, Any]:
     """The body's object. Raises ToldError."""
-    # LiteLLM's check of the key has read and kept it; what it says of its length bounds what is parsed here. Of a form,
-    # which is what curl calls any body, it keeps nothing.
+    # LiteLLM's check of the key has read and stored it; the stored length limits what is parsed here. For a form, which
+    # is curl's default for any body, it stores nothing.
     if http.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS:
         raise ToldError(415, "the body is sent as a form; send the header Content-Type: application/json", code="form")
     data = await http.body()
@@ -97,7 +97,7 @@ async def _body(http: Request, most: int = _MOST_BYTES) -> dict[str, Any]:
 
 
 def _named(body: dict[str, Any]) -> Any:
-    """The service that a body names; where there is one alone it need not."""
+    """The service that a body names; if there is only one, the body need not name it."""
     services = handler.services
     name = body.get("name", next(iter(services)) if len(services) == 1 else None)
     if not isinstance(name, str) or name not in services:
@@ -143,7 +143,7 @@ async def explain(id: str, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> 
 
 
 async def metrics(http: Request) -> Response:
-    """For Prometheus; without a key only where LiteLLM's own metrics need none."""
+    """For Prometheus; without a key only if LiteLLM's own metrics need none."""
     try:
         if litellm.require_auth_for_metrics_endpoint is not False:
             await user_api_key_auth(http, api_key=http.headers.get("authorization", ""))
@@ -158,7 +158,7 @@ async def page() -> Response:
 
 
 async def state(key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
-    """What the page shows: of each cascade its metrics, and what it promised."""
+    """The data of the page: for each cascade its metrics, and its promise."""
     try:
         _require_master(key)
 
@@ -176,12 +176,12 @@ async def state(key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  
 
 
 async def publish(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
-    """{"name": "support"}: the cascade's file is taken anew; with a member `cascade`, what stands there instead."""
+    """{"name": "support"}: reads the cascade's file again; with a member `cascade`, uses that instead."""
     return await _changed(http, key, _published)
 
 
 async def rollback(http: Request, key: UserAPIKeyAuth = Depends(user_api_key_auth)) -> Response:  # noqa: B008
-    """{"name": "support"}: the version before the present one decides again."""
+    """{"name": "support"}: goes back to the version before the present one."""
     return await _changed(http, key, lambda service, body: service.store.rollback())
 
 

@@ -1,4 +1,4 @@
-"""One request of a client: which models are called for it, what the store is told, and what the client gets."""
+"""One request of a client: the models that are called, the reports to the store, and the client's answer."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from .judging import fault_of, question, score_of, tool_calls_of
 from .streaming import Live
 from .tracing import Told, span, usage_of
 
-_MOST_UNJUDGED = 5  # answers in a row, after which the judge is taken to be down
+_MOST_UNJUDGED = 5  # answers in a row after which the judge counts as down
 
 
 @dataclass
 class Service:
-    """A cascade of the configuration that is open."""
+    """An open cascade of the configuration."""
 
     settings: Settings
     store: Store
     unjudged: int = 0  #: answers on which the judge failed
     unjudged_in_a_row: int = 0
-    faults: Counter[str] = field(default_factory=Counter)  #: of answers that are none, by their reason
+    faults: Counter[str] = field(default_factory=Counter)  #: of invalid answers, by their reason
 
 
 @dataclass
 class Run:
-    """A request under way. `calls`: what was called, as the answer's member `cascade` has it."""
+    """A request under way. `calls`: the calls so far, for the answer's member `cascade`."""
 
     service: Service
     asked: Asked
     calls: list[dict[str, Any]] = field(default_factory=list)
     usages: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
-    spare: Any = None  #: an answer that could not be judged, or was no good
+    spare: Any = None  #: an answer that could not be judged, or was not valid
     spare_is_faulty: bool = False
-    problem: Optional[BaseException] = None  #: what a client is told of where no model answers
+    problem: Optional[BaseException] = None  #: the error for the client if no model answers
     deployed: Optional[str] = None
     span: Optional[Told] = None  #: of the request
 
@@ -69,7 +69,7 @@ class Run:
 
     @property
     def dollars(self) -> float:
-        """Of all calls and their judges, so far as it is known."""
+        """The dollars of all calls and their judges, as far as they are known."""
         return float(sum(call["dollars"] or 0.0 for call in self.calls))
 
     @property
@@ -89,7 +89,7 @@ class Run:
         return found
 
     async def played(self, live: bool) -> AsyncGenerator[Any, None]:
-        """Pieces of a stream where an answer is not judged and may be `live`; else the response alone, at the end."""
+        """Pieces of a stream if an answer is not judged and may be `live`; otherwise only the response, at the end."""
         name = self.service.settings.name
         with span("chat", name) as told:
             self.span = told
@@ -113,7 +113,7 @@ class Run:
                 async with aclosing(self._streamed(model, stream)) as pieces:
                     async for piece in pieces:
                         yield piece
-                if stream.begun:  # what the client has of it cannot be taken back
+                if stream.begun:  # the part that the client has cannot be taken back
                     self._deploy()
                     for piece in stream.rest(self.member, calling.total(self.usages)):
                         yield piece
@@ -137,16 +137,16 @@ class Run:
         yield response
 
     def _deploy(self) -> None:
-        with suppress(UsageError):  # it was passed over, and the client has it all the same
+        with suppress(UsageError):  # it was passed over, but the client has it all the same
             self.deployed = self.request.deploy()
         if self.deployed is None:
             self.request.cancel()
 
     def _is_enough(self) -> bool:
-        """Whether the request ends here, whatever the rules say."""
+        """Whether the request ends here, regardless of the rules."""
         if self.calls[-1].get("tools") == "first":
             return True
-        # Where the judge is down, other models' answers would be paid for and not be judged either.
+        # If the judge is down, other models' answers would cost money and not be judged either.
         is_down = self.service.unjudged_in_a_row >= _MOST_UNJUDGED
         return is_down and self.spare is not None and not self.answers
 
@@ -176,7 +176,7 @@ class Run:
         return await calling.call(called, asked.messages, **asked.parameters, **asked.for_call(), **streaming)
 
     def _failed(self, call: dict[str, Any], problem: BaseException, seconds: float, told: dict[str, Any]) -> None:
-        """A call that raised: the next model may answer."""
+        """A call raised an exception: the next model may answer."""
         told["error.type"] = call["failure"] = type(problem).__name__
         call["seconds"] = seconds
         if self.problem is None or not is_of_client(problem):  # the same request may be answered later
@@ -199,7 +199,7 @@ class Run:
         if is_call and tools != "judge":
             call["tools"] = tools
         if call["dollars"] is None:
-            # An unknown cost is not 0: nothing is learned, and the answer is given where there is no other.
+            # An unknown cost is not 0: nothing is learned, and the answer is used if there is no other.
             calling.warn_once(call["model"])
             self.request.skip()
             self._spared(response, better=fault is None)
@@ -207,7 +207,7 @@ class Run:
         if fault is not None:
             call["failure"] = fault
             self.service.faults[fault] += 1
-            # It counts as no outage of the model: clients could make one rest for all others.
+            # This counts as no failure of the model; otherwise clients could make it rest for everybody.
             self.request.skip(call["dollars"])
             self._spared(response, better=False)
             return
@@ -226,12 +226,12 @@ class Run:
         self.answers[call["model"]] = response
 
     def _spared(self, response: Any, better: bool) -> None:
-        """Keeps an answer for the case that there is no other: the first one, but rather one without a fault."""
+        """Keeps an answer in case there is no other: the first one, but preferably one without a fault."""
         if self.spare is None or (better and self.spare_is_faulty):
             self.spare, self.spare_is_faulty = response, not better
 
     async def _score(self, call: dict[str, Any], response: Any) -> Optional[float]:
-        """The judge's, whose dollars and usage are the call's too; None where it has not judged."""
+        """The judge's score; its dollars and usage belong to the call. None if it did not judge."""
         judge, service = self.service.settings.judge, self.service
         if judge is None:
             name = service.settings.name
@@ -258,7 +258,7 @@ class Run:
         return score
 
     async def _streamed(self, model: str, stream: Live) -> AsyncGenerator[Any, None]:
-        """Pieces of an answer that nobody judges, as they come; nothing where there is none."""
+        """Pieces of an answer that nobody judges, as they come; nothing if there is none."""
         call = self._begun(model)
         began = time.monotonic()
         with span("chat", model, self.span) as told:

@@ -1,4 +1,4 @@
-"""What a cascade has saved against one model alone, by the dollars that its own requests cost."""
+"""The saving of a cascade against one model alone, from the dollars of its own requests."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _NORMAL_95 = 1.959964
 
 
 def saved_of(metrics: Mapping[str, Any], against: Optional[str] = None) -> Optional[dict[str, Any]]:
-    """Dollars in all, with a 95% interval where the metrics have sums of squares; None where too little is known.
+    """Dollars in all, with a 95% interval if the metrics have sums of squares; None if too little is known.
 
-    `metrics` are a store's. `against`: the model; without it the one whose calls cost most. What it would have cost
-    alone is taken to be the mean of its calls, so a cascade that asks it hard prompts only makes it look dearer.
+    `metrics` are a store's. `against`: the model; by default the one with the most expensive calls. Its cost alone is
+    assumed to be the mean of its calls, so a cascade that sends it hard prompts makes it look more expensive.
     """
     called = {one["model"]: one for one in metrics.get("models", ()) if one.get("calls")}
     if not called or not metrics.get("deployed"):

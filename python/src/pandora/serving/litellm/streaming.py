@@ -1,4 +1,4 @@
-"""Answers as streams, in pieces that LiteLLM's proxy passes on whole.
+"""Answers as streams, in pieces that LiteLLM's proxy passes on completely.
 
 LiteLLM ends a provider's stream with the first piece that says why it ended, so that piece comes last here, after the
 usage and the member `cascade`.
@@ -20,7 +20,7 @@ class Live:
 
     def __init__(self, id: str) -> None:
         self.id = id
-        self.begun = False  #: whether the client has something of it
+        self.begun = False  #: whether the client has received a part of it
         self.stream: Any = None
         self.chunks: list[Any] = []  # all of them, for the usage and the cost
         self.why: Optional[str] = None
@@ -34,7 +34,7 @@ class Live:
                 choices = [choice for choice in chunk.choices if choice.finish_reason]
                 self.why = choices[0].finish_reason if choices and self.why is None else self.why
                 if not any(_has_something(choice.delta) for choice in chunk.choices):
-                    # The role alone may be all that comes of an empty answer, of which the client gets nothing.
+                    # An empty answer may consist of the role only; the client gets nothing of it.
                     if not self.begun and chunk.choices and not choices:
                         held.append(chunk)
                     continue
@@ -51,7 +51,7 @@ class Live:
         return litellm.stream_chunk_builder(self.chunks, messages=list(messages))
 
     def dollars(self, response: Any) -> Optional[float]:
-        """What it cost, by the prices of the entry that was called; None where they are not known."""
+        """The cost, by the prices of the entry that was called; None if they are unknown."""
         hidden = getattr(self.stream, "_hidden_params", None) or {}
         log = getattr(self.stream, "logging_obj", None)
         cost = None if log is None or response is None else log.response_cost_calculator(result=response)
@@ -72,17 +72,17 @@ def whole(response: Any) -> Iterator[Any]:
     for choice in response.choices:
         message = choice.message.model_dump(exclude_none=True)
         for k, call in enumerate(message.get("tool_calls") or ()):
-            call["index"] = k  # without it clients cannot put the pieces of several calls together
+            call["index"] = k  # clients need it to join the pieces of several calls
         yield _made(response.id, [StreamingChoices(index=choice.index, delta=Delta(**message))])
     usage = response.usage.model_dump(exclude_none=True)
     yield from ending(response.id, response.cascade, usage, response.choices[0].finish_reason)
 
 
 def ending(id: str, member: Mapping[str, Any], usage: Mapping[str, Any], why: Optional[str]) -> Iterator[Any]:
-    """The member `cascade`, the usage, and why it ended."""
+    """The member `cascade`, the usage, and the reason why it ended."""
     last = _made(id, [StreamingChoices(index=0, delta=Delta())])
     last.cascade = member
-    last.provider_specific_fields = {}  # the proxy would write a plain piece without the members that it does not know
+    last.provider_specific_fields = {}  # the proxy would omit unknown members from a plain piece
     yield last
     used = _made(id, [StreamingChoices(index=0, delta=Delta())])
     used.usage = litellm.Usage(**usage)

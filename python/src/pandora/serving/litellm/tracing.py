@@ -1,7 +1,7 @@
-"""Spans of OpenTelemetry with its attributes for generative AI, where it is installed.
+"""Spans of OpenTelemetry with its attributes for generative AI, if it is installed.
 
-They hold names, counts and kinds of failures, never the text of a prompt, an answer or an exception: what a provider
-says may quote a key.
+They hold names, counts and kinds of failures, but never the text of a prompt, an answer or an exception: a provider's
+text may quote a key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 try:
     from opentelemetry import trace as _traces
-except ImportError:  # it is not installed: no spans
+except ImportError:  # without it there are no spans
     _traces = None
 
 
@@ -29,7 +29,7 @@ def span(operation: str, model: str, parent: Optional[Told] = None) -> Iterator[
     if _traces is None:
         yield told
         return
-    # It is not made the current one: a stream's pieces are asked for from several contexts.
+    # It is not made the current span, because a stream's pieces are requested from several contexts.
     made = _traces.get_tracer("pandora").start_span(f"{operation} {model}", context=parent.context if parent else None)
     told.context = _traces.set_span_in_context(made)
     try:

@@ -22,13 +22,13 @@ from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
-from .cascade_sheets import aim_of_record, judge_usd_of, record_of
 from .errors import Refusal
 from .estimate import Estimate
 from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
+from .members import aim_of_record, judge_usd_of, record_of
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, Outcomes, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible

@@ -152,6 +152,8 @@ port number =4000 [1,65535]
 workers number =1 [1,1000]
     processes of the proxy.
     > a number of processes, such as 2
+details flag
+    also prints the kinds that were compared, the calibration and how the promise was found.
 format text =text text|json|markdown|csv
     how results are printed: text, json, markdown or csv.
 """
@@ -244,7 +246,7 @@ COMMANDS = (
         "cascade fit",
         "the cascade that is best at a price, or keeps a bound on dollars or quality, and what it promises",
         f"table price max_usd min_quality max_latency forget c {_JUDGING} openings models {_READING} out force explore "
-        "format",
+        "details format",
     ),
     Command.of(
         "cascade test",
@@ -264,7 +266,7 @@ COMMANDS = (
         "models price evaluator policy c c_theta features psi refit forget most_samples out force explore format",
         c=0.2,
     ),
-    Command.of("cascade show", "a cascade's file in words", "cascade format"),
+    Command.of("cascade show", "a cascade's file in words", "cascade details format"),
     Command.of(
         "trace check",
         "what a table holds, and what routing between its models can pay: best single model, index policy, fixed "

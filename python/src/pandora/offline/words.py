@@ -120,12 +120,12 @@ def plans_text(file: Mapping[str, Any]) -> str:
     router = file.get("router")
     by = str(router.get("learner", "")) if isinstance(router, dict) else ""
     stops = (
-        "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and the "
-        "best answer so far is deployed"
+        " If the estimated quality of an answer reaches the number of its model, no further model is called, and the "
+        "best answer so far is deployed."
     )
     return (
-        f"For each prompt the plan is taken that promises most by its context ({by}): {orders_text(file)}. A model "
-        f"alone needs no judge{'' if calls_one_model(file) else stops}."
+        f"For each prompt, the router ({by}) takes the plan with the greatest predicted utility: {orders_text(file)}. "
+        f"A plan of one model needs no judge.{'' if calls_one_model(file) else stops}"
     )
 
 

@@ -95,7 +95,7 @@ def test_tests_checks_and_frontiers(folder: pathlib.Path, capsys: Output) -> Non
     tested = json.loads(capsys.readouterr().out)
     assert tested["against"] in ("=small", "large") and tested["gain"]["low"] > 0.0
     assert run("cascade", "test", str(folder / "c.json"), str(folder / "new.csv")) == 0
-    assert "verdict: the cascade is better than " in capsys.readouterr().out
+    assert "The cascade is better than " in capsys.readouterr().out
     assert (
         run("trace", "check", str(folder / "fit.csv"), "--evaluator", "score", "--price", "10", "--format", "json") == 0
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from .choose import SINGLE
 from .estimate import Interval
@@ -225,13 +225,20 @@ def _bound(aim: Aim, record: Mapping[str, Any]) -> str:
 
 
 def _judging(aim: Aim, record: Mapping[str, Any]) -> str:
-    usd, gone_at = judge_usd_of(record), number_of(record.get("break_even_judge_usd"))
-    if usd is not None:
-        return f"The fit counts ${usd:.3g} for judging an answer."
-    if not math.isfinite(gone_at):
-        return "The fit counts judging as free."
     gone = "the bound may be missed" if aim.on_usd else "the gain is gone"
-    return f"The fit counts judging as free; if judging an answer costs more than ${gone_at:.2g}, {gone}."
+    return judging_text(judge_usd_of(record), number_of(record.get("break_even_judge_usd")), gone)
+
+
+def judging_text(usd: Optional[float], gone_at: float, gone: str, who: str = "The fit") -> str:
+    """What judging an answer is counted with, and what happens above `gone_at` dollars where it is counted as free.
+
+    `usd`: dollars of judging an answer; None where nobody said. `gone_at`: NaN where it is not known.
+    """
+    if usd is not None:
+        return f"{who} counts ${usd:.3g} for judging an answer."
+    if not math.isfinite(gone_at):
+        return f"{who} counts judging as free."
+    return f"{who} counts judging as free; if judging an answer costs more than ${gone_at:.2g}, {gone}."
 
 
 def _models(file: Mapping[str, Any], record: Mapping[str, Any], title: str, most: int = MOST_ROWS) -> Sheet:

@@ -277,11 +277,13 @@ def _expected(record: Mapping[str, Any]) -> Sheet:
     promise = _promise(record)
     for row, text in _ROWS.items():
         out.add(row.format(price=price), *(text(worth) for worth in (*others, promise)))
-    if others:
-        gain = interval_of_json(object_of(running).get("fit_gains")) if running else promise.gain
-        out.add("gain in utility", "", interval_text(gain, 4))
-        if not running:
-            out.add("saving of dollars", "", share_text(promise.saving))
+    aim, gain = aim_of_record(record), promise.gain
+    if running or aim.on_usd:
+        gain = interval_of_json(object_of(running).get("fit_gains") if running else record.get("gain"))
+    if others and aim.kind is not AimKind.MIN_QUALITY:
+        out.add("gain in quality" if aim.on_usd else "gain in utility", "", interval_text(gain, 4))
+    if others and not running:
+        out.add("saving of dollars", "", share_text(promise.saving))
     return out
 
 

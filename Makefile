@@ -242,7 +242,8 @@ gpu-pack: dependencies
 
 # Every command of README.md and docs/, and recipes where their interpreters can be installed.
 docs: test-dependencies docs-dependencies build
-	scripts/run-docs.sh $(ARGS)
+	scripts/help-pages.py build/help
+	scripts/run-docs.sh $(or $(ARGS),README.md docs/*.md build/help/*.md)
 
 # The same with assertions.
 debug-docs: dependencies

@@ -5,6 +5,9 @@ usage: scripts/check-prose.py [PAGE...]   (a table; exit code 1 where a bound is
 
 A sentence is a paragraph's or list item's part up to a full stop, question or exclamation mark, and its words are runs of letters, a
 piece of `code` being one; headings, tables and code have none. How many words a page has is shown and not bounded.
+
+In README.md and the pages in LINKING, a term of docs/glossary.md whose heading is followed by <!-- linked --> is a link, to the
+glossary or to a section of the page, or bold (a definition), where it first stands in the prose. Links to other pages do not count.
 """
 
 import re
@@ -12,6 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+LINKING = "tutorial cascades serving traces studies python commands results comparing story".split()
 LONGEST_SENTENCE, MEAN_SENTENCE, CHARACTERS = 35, 18, 120
 # A document says what holds. What was once different stands in the changelog or nowhere.
 MISPLACED = {
@@ -62,6 +66,32 @@ def read(page: Path):
     return count, sentences, faults
 
 
+def linked_terms() -> dict[str, re.Pattern]:
+    """Of each marked term its anchor, and what finds it in a text, with or without the s of a plural."""
+    headings = re.findall(r"^## (.+)\n<!-- linked -->", (ROOT / "docs/glossary.md").read_text(), flags=re.M)
+    terms = {heading.lower().replace(" ", "-"): r"[\s-]+".join(heading.removesuffix("s").split()) for heading in headings}
+    return {anchor: re.compile(rf"(?<![\w-]){term}s?(?![\w-])", re.I) for anchor, term in terms.items()}
+
+
+def unlinked(page: Path) -> list[str]:
+    """The terms that a reader meets on a page without a link or definition."""
+
+    def blank(match: re.Match) -> str:
+        return "\n" * match[0].count("\n")
+
+    no_prose = r"<!--.*?-->|^ *```.*?^ *```$|^#.*?$|^ *\|.*?$|`[^`]*`|!\[[^]]*\]"
+    elsewhere = r"\[[^]]*\]\((?![^)]*glossary\.md#|#)[^)]*\)"
+    text = re.sub(f"{no_prose}|{elsewhere}", blank, page.read_text(), flags=re.S | re.M)
+    faults = []
+    for anchor, term in linked_terms().items():
+        if first := term.search(text):
+            told = re.finditer(rf"\[[^]]*\]\((?:[^)]*glossary\.md#{anchor}|#[^)]*)\)|\*\*[^*]+\*\*", text)
+            if not any(link.start() < first.start() < link.end() for link in told):
+                number, found = text.count("\n", 0, first.start()) + 1, " ".join(first[0].split())
+                faults.append(f"{number}: '{found}' first stands here; link it, [{found}](glossary.md#{anchor})")
+    return faults
+
+
 def main() -> int:
     pages = [Path(p) for p in sys.argv[1:]] or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     bad = []
@@ -70,6 +100,8 @@ def main() -> int:
         count, sentences, faults = read(page)
         mean = sum(sentences) / max(len(sentences), 1)
         print(f"{page.name:<26}{count:>7}{mean:>12.1f}{max(sentences, default=0):>9}")
+        if page.stem in LINKING or page.resolve() == ROOT / "README.md":
+            faults += unlinked(page)
         bad += [f"{page.name}:{fault}" for fault in faults]
         if mean > MEAN_SENTENCE:
             bad.append(f"{page.name}: {mean:.1f} words a sentence on average, more than {MEAN_SENTENCE}")

@@ -32,7 +32,8 @@ struct Session {
 
 using AddsCommand = void(CLI::App& program, Session& session);
 AddsCommand add_run, add_merge, add_show, add_compare, add_verdict, add_report, add_tune, add_lanes, add_replay,
-    add_explain, add_oracle, add_oracle_grid, add_calibrate, add_policies, add_devices, add_trace, add_cascade;
+    add_explain, add_oracle, add_oracle_grid, add_oracle_exact, add_calibrate, add_policies, add_devices, add_trace,
+    add_cascade;
 
 /// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
 /// whose oracle is code of its own.

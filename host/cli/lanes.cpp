@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
@@ -74,7 +75,7 @@ void list_lanes(const LaneOptions& o) {
 
 void add_lanes(CLI::App& program, Session& session) {
   const auto o = std::make_shared<LaneOptions>();
-  CLI::App* command = program.add_subcommand("lanes", "the names of a study's lanes, one line each");
+  CLI::App* command = add_command(program, "lanes");
   command->add_option("study", o->study, "a study's TOML file, or a folder of results")->required();
   command->add_option("--setting", o->setting, "only this setting of the keys that vary");
   session.on_call(command, [o] { list_lanes(*o); });
@@ -82,7 +83,7 @@ void add_lanes(CLI::App& program, Session& session) {
 
 void add_replay(CLI::App& program, Session& session) {
   const auto o = std::make_shared<LaneOptions>();
-  CLI::App* command = program.add_subcommand("replay", "one lane of a study alone: its sums, regret and curve");
+  CLI::App* command = add_command(program, "replay");
   o->add_to(*command);
   session.on_call(command, [o] {
     o->with_lane([](const FoundLane& found) { print_text(replay_text(found, found.run(found.prepare()))); });
@@ -91,8 +92,7 @@ void add_replay(CLI::App& program, Session& session) {
 
 void add_explain(CLI::App& program, Session& session) {
   const auto o = std::make_shared<LaneOptions>();
-  CLI::App* command =
-      program.add_subcommand("explain", "periods of one lane: what it saw, did and why, and the oracle");
+  CLI::App* command = add_command(program, "explain");
   o->add_to(*command);
   command->add_option("--period", o->period, "t, or t:u for a range; from 1")->required();
   command->add_option("--format", o->format, "text or json")->capture_default_str();
@@ -109,13 +109,13 @@ void add_explain(CLI::App& program, Session& session) {
 }
 
 void add_policies(CLI::App& program, Session& session) {
-  session.on_call(program.add_subcommand("policies", "the policies, one line each"), [] {
+  session.on_call(add_command(program, "policies"), [] {
     for (const Policy& policy : all_policies()) fmt::print("{:<24}{}\n", policy.name, policy.summary);
   });
 }
 
 void add_devices(CLI::App& program, Session& session) {
-  session.on_call(program.add_subcommand("devices", "the GPUs that this build can use, or why there are none"), [] {
+  session.on_call(add_command(program, "devices"), [] {
     for (const FoundDevices& found : find_all_devices()) fmt::print("{}", devices_text(found.report));
   });
 }

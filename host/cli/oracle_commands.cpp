@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
@@ -169,10 +170,10 @@ std::vector<Setting> oracle_settings(const StudyConfig& config) {
 }
 
 void add_oracle(CLI::App& program, Session& session) {
-  CLI::App* oracle = program.add_subcommand("oracle", "reservation indices, their order and the grid's errors");
+  CLI::App* oracle = add_command(program, "oracle");
   oracle->require_subcommand(1);
 
-  CLI::App* index = oracle->add_subcommand("index", "sigma with E[(G(ell + scale w) - sigma)^+] = cost");
+  CLI::App* index = add_command(*oracle, "index");
   const auto o = std::make_shared<OracleArguments>();
   o->study.add_to(*index, {"--environment", "--samples", "--seed"});
   index->add_option("--ell", o->shift, "shift l")->required();
@@ -182,28 +183,23 @@ void add_oracle(CLI::App& program, Session& session) {
 
   const std::vector<std::string> sampled = {"--environment", "--regime",  "--replications", "--seed",
                                             "--contexts",    "--samples", "--grid",         "--bins"};
-  CLI::App* order = oracle->add_subcommand("order", "Table 3: how much the oracle's order varies");
+  CLI::App* order = add_command(*oracle, "order");
   const auto of_order = std::make_shared<OracleArguments>();
   of_order->study.add_to(*order, sampled);
   add_threads(*order, of_order->threads);
   session.on_call(order, [of_order, &session] { print_order(*of_order, session); });
 
-  CLI::App* check = oracle->add_subcommand(
-      "check", fmt::format("errors of the grid and of the compression, over {} replications unless --replications says "
-                           "otherwise",
-                           kCheckedReplications));
+  CLI::App* check = add_command(*oracle, "check");
   const auto of_check = std::make_shared<OracleArguments>();
   of_check->study.add_to(*check, sampled);
   check->add_option("--solves", of_check->solves, "exact solves per replication")->capture_default_str();
   session.on_call(check, [of_check, &session] { print_check(*of_check, session); });
   add_oracle_grid(*oracle, session);
+  add_oracle_exact(*oracle, session);
 }
 
 void add_calibrate(CLI::App& program, Session& session) {
-  CLI::App* command = program.add_subcommand(
-      "calibrate", fmt::format("u for a wanted number of boxes that the oracle opens per period, over {} replications "
-                               "of {} contexts unless --replications and --contexts say otherwise",
-                               kCalibrationReplications, kCalibrationContexts));
+  CLI::App* command = add_command(program, "calibrate");
   const auto o = std::make_shared<CalibrateOptions>();
   o->study.add_to(*command,
                   {"--environment", "--regime", "--replications", "--seed", "--contexts", "--samples", "--bins"});

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/in_parallel.hpp"
@@ -335,7 +336,7 @@ void make_tables(const GridOptions& o, Session& session) {
 }  // namespace
 
 void add_oracle_grid(CLI::App& oracle, Session& session) {
-  CLI::App* command = oracle.add_subcommand("grid", "the oracle tables of a sweep, into its cache or an HDF5 file");
+  CLI::App* command = add_command(oracle, "grid");
   const auto o = std::make_shared<GridOptions>();
   o->study.add_to(*command, {"--environment", "--regime", "--replications", "--periods", "--seed", "--samples",
                              "--grid", "--bins"});

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "host/cli/help.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
 
@@ -78,8 +79,8 @@ bool has_package(const std::string& python) {
 
 }  // namespace
 
-void add_package_command(CLI::App& group, const std::string& name, const std::string& meaning, Session& session) {
-  CLI::App* command = group.add_subcommand(name, meaning);
+void add_package_command(CLI::App& group, const std::string& name, Session& session) {
+  CLI::App* command = add_command(group, name);
   command->set_help_flag();
   command->prefix_command();
   // Of a command of the program itself the name is one word.

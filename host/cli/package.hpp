@@ -13,6 +13,6 @@ namespace pandora::cli {
 /// GROUP NAME ...`, without GROUP where `group` is the program. It ends with that process's exit code. Throws Error
 /// (usage) with what to run where no Python has the package: PANDORA_PYTHON names the one that is asked; without it those
 /// are that of `make python` beside the program and python3 on PATH.
-void add_package_command(CLI::App& group, const std::string& name, const std::string& meaning, Session& session);
+void add_package_command(CLI::App& group, const std::string& name, Session& session);
 
 }  // namespace pandora::cli

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
@@ -125,18 +126,19 @@ int run_command_line(int argc, char** argv) {
     the_session.program = path.string();
   for (int i = 0; i < argc; ++i) the_session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
 
-  CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale");
-  program.footer(
-      "Exit codes: 0 done, 1 lanes failed (failures.csv) or a defect of the program, 2 usage or configuration,\n"
-      "3 bad data, 4 device or memory, 5 results of another study, build or arithmetic, 6 results could not be "
-      "written,\n"
-      "130 interrupted.");
+  CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale", "pandora");
+  program.formatter(help_formatter());
   program.set_version_flag("--version", build_text());
   program.require_subcommand(1);
   for (const auto add :
        {add_run, add_merge, add_show, add_compare, add_verdict, add_report, add_tune, add_lanes, add_replay,
         add_explain, add_oracle, add_calibrate, add_policies, add_devices, add_trace, add_cascade})
     add(program, the_session);
+  program.footer(  // after the commands, which would have it too
+      "`pandora COMMAND --help` says what a command does, with examples.\n\n"
+      "Exit codes: 0 done, 1 lanes failed (failures.csv) or a defect of the program,\n"
+      "2 usage or configuration, 3 bad data, 4 device or memory, 5 results of another\n"
+      "study, build or arithmetic, 6 results could not be written, 130 interrupted.");
   try {
     refuse_other_level();
     refuse_unknown_command(program, argc, argv);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
@@ -215,7 +216,7 @@ void print_tables(const std::vector<Table>& tables, TableFormat format) {
 
 void add_show(CLI::App& program, Session& session) {
   const auto o = std::make_shared<ShowOptions>();
-  CLI::App* command = program.add_subcommand("show", "the tables of a folder of results, finished or not");
+  CLI::App* command = add_command(program, "show");
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("--format", o->format, "text, markdown, latex (the paper's layout) or csv (rows of summary.csv)")
       ->capture_default_str();
@@ -228,7 +229,7 @@ void add_show(CLI::App& program, Session& session) {
 
 void add_compare(CLI::App& program, Session& session) {
   const auto o = std::make_shared<CompareArguments>();
-  CLI::App* command = program.add_subcommand("compare", "paired comparisons of policies, or of two folders of results");
+  CLI::App* command = add_command(program, "compare");
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("other", o->other, "another folder on the same tapes");
   command
@@ -248,10 +249,11 @@ void add_compare(CLI::App& program, Session& session) {
 }
 
 void add_verdict(CLI::App& program, Session& session) {
-  CLI::App* command = program.add_subcommand("verdict", "results against the paper: says which program does that now");
+  CLI::App* command = add_command(program, "verdict");
   const auto folder = std::make_shared<std::string>("FOLDER");
   command->add_option("folder", *folder, "folder of results");
   command->allow_extras();  // options of the former command
+  command->group("");       // not listed
   session.on_call(command, [folder] { refuse_published("verdict", *folder); });
 }
 
@@ -276,7 +278,7 @@ void add_report(CLI::App& program, Session& session) {
     RenderOptions rendering;
   };
   const auto o = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("report", "figures, tables and comparisons as report.html and report.tex");
+  CLI::App* command = add_command(program, "report");
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("--out", o->out, "folder for the report (default: report in the folder of the results)");
   command->add_option("--t0", o->rendering.T0,

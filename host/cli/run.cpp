@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
@@ -212,13 +213,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   if (ranks.rank() == 0) print_outcome(outcome, o.quiet, start, o.report);
 }
 
-void add_run_options(CLI::App* command, RunArguments& o) {
-  o.backend.add_to(*command);
-  command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
-  command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs");
-  command->add_flag("--plan", o.plan, "print lanes, memory, time and how the work is split, and exit");
-  command->add_option("--device-memory", o.device_memory,
-                      "GiB of a GPU that need not be here, for --plan --backend cuda");
+void add_run_options(CLI::App* command, RunArguments& o, const char* study_file) {
   command->add_option("--out", o.out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--resume", o.resume, "go on with what --out holds of the same study");
   command->add_flag("--extend", o.extend,
@@ -226,6 +221,15 @@ void add_run_options(CLI::App* command, RunArguments& o) {
   command->add_flag("--force", o.force, "accept a folder that is not empty and replace its results");
   command->add_flag("--report", o.report, "make the report too (`pandora report`)");
   command->add_flag("--quiet", o.quiet, "print the tables only");
+  command->add_flag("--plan", o.plan, "print lanes, memory, time and how the work is split, and exit");
+  o.study.add_to(*command, {}, study_file);
+  o.backend.add_to(*command);
+  command->add_option("--shard", o.shard, "I/N: do part I (from 0) of N, for `pandora merge`")->group(kMachine);
+  command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs")
+      ->group(kMachine);
+  command
+      ->add_option("--device-memory", o.device_memory, "GiB of a GPU that need not be here, for --plan --backend cuda")
+      ->group(kMachine);
 }
 
 struct TuneArguments {
@@ -275,15 +279,12 @@ void tune_command(const TuneArguments& o, Session& session) {
 void add_run(CLI::App& program, Session& session) {
   for (const bool paper : {false, true}) {
     const auto o = std::make_shared<RunArguments>();
-    CLI::App* command =
-        paper ? program.add_subcommand("reproduce", "Tables 1 to 3 of the paper beside the published numbers")
-              : program.add_subcommand("run", "a study from its TOML file");
+    CLI::App* command = paper ? add_command(program, "reproduce") : add_command(program, "run");
     if (paper)
       command->add_option("--table", o->table, "1 (regime A), 2 (regime B), 3 (the oracle's order) or all");
     else
       command->add_flag("--print-defaults", o->print_defaults, "print a study with every key explained, and exit");
-    o->study.add_to(*command, {}, paper ? nullptr : "TOML file, such as experiments/quick.toml");
-    add_run_options(command, *o);
+    add_run_options(command, *o, paper ? nullptr : "TOML file, such as experiments/quick.toml");
     session.on_call(command, [o, paper, &session] { run_command(*o, paper, session); });
   }
 }
@@ -295,7 +296,7 @@ void add_merge(CLI::App& program, Session& session) {
     bool force = false, quiet = false;
   };
   const auto o = std::make_shared<MergeOptions>();
-  CLI::App* command = program.add_subcommand("merge", "put the folders of a study's shards together");
+  CLI::App* command = add_command(program, "merge");
   command->add_option("folders", o->folders, "folders that `run --shard` wrote")->required();
   command->add_option("--out", o->out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--force", o->force, "accept a folder that is not empty and replace its results");
@@ -313,16 +314,15 @@ void add_merge(CLI::App& program, Session& session) {
 
 void add_tune(CLI::App& program, Session& session) {
   const auto o = std::make_shared<TuneArguments>();
-  CLI::App* command =
-      program.add_subcommand("tune", "choose hyperparameters by successive halving, judge them on fresh replications");
-  o->study.add_to(*command);
-  o->backend.add_to(*command);
+  CLI::App* command = add_command(program, "tune");
   command->add_option("--budget", o->budget, "lanes that the choice may take (a lane is a policy in one replication)")
       ->required();
   command->add_option("--format", o->format, "text, markdown, latex or csv")->capture_default_str();
   command->add_option("--out", o->out, "JSON file with candidates, rounds, what was judged and the study");
   command->add_flag("--force", o->force, "replace the file that --out names");
   command->add_flag("--quiet", o->quiet, "no progress");
+  o->study.add_to(*command);
+  o->backend.add_to(*command);
   session.on_call(command, [o, &session] { tune_command(*o, session); });
 }
 

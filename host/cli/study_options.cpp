@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
@@ -53,9 +54,12 @@ void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& opt
     if (!options.empty() && std::ranges::find(options, shortcut.option) == options.end()) continue;
     CLI::Option* option = command.add_option(shortcut.option, given_[shortcut.option],
                                              fmt::format("{} ({})", shortcut.meaning, shortcut.key));
+    option->group(kStudyKeys);
     if (shortcut.list) option->join(',');
   }
-  command.add_option("--set", sets_, "key=value of the study; may be given several times")->take_all();
+  command.add_option("--set", sets_, "KEY=VALUE: any key of the study; may be given several times")
+      ->take_all()
+      ->group(kStudyKeys);
 }
 
 StudyConfig StudyOptions::config(const std::vector<Implied>& implied) const {
@@ -93,8 +97,10 @@ std::vector<std::filesystem::path> StudyOptions::inputs(const StudyConfig& confi
 }
 
 void BackendOptions::add_to(CLI::App& command) {
-  command.add_option("--backend", backend, "auto, cpu or cuda")->capture_default_str();
-  command.add_option("--devices", devices, "GPUs, such as 0,1, or all")->capture_default_str();
+  command.add_option("--backend", backend, "auto (a GPU if there is one), cpu or cuda")
+      ->capture_default_str()
+      ->group(kMachine);
+  command.add_option("--devices", devices, "GPUs, such as 0,1, or all")->capture_default_str()->group(kMachine);
   add_threads(command, threads);
 }
 
@@ -103,7 +109,7 @@ BackendChoice BackendOptions::choose(const std::vector<PlannedSetting>& settings
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "worker threads; 0 is all cores")->capture_default_str();
+  command.add_option("--threads", threads, "worker threads; 0 is all cores")->capture_default_str()->group(kMachine);
 }
 
 GridShape parse_grid(const std::string& text) {

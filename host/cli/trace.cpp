@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/help.hpp"
 #include "host/cli/package.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
@@ -57,7 +58,7 @@ void export_command(const FileArguments& o) {
 
 void add_export(CLI::App& trace, Session& session) {
   const auto o = std::make_shared<FileArguments>();
-  CLI::App* command = trace.add_subcommand("export", "one replication of an environment as a table of outcomes");
+  CLI::App* command = add_command(trace, "export");
   o->study.add_to(*command, {"--t0", "--replications"});
   command->add_option("--environment", o->environment, "of the study (default: its first)");
   command->add_option("--regime", o->regime, "A or B (default: the first)");
@@ -88,8 +89,7 @@ void features_command(const FileArguments& o) {
 
 void add_features(CLI::App& trace, Session& session) {
   const auto o = std::make_shared<FileArguments>();
-  CLI::App* command = trace.add_subcommand(
-      "features", "what prompts become, fitted on the calibration table, as JSON for other programs");
+  CLI::App* command = add_command(trace, "features");
   o->study.add_to(*command, {"--t0"});
   command->add_option("--environment", o->environment, "of the study (default: its first table)");
   command->add_option("--out", o->out, "the file")->required();
@@ -100,18 +100,12 @@ void add_features(CLI::App& trace, Session& session) {
 }  // namespace
 
 void add_trace(CLI::App& program, Session& session) {
-  CLI::App* trace = program.add_subcommand("trace", "tables of outcomes");
+  CLI::App* trace = add_command(program, "trace");
   trace->require_subcommand(1);
-  add_package_command(
-      *trace, "check",
-      "what a table holds, and what routing between its models can pay: best single model, index policy, fixed "
-      "cascade, bound",
-      session);
+  add_package_command(*trace, "check", session);
   for (const auto add : {add_export, add_features}) add(*trace, session);
-  add_package_command(program, "import",
-                      "a table of outcomes from what another program exported, with what was left out", session);
-  add_package_command(program, "serve", "LiteLLM's proxy with cascades, feedback and a page that shows what they do",
-                      session);
+  add_package_command(program, "import", session);
+  add_package_command(program, "serve", session);
 }
 
 }  // namespace pandora::cli

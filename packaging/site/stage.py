@@ -79,6 +79,7 @@ def main() -> None:
         if page not in done:
             done.add(page)
             stage(page, waiting)
+    subprocess.run([ROOT / "scripts/help-pages.py", PAGES / "docs/help"], check=True)
     reference = PAGES / "reference"
     reference.mkdir(exist_ok=True)
     modules = "\n\n".join(f"::: {module}" for module in PYTHON)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import pathlib
 import subprocess
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,3 +94,40 @@ def test_locations_and_drawn_indices(tmp_path: pathlib.Path) -> None:
     x = grid.contexts(5)
     np.testing.assert_allclose(grid.sigma(x), np.tanh(rho[:, 0] + x @ rho[:, 1:].T), atol=1e-9)
     assert pandora.OracleGrid(study, "apart", "B").instance()["Q"].shape == (9, 6)
+
+
+BOXES = [
+    {"cost": 0.1, "values": [0.0, 1.0], "probabilities": [0.5, 0.5]},
+    {"cost": 0.05, "values": [0.2, 0.8], "probabilities": [0.3, 0.7]},
+    {"cost": 0.15, "values": [0.1, 0.6, 0.9], "probabilities": [0.2, 0.4, 0.4], "openings": 2},
+]
+
+
+def test_the_exact_policy_is_the_one_of_the_command_line(program: str, tmp_path: pathlib.Path) -> None:
+    file = pathlib.Path(__file__).parents[2] / "examples/finite/three-boxes.toml"
+    said = json.loads(subprocess.check_output([program, "oracle", "exact", str(file), "--format", "json"]))
+    found = pandora.solve_exactly(BOXES, uninspected=True)
+    assert (found.value, found.weitzman) == (said["value"], said["weitzman"])
+    assert (found.commit_or_search, found.committed) == (said["commit_or_search"]["value"], 2)
+    assert said["commit_or_search"]["unopened"] == 3  # boxes of the command are counted from 1
+    assert found.states["opened"].tolist() == [tuple(state["opened"]) for state in said["states"]]
+    assert found.states["value"].tolist() == [state["value"] for state in said["states"]]
+    assert found.states["action"][0] == "open" and said["states"][0]["next"] == "open box 1"
+    assert np.isnan(found.states["best"][0]) and said["states"][0]["best"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"probabilities": [0.5, 0.4]}, "box 1: probabilities sum to 0.9"),
+        ({"values": [1.0, 1.0]}, "box 1: a value stands there twice"),
+        ({"values": [0.0, math.inf]}, "box 1: a value is not finite"),
+        ({"values": [0.0]}, "box 1: has 1 values and 2 probabilities"),
+        ({"cost": -0.1}, "box 1: cost is -0.1"),
+        ({"openings": 0}, "box 1: openings is 0"),
+        ({"price": 1}, r"boxes\[0\]: give cost, values, probabilities"),
+    ],
+)
+def test_what_is_no_law_is_refused(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(pandora.UsageError, match=told):
+        pandora.solve_exactly([{**BOXES[0], **change}])

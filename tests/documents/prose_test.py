@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/check-prose.py refuses: long sentences, pages of long sentences; and that it does not count a page's words."""
+"""What scripts/check-prose.py refuses: long sentences, pages of long sentences, terms without a link; it does not count a page's words."""
 
 import subprocess
 import sys
@@ -9,10 +9,10 @@ from pathlib import Path
 CHECK = Path(__file__).resolve().parents[2] / "scripts/check-prose.py"
 
 
-def told(text: str) -> str:
+def told(text: str, name: str = "page.md") -> str:
     """What the check says of a page, and nothing where it is content."""
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "page.md"
+        page = Path(folder) / name
         page.write_text(text)
         done = subprocess.run([sys.executable, CHECK, page], capture_output=True, text=True)
     assert (done.returncode == 0) == (not done.stderr.strip()), done
@@ -30,6 +30,21 @@ def main() -> None:
     assert told("\n".join(sentence(18) for _ in range(9))) == ""
     assert told("\n".join(sentence(19) for _ in range(9))) == "page.md: 19.0 words a sentence on average, more than 18"
     assert told(("| " + "word " * 90 + "|\n") * 1000) == ""  # a table has no sentences, and words are not counted
+
+    for first in (
+        "The [effective\nprompts](glossary.md#effective-prompts) count.",
+        "[Effective prompts](docs/glossary.md#effective-prompts) count.",
+        "They have [effective prompts](#below).",
+        "**Effective prompts** are prompts.",
+        "# Effective prompts\n| effective prompts |\n`effective prompts` <!-- effective prompts -->",
+        "```\neffective prompts\n```",
+    ):
+        assert told(f"{first}\n", "traces.md") == "", first
+    fault = "traces.md:3: 'Effective prompt' first stands here; link it, [Effective prompt](glossary.md#effective-prompts)"
+    assert told("One.\n\nEffective prompt and [effective prompts](glossary.md#effective-prompts).\n", "traces.md") == fault
+    assert told("An effective prompt.\n") == ""  # other pages need no links
+    assert told("The [judges](traces.md#judge) of another page.\n", "cascades.md") == ""
+    assert "'judges'" in told("The [judges](glossary.md#promise) of another entry.\n", "cascades.md")
 
 
 if __name__ == "__main__":

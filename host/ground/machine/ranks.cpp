@@ -17,14 +17,6 @@
 #endif
 
 namespace pandora {
-namespace {
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
 
 // Launchers tell their children in the environment; starting MPI without one costs a tenth of a second.
 bool launched_by_mpi() {
@@ -36,6 +28,11 @@ bool launched_by_mpi() {
 #if defined(PANDORA_HAVE_MPI)
 
 namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 // A launcher lets the processes of one rank start MPI once, one after the other or not. Open MPI would end the second in
 // pages of its own; the first leaves a mark in the folder that the launcher keeps for the job and removes with it.

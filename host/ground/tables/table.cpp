@@ -32,19 +32,6 @@ std::string trimmed(std::string line) {
   return line + "\n";
 }
 
-// Words in lines of at most `width`; a word that is longer keeps a line of its own.
-std::string wrapped(const std::string& text, std::size_t width) {
-  std::string out, line;
-  for (const std::string& word : words_of(text)) {
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
-      out += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return line.empty() ? out : out + line + "\n";
-}
-
 std::vector<std::size_t> widths_of(const Table& table) {
   std::vector<std::size_t> widths;
   for (const std::string& column : table.columns) widths.push_back(display_width(column));
@@ -89,6 +76,18 @@ std::string markdown_cell(const std::string& text) {
 }
 
 }  // namespace
+
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string out, line;
+  for (const std::string& word : words_of(text)) {
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line.empty() ? out : out + line + "\n";
+}
 
 std::string number_text(double x, int decimals) {
   if (!std::isfinite(x)) return "---";

@@ -52,6 +52,9 @@ TableFormat parse_table_format(const std::string& name);
 /// Columns of a terminal that the text takes: code points, but combining marks.
 std::size_t display_width(const std::string& text);
 
+/// The words of a text in lines of at most `width` columns; a word that is longer keeps a line of its own.
+std::string wrapped(const std::string& text, std::size_t width);
+
 /// As text of at most `width` columns: columns that do not fit go to a further table below with the row headers
 /// repeated, and nothing is cut. `bold`: escape sequences of a terminal around what is bold, else nothing.
 std::string table_text(const Table& table, std::size_t width, bool bold);

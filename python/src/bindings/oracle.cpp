@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/studies/run/oracle_alone.hpp"
+#include "host/studies/study/finite_problem.hpp"
 #include "host/studies/study/study_config.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
@@ -133,9 +135,47 @@ Dict instance_dict(const Grid& grid) {
   return out;
 }
 
+using BoxTuple = std::tuple<double, std::vector<double>, std::vector<double>, int>;  // as FiniteBox has them
+
+Dict exact_programme(const std::vector<BoxTuple>& boxes, bool uninspected, std::optional<double> outside) {
+  FiniteProblem problem{{}, uninspected, outside};
+  for (const auto& [cost, values, probabilities, openings] : boxes)
+    problem.boxes.push_back({cost, values, probabilities, openings});
+  require_sound(problem, "solve_exactly");
+  const auto [programme, committed, weitzman] = [&] {
+    const WithoutGil release;
+    return std::tuple(solve_exactly(problem), commit_or_search(problem), weitzman_value(problem));
+  }();
+  std::vector<int> opened, box;
+  std::vector<double> best, probability, value;
+  nb::list action;
+  constexpr const char* kActions[] = {"deploy", "outside", "uninspected", "open"};
+  for (const FiniteState& state : programme.states) {
+    opened.insert(opened.end(), state.opened.begin(), state.opened.end());
+    best.push_back(state.best.value_or(kUnknown));
+    probability.push_back(state.probability);
+    action.append(kActions[static_cast<int>(state.action)]);
+    box.push_back(state.box);
+    value.push_back(state.value);
+  }
+  nb::dict out;
+  out["value"] = programme.value;
+  out["weitzman"] = weitzman;
+  out["commit_or_search"] = committed.value;
+  out["committed"] = committed.box;
+  out["opened"] = array_of(std::move(opened), {programme.states.size(), boxes.size()});
+  out["best"] = array_of(std::move(best));
+  out["probability"] = array_of(std::move(probability));
+  out["action"] = action;
+  out["box"] = array_of(std::move(box));
+  out["state_value"] = array_of(std::move(value));
+  return out;
+}
+
 }  // namespace
 
 void bind_oracle(nb::module_& module) {
+  module.def("exact_programme", &exact_programme, nb::arg("boxes"), nb::arg("uninspected"), nb::arg("outside").none());
   module.def("oracle_index", &oracle_index, nb::arg("study"), nb::arg("shift"), nb::arg("scale"), nb::arg("cost"));
   nb::class_<Grid>(module, "Grid", "The oracle of one replication.")
       .def(

@@ -44,7 +44,7 @@ from .features import Features
 from .figures import Figure
 from .folder import Lane
 from .indices import reservation_index
-from .oracle import OracleGrid, oracle_index
+from .oracle import ExactPolicy, OracleGrid, oracle_index, solve_exactly
 from .policy import IndexPolicy, LaneSetup, Output, Policy, Request, WeitzmanEstimator, policies, register
 from .results import Results, open
 from .running import Tuning, calibrate, explain, lanes, run, tune
@@ -68,9 +68,10 @@ __version__: str = _version("pandora-box")
 build: str = _core.build
 
 __all__ = [
-    "Cascade", "CascadeTest", "DataError", "Environment", "Error", "Features", "Figure", "Frontier", "IndexPolicy",
-    "Interrupted", "Interval", "Lane", "LaneFailure", "LaneSetup", "MismatchError", "OracleGrid", "Output",
-    "OutputError", "PandoraWarning", "Policy", "ReplicationRequest", "Request", "ResourceError", "Results", "Table",
-    "Trace", "TraceCheck", "Tuning", "UsageError", "WeitzmanEstimator", "__version__", "build", "calibrate", "explain",
-    "lanes", "open", "oracle_index", "policies", "register", "reservation_index", "run", "study_keys", "tune",
+    "Cascade", "CascadeTest", "DataError", "Environment", "Error", "ExactPolicy", "Features", "Figure", "Frontier",
+    "IndexPolicy", "Interrupted", "Interval", "Lane", "LaneFailure", "LaneSetup", "MismatchError", "OracleGrid",
+    "Output", "OutputError", "PandoraWarning", "Policy", "ReplicationRequest", "Request", "ResourceError",
+    "Results", "Table", "Trace", "TraceCheck", "Tuning", "UsageError", "WeitzmanEstimator", "__version__", "build",
+    "calibrate", "explain", "lanes", "open", "oracle_index", "policies", "register", "reservation_index", "run",
+    "solve_exactly", "study_keys", "tune",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -11,8 +13,9 @@ from . import _core
 from .errors import UsageError
 from .results import Results
 from .study import Study, config_of
+from .table import Table
 
-__all__ = ["OracleGrid", "oracle_index"]
+__all__ = ["ExactPolicy", "OracleGrid", "oracle_index", "solve_exactly"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -49,6 +52,56 @@ def oracle_index(
     flat = [np.ascontiguousarray(value).reshape(-1) for value in arguments]
     found = tuple(values.reshape(shape)[()] for values in _core.oracle_index(config, *flat))
     return found if with_error else found[0]
+
+
+@dataclass(frozen=True)
+class ExactPolicy:
+    """The optimal policy of a problem with finite laws, and what simpler policies bring; all in expected utility."""
+
+    value: float  #: of the optimal policy
+    weitzman: float  #: of Weitzman's rule, which opens what it deploys; optimal unless boxes may be deployed unopened
+    commit_or_search: float  #: of the best policy that deploys one box, or none, only unopened and opens the others
+    committed: Optional[int]  #: that box, from 0; None where opening alone is best
+    #: The states that the optimal policy reaches: `opened` (how often each box was opened, a tuple), `best` (the best
+    #: value so far, nan before the first), `probability`, `action` ("open", "deploy", "outside" or "uninspected"),
+    #: `box` (from 0, of "open" and "uninspected", else -1) and `value` (what can still be expected).
+    states: Table
+
+
+def solve_exactly(
+    boxes: Sequence[Mapping[str, Any]], *, uninspected: bool = False, outside: Optional[float] = None
+) -> ExactPolicy:
+    """The optimal policy of Pandora's problem with finite laws, by dynamic programming (docs/wider.md).
+
+    Each box has `cost` (at least 0, of an opening), `values` (distinct), their `probabilities` (sum 1) and, if it can
+    be opened more than once, `openings`. `uninspected`: a box with an opening left may be deployed unopened, for its
+    mean. `outside`: nothing need be opened, and ending without a box is worth this. Up to 3e7 states are solved, which
+    are (1 + values) x the product of (openings + 1). Raises UsageError for what is no law.
+
+    >>> coin = {"cost": 0.1, "values": [0.0, 1.0], "probabilities": [0.5, 0.5]}
+    >>> solve_exactly([coin]).value, solve_exactly([coin], uninspected=True).value
+    (0.4, 0.5)
+    """
+    known = {"cost", "values", "probabilities", "openings"}
+    for number, box in enumerate(boxes):
+        if set(box) - known or not known - {"openings"} <= set(box):
+            raise UsageError(
+                f"solve_exactly, boxes[{number}]: give cost, values, probabilities and, if wanted, openings"
+            )
+    laws = [
+        (float(box["cost"]), [*map(float, box["values"])], [*map(float, box["probabilities"])], box.get("openings", 1))
+        for box in boxes
+    ]
+    found = _core.exact_programme(laws, uninspected, outside)
+    states = Table(
+        {
+            "opened": [tuple(row) for row in found["opened"].tolist()],
+            **{name: found[name] for name in ("best", "probability", "action", "box")},
+            "value": found["state_value"],
+        }
+    )
+    committed = found["committed"] if found["committed"] >= 0 else None
+    return ExactPolicy(found["value"], found["weitzman"], found["commit_or_search"], committed, states)
 
 
 class OracleGrid:

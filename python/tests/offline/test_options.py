@@ -39,10 +39,10 @@ def refusal(call: Any) -> Refusal:
     return raised.value
 
 
-def test_help_is_one_plain_sentence_that_names_no_option() -> None:
+def test_help_is_one_phrase_that_names_no_option() -> None:
     for command in COMMANDS:
         for option in command.options:
-            assert option.help.endswith(".") and "--" not in option.help and ". " not in option.help, option.name
+            assert option.help[-1] != "." and "--" not in option.help and ". " not in option.help, option.name
 
 
 def test_arguments_of_fit_are_options_with_the_same_defaults() -> None:
@@ -246,5 +246,6 @@ def test_help_prints_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         said = " ".join(capsys.readouterr().out.split())
         for option in command.options:
             assert (option.name if option.place else command_line.spelt(option.name)) in said
+        assert f"usage: pandora {' '.join(command.words)} [OPTIONS]" in said and " examples: " in said
     assert command_line.read(["cascade", "--help"]) == (None, {})
     assert "cascade frontier" in capsys.readouterr().out

@@ -29,7 +29,8 @@ TEST_F(Cli, ListsPoliciesVersionAndHelp) {
     const test::ProgramResult help = run(words);
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_EQ(help.err, "");
-    EXPECT_THAT(help.out, HasSubstr("Usage"));
+    EXPECT_THAT(help.out,
+                HasSubstr(words.size() == 1 ? "Usage: pandora [OPTIONS] SUBCOMMAND" : "\nExamples:\n  pandora "));
   }
   for (const char* code : {"0 done", "1 lanes failed", "2 usage", "3 bad data", "4 device", "5 results of another",
                            "6 results could not", "130 interrupted"})

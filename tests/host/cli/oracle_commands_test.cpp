@@ -160,5 +160,27 @@ TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
   expect_refusal(none, 2, {"--boxes 0", "above 0"});
 }
 
+TEST_F(CliOracle, ExactTellsThePolicyAndRefusesWhatIsNoProblem) {
+  const std::string box = "[[box]]\ncost = 0.1\nvalues = [0, 1]\nprobabilities = [0.5, 0.5]\n";
+  const auto file = [&](const std::string& text) {
+    std::ofstream(work() / "p.toml") << text;
+    return words_of("oracle exact p.toml");
+  };
+  const test::ProgramResult result = run(file(box + "[actions]\nuninspected = true\n"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"optimal policy    0.500000", "Weitzman's rule   0.400000", "deploy box 1 unopened"})
+    EXPECT_THAT(result.out, HasSubstr(part));
+  expect_refusal(file(""), 2, {"p.toml, box", "[[box]]"});
+  expect_refusal(file("[[box]]\nvalues = [1]\nprobabilities = [1]\n"), 2, {"p.toml, box 1", "no cost"});
+  expect_refusal(file(box + "opening = 2\n"), 2, {"p.toml, box 1", "opening", "nearest is openings"});
+  expect_refusal(file(box + "openings = 1.5\n"), 2, {"p.toml, box 1, openings", "whole number"});
+  expect_refusal(file(box + "[actions]\noutside = true\n"), 2, {"p.toml, actions, outside", "a number"});
+  expect_refusal(file("[[box]]\ncost = 0.1\nvalues = [\"a\"]\nprobabilities = [1]\n"), 2,
+                 {"p.toml, box 1, values", "list of numbers"});
+  expect_refusal(file(box + "openings = 1000\n" + box + "openings = 1000\n" + box + "openings = 1000\n"), 2,
+                 {"p.toml", "3e+09 states", "fewer boxes"});
+  expect_refusal(words_of("oracle exact absent.toml"), 2, {"absent.toml"});
+}
+
 }  // namespace
 }  // namespace pandora

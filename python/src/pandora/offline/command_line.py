@@ -7,6 +7,7 @@ import csv
 import math
 import re
 from collections.abc import Sequence
+from textwrap import fill, indent
 from typing import Any, NoReturn, Optional
 
 from ..errors import UsageError
@@ -21,15 +22,26 @@ def spelt(name: str, value: Optional[str] = None) -> str:
     return as_option(SPELT.get(name, name), value)
 
 
+def _is_place(option: Option) -> bool:
+    return option.place
+
+
+def _place(option: Option) -> str:
+    return SPELT.get(option.name, option.name)
+
+
 class _Parser(argparse.ArgumentParser):
     def __init__(self, command: Command) -> None:
         super().__init__(
             prog=" ".join(["pandora", *command.words]),
-            description=command.help,
+            usage=" ".join(["pandora", *command.words, "[OPTIONS]", *map(_place, filter(_is_place, command.options))]),
+            description=fill(command.help, 80),
+            epilog=f"examples:\n{indent(command.examples, '  ')}",
             allow_abbrev=False,
-            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=26),
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=80),
         )
-        for option in command.options:
+        groups = [self.add_argument_group(heading) if heading else self for heading, _ in command.groups]
+        for group, option in ((group, one) for group, (_, options) in zip(groups, command.groups) for one in options):
             how: dict[str, Any] = {"action": _Once, "metavar": option.type.upper(), "required": option.needed}
             if option.type == "flag":
                 how = {"action": "store_true"}
@@ -39,9 +51,9 @@ class _Parser(argparse.ArgumentParser):
                 how |= {"metavar": "WORD"}
             help = (option.help + _default_text(option)).replace("%", "%%")
             if option.place:
-                self.add_argument(option.name, metavar=SPELT.get(option.name), help=help)
+                group.add_argument(option.name, metavar=SPELT.get(option.name), help=help)
             else:
-                self.add_argument(spelt(option.name), dest=option.name, help=help, **how)
+                group.add_argument(spelt(option.name), dest=option.name, help=help, **how)
 
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
@@ -88,7 +100,7 @@ def _command(words: Sequence[str]) -> Optional[Command]:
         word = words[place] if place < len(words) else ""
         called = " ".join(["pandora", *words[:place]])
         if word in ("-h", "--help"):
-            helps = {" ".join(command.words): command.help for command in matching}
+            helps = {" ".join(command.words): command.help.split(". ")[0] for command in matching}
             width = max(map(len, helps))
             print(f"usage: {called} COMMAND ...\n\n" + "\n".join(f"  {k:{width}}  {v}" for k, v in helps.items()))
             return None

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import cleandoc
 from typing import Any, Optional
 
 import numpy as np
@@ -32,130 +33,133 @@ _CASCADES = {kind.name: kind.about for kind in KINDS.values() if kind.name != SI
 #: and folder. A range is [least,most], with "(" without its least.
 _ALL = f"""
 table file place
-    a table of outcomes or a log of decisions: CSV, JSON lines or a folder of logs.
+    a table of outcomes or a log of decisions: CSV, JSON lines, Parquet, a folder of logs or the URL of a service's
+    database
 export text place lm-eval|promptfoo|alpaca-eval|llmrouter|openai-batch|litellm|langfuse|helicone|routerbench
-    the program whose export it is: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
-    helicone or routerbench.
+    the program that wrote the export: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
+    helicone or routerbench
 source file place
-    what it exported: a file or a folder.
+    the exported file or folder
 cascade file place
-    the cascade's file, as a fit or a service wrote it.
+    the cascade's file, as a fit or a service wrote it
 price number [0,1e9]
-    utility per dollar: of two answers, how much quality a dollar is worth.
+    utility per dollar: how much quality you would give up to save one dollar
     > utility per dollar, a number from 0 to 1e9, such as 5
 max_usd number (0,1e9]
-    dollars per prompt that are not exceeded on average.
+    the most dollars per prompt (not per 1,000) that the cascade may cost on average
     > dollars per prompt, a finite number above 0, such as 0.001
 min_quality number [0,1]
-    the mean quality that is reached.
+    the least mean quality that the cascade must reach
     > a mean quality from 0 to 1
 max_latency number (0,1e9]
-    seconds that the calls of a prompt, one after the other, take at the most for 95% of the prompts.
+    seconds that the calls of a prompt, one after the other, may take for 95% of the prompts
     > seconds, a finite number above 0, such as 2.5
 evaluator text
-    what is seen of an answer when its model was called: a judge's score or score:NAME, quality (the truth), or none
-    where a router calls one model; it must be given.
+    what the cascade sees of an answer before it decides: a judge's score (score or score:NAME), quality (the truth),
+    or none (a router that calls one model); it must be given
 context texts
-    what is known of a prompt before any call: text:K, length, a column's name or raw:NAME; a list.
+    what is known of a prompt before any call: text:K, length, a column's name or raw:NAME; a list
 kind text =auto {"|".join(_CASCADES)}|auto
-    the kind of cascade: {", ".join(f"{name} ({about})" for name, about in _CASCADES.items())} or auto.
+    the kind of cascade: {", ".join(f"{name} ({about})" for name, about in _CASCADES.items())}, or auto (the best of
+    these)
 judge_usd number [0,1e6]
-    dollars of judging an answer, for each call of a cascade of several models; if nobody says, judging is taken to be
-    free, and the verdict says so.
+    dollars that judging an answer costs, for each call of a cascade of several models; without it the fit counts
+    judging as free and says so
     > dollars of judging an answer, a number from 0 to 1e6
 openings text =in_order in_order|independent|apart
-    of a log, which of its calls stands for a call of the cascade: in_order (the call at the same place), independent
-    (any, where each model was called by a toss of its own) or apart (models' answers are taken to be independent).
+    for a log: which of its calls stands for a call of the cascade: in_order (the call at the same place), independent
+    (any call, where each model was called by a toss of its own) or apart (answers of models are taken as independent)
 forget number =0 [0,1e9]
-    of indices: the half-life, in requests, of what is learned, the fit's samples included; 0 where nothing fades.
+    for indices: the half-life, in requests, of what the cascade has learned, the fit's samples included; 0 keeps
+    everything
     > a half-life in requests, or 0, where nothing fades
 c number =0 [0,1e9]
-    of indices: the width of the bonus by which models are called to learn of them.
+    for indices: the width of the exploration bonus, by which models are called to learn about them
     > 0 or more, such as 0.2
 explore number =0 [0,1]
-    while it runs: with this probability a drawn model is called next, or its answer deployed, so that a log tells what
-    other cascades would bring; all models of the table are then in the cascade.
+    the probability with which the running cascade calls a model drawn by chance next, or deploys its answer, so that
+    its log can tell what other cascades would bring; it then keeps all models of the table
     > a probability, from 0 to 1
 against text
-    the model alone that it is held against; if none is named, the fit's best.
+    the model that the cascade is compared with (default: the best single model of the fit)
 estimator text |plugin|ips|snips|dr
-    how values are found from what the table knows; if none is named, the best that it identifies.
+    how values are estimated from a log: plugin, ips, snips or dr (default: the best that the log allows)
 test file needed
-    the table that is judged on: another one of the same models.
+    the table on which cascades are judged: another one of the same models
 prices numbers [0,1e9]
-    utility per dollar; a list.
+    utility per dollar: how much quality you would give up to save one dollar; a list
     > utility per dollar, numbers from 0 to 1e9, such as 5,50
 models texts
-    these models alone; a list, in which a name with a comma stands in quotes; may be given several times.
+    only these models: a list, in which a name with a comma stands in quotes; may be given several times
 missing text =refuse refuse|drop
-    what is done with prompts that lack cells: refuse the table, or drop them.
+    what to do with prompts that lack cells: refuse the table, or drop these prompts
 scale items
-    the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10; may be given
-    several times.
+    the range of a judge's scores or of quality, where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10;
+    may be given several times
 prices_file file
-    a TOML file with dollars for a million tokens in and out of each model, for answers that have token counts alone;
-    litellm: the list of the package LiteLLM that is installed.
+    a TOML file with the dollars that a million tokens in and out of each model cost, for answers with token counts
+    instead of dollars; litellm: the price list of the installed package LiteLLM
 filter text
-    the answer filter of lm-eval, where there are several.
+    the answer filter of lm-eval, where the export has several
 metric texts
-    the metric of lm-eval or the score of langfuse or helicone that is the quality, where there are several; a list,
-    where tasks have other ones.
+    the metric of lm-eval, or the score of langfuse or helicone, that is the quality, where the export has several; a
+    list, where tasks have different ones
 characters_per_token number (0,1000]
-    how many characters of the prompts and answers of lm-eval and alpaca-eval, which log no tokens, are a token; 4 if
-    nobody says.
+    how many characters make a token in the prompts and answers of lm-eval and alpaca-eval, which log no tokens
+    (default: 4)
     > characters for each token, a number above 0, such as 4
 quality file
-    a file with id, quality and, where it differs by model, model, CSV or JSON, for exports that have no quality.
+    a CSV or JSON file with id, quality and, where quality differs by model, model, for exports without quality
 free_calls text =refused refused|allowed
-    costs of 0: refused, or allowed (a cache, a model of your own).
+    whether a model may cost 0 in every row: refused, or allowed (a cache, a model of your own)
 quality_column text
-    the column that is the quality of answers, if it is not called so; of a judge, such as score, its scores are taken
-    for the quality.
+    the column that holds the quality of answers, if it has another name; with a judge, such as score, its scores are
+    taken as the quality
 prompt_key texts
-    the column whose value makes a prompt, if that is not prompt_id, sample_id or id; a list, where it takes several.
+    the column that identifies a prompt, if it is not prompt_id, sample_id or id; a list, where it takes several
 repeats text =refused refused|allowed
-    further rows of a prompt and model in a long table: refused, or allowed (more answers).
+    whether a long table may have further rows of a prompt and model: refused, or allowed (several answers)
 out file =cascade.json
-    the file that is written.
+    the file that is written
 policy text =shrunk_weitzman shrunk_weitzman|dow
-    the policy by which the indices are learned.
+    the policy that learns the indices: shrunk_weitzman or dow
 c_theta number =1 [0,1e6]
-    the width of the bonus on a quality that is learned, where the evaluator is a judge.
+    the width of the bonus on quality that is learned, where the evaluator is a judge
     > 0 or more, such as 1
 features file
-    features of prompts, as `pandora trace features` writes them.
+    features of prompts, as `pandora trace features` writes them
 psi number =1 [1,16384]
-    without features: how many numbers a request comes with, of which the first is 1.
+    without features: how many numbers come with a request, of which the first is 1
     > a whole number from 1 to 16384
 refit text =geometric:1.5
-    when estimates are solved anew (docs/conventions.md).
+    when estimates are computed anew: every_period, every:k, geometric:g or tracking
 most_samples number =100000 [0,1e9]
-    of a model; of more, the older half is forgotten; 0: any number.
+    how many samples of a model are kept; above it the older half is forgotten; 0 keeps all
     > a whole number, or 0
 folder folder needed
-    the folder of frontier.csv and a page with the figure.
+    the folder for frontier.csv and a page with the figure
 force flag
-    what is there already is replaced.
+    replace the file or folder that is there
 rows flag
-    rows.csv is written too: what becomes of each prompt by each cascade and each model alone.
+    write rows.csv too: what each cascade and each single model does with each prompt
 figures texts svg|pdf|png
-    the formats of figures: svg, pdf or png; a list.
+    the formats of figures: svg, pdf or png; a list
 config file =cascades.toml
-    the cascades that are served, and who judges their answers.
+    the file that lists the cascades to serve and says who judges their answers
 proxy file
-    the configuration of LiteLLM's proxy; config.yaml beside the cascades if nobody says.
+    the configuration of LiteLLM's proxy (default: config.yaml beside the cascades)
 host text =127.0.0.1
-    the address at which the proxy listens.
+    the address at which the proxy listens
 port number =4000 [1,65535]
-    the port at which it listens.
+    the port at which the proxy listens
     > a port, such as 4000
 workers number =1 [1,1000]
-    processes of the proxy.
+    processes of the proxy
     > a number of processes, such as 2
 details flag
-    also prints the kinds that were compared, the calibration and how the promise was found.
+    also print the kinds that were compared, the calibration and how the promise was found
 format text =text text|json|markdown|csv
-    how results are printed: text, json, markdown or csv.
+    how results are printed: text, json, markdown or csv
 """
 
 #: Types whose values are several.
@@ -222,69 +226,140 @@ SPELT = {
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the command line: its words, and its options."""
+    """A command of the command line: its words, two sentences on what it does, its options in groups, and examples.
+
+    `groups`: headings and options; the first group, of what is used most, has no heading. `examples`: lines of
+    commands, and indented below them what they leave or print; CI runs them (scripts/help-pages.py).
+    """
 
     words: tuple[str, ...]
     help: str
-    options: tuple[Option, ...]
+    groups: tuple[tuple[str, tuple[Option, ...]], ...]
+    examples: str
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """Of all groups."""
+        return tuple(option for _, options in self.groups for option in options)
 
     @staticmethod
-    def of(words: str, help: str, options: str, **defaults: Any) -> Command:
-        """`options`: their names. `defaults`: other ones than are declared."""
-        declared = (OPTIONS[name] for name in options.split())
-        return Command(
-            tuple(words.split()),
-            help,
-            tuple(replace(option, default=defaults.get(option.name, option.default)) for option in declared),
-        )
+    def of(words: str, help: str, options: str, examples: str, **defaults: Any) -> Command:
+        """`options`: names, in groups "Heading: name name" between "|". `defaults`: instead of the declared ones."""
+
+        def group(text: str) -> tuple[str, tuple[Option, ...]]:
+            heading, _, names = text.rpartition(":")
+            declared = [OPTIONS[name] for name in names.split()]
+            return heading.strip(), tuple(replace(one, default=defaults.get(one.name, one.default)) for one in declared)
+
+        return Command(tuple(words.split()), help, tuple(map(group, options.split("|"))), cleandoc(examples))
 
 
-_READING = "missing scale prices_file free_calls repeats quality_column prompt_key"
-_JUDGING = "evaluator context kind judge_usd"
+_READING = "Reading the table: models missing scale prices_file free_calls repeats quality_column prompt_key"
+_LEARNING = "Cascades that learn while they run: c forget explore"
 COMMANDS = (
     Command.of(
         "cascade fit",
-        "the cascade that is best at a price, or keeps a bound on dollars or quality, and what it promises",
-        f"table price max_usd min_quality max_latency forget c {_JUDGING} openings models {_READING} out force explore "
-        "details format",
+        "Fits the cascade that is best at a price, or within a bound on dollars or quality, and says what it promises. "
+        "Name exactly one of --price, --max-usd and --min-quality.",
+        f"table price max_usd min_quality evaluator context kind judge_usd out force details format | {_READING} | "
+        f"{_LEARNING} | Latencies and logs: max_latency openings",
+        """
+        pandora cascade fit experiments/traces/exported.jsonl --price 1 --evaluator quality --context x
+            writes cascade.json and prints its models in order, its thresholds, and
+            what to expect on new prompts, with 95% intervals, beside the best
+            single model.
+        pandora cascade fit experiments/traces/exported.jsonl --max-usd 0.1 --evaluator quality --out cheap.json
+            looks for the greatest quality at no more than $0.10 per prompt on
+            average.
+        """,
     ),
     Command.of(
         "cascade test",
-        "what a cascade does on another table, beside one model alone, with intervals",
-        f"cascade table against evaluator judge_usd estimator openings {_READING} format",
+        "Judges a cascade on a table that it was not fitted on, beside one model alone, with intervals. The table may "
+        "be a log of decisions; its propensities then weight the prompts.",
+        f"cascade table against evaluator judge_usd format | {_READING.replace('models ', '')} | "
+        "Logs: estimator openings",
+        """
+        pandora cascade fit experiments/traces/exported.jsonl --price 1 --evaluator quality
+        pandora cascade test cascade.json experiments/traces/exported.jsonl
+            prints quality, dollars and utility of the cascade and of the single
+            model, their difference, and whether the promise is kept. Here both use
+            one table; a real test uses prompts that the fit did not see.
+        """,
     ),
     Command.of(
         "cascade frontier",
-        "quality against dollars: cascades over a range of prices, models alone, mixtures of models",
-        f"table test prices {_JUDGING} models {_READING} folder figures rows force format",
+        "Draws quality against dollars for cascades over a range of prices, for models alone and for mixtures of two. "
+        "It fits on one table and judges on another.",
+        f"table test prices evaluator context kind judge_usd folder figures rows force format | {_READING}",
+        """
+        grep '"part":"online"' experiments/traces/exported.jsonl >fit.jsonl
+        grep '"part":"calibration"' experiments/traces/exported.jsonl >test.jsonl
+        pandora cascade frontier fit.jsonl --test test.jsonl --evaluator quality --price 0.5,1,2 --out frontier
+            leaves frontier/frontier.csv and a figure. Choose the price at which a
+            further dollar brings less quality than it is worth to you.
+        """,
         kind="thresholds",
         figures=("svg",),
     ),
     Command.of(
         "cascade new",
-        "a cascade that has learned nothing yet and learns while it runs",
-        "models price evaluator policy c c_theta features psi refit forget most_samples out force explore format",
+        "Makes a cascade that has learned nothing yet and learns while it runs. It starts by calling every model.",
+        f"models price evaluator policy c out force format | {_LEARNING.replace(' c ', ' c_theta ')} refit "
+        "most_samples | Features of requests: features psi",
+        """
+        pandora cascade new --models small,large --price 2 --evaluator score --psi 3
+            writes cascade.json, which `pandora serve` and the Python package run; a
+            request comes with three numbers.
+        """,
         c=0.2,
     ),
-    Command.of("cascade show", "a cascade's file in words", "cascade details format"),
+    Command.of(
+        "cascade show",
+        "Puts a cascade's file into words. It also shows what a cascade has learned in a service.",
+        "cascade details format",
+        """
+        pandora cascade new --models small,large --price 2 --evaluator score
+        pandora cascade show cascade.json
+            prints the models and says that nothing is promised yet.
+        """,
+    ),
     Command.of(
         "trace check",
-        "what a table holds, and what routing between its models can pay: best single model, index policy, fixed "
-        "cascade, bound",
-        f"table prices evaluator models {_READING} format",
+        "Reads a table of outcomes, says what it holds and estimates what routing between its models can pay. Run it "
+        "before a fit.",
+        f"table prices evaluator format | {_READING}",
+        """
+        pandora trace check experiments/traces/exported.jsonl --price 1
+            prints prompts, models and their means; then the utility of the best
+            single model, of a fixed cascade, of the index policy and of a bound
+            that no policy passes. Routing pays if the interval of a gain lies
+            above 0.
+        """,
         prices=(5.0, 50.0),
         evaluator="quality",
     ),
     Command.of(
         "import",
-        "a table of outcomes from what another program exported, with what was left out",
-        "export source filter metric prices_file characters_per_token quality out force format",
+        "Makes a table of outcomes from the export of another program, and says what was left out. Fits and checks "
+        "read the table.",
+        "export source out quality prices_file force format | Forms of exports: filter metric characters_per_token",
+        """
+        pandora import promptfoo examples/exports/promptfoo.jsonl --out table.jsonl
+            writes a row for each prompt and model with its quality and dollars.
+        """,
         out="table.jsonl",
     ),
     Command.of(
         "serve",
-        "LiteLLM's proxy with cascades, feedback and a page that shows what they do, /cascade",
+        "Starts LiteLLM's proxy with cascades, feedback and a page that shows what they do (/cascade). It needs "
+        "`pip install 'pandora-box[proxy]'`.",
         "config proxy host port workers",
+        """
+        pandora serve --config cascades.toml --workers 2
+            serves the cascades of that file at http://127.0.0.1:4000, with the
+            models of config.yaml; docs/serving.md leads through it.
+        """,
     ),
 )
 

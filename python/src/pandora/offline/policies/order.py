@@ -92,19 +92,22 @@ def readable(order: Order, outcomes: Outcomes, price: float) -> Order:
     """Each threshold in turn goes to the better multiple of 0.05 beside it, or else of 0.01, where that loses no more
     than half the standard error of the difference: on other prompts such a threshold does as well.
     """
-    fitted = utility(order.walk(outcomes).numbers, price)
+    fitted = now = utility(order.walk(outcomes).numbers, price)
     for position, exact in enumerate(order.thresholds):
-        best = exact
+        seen, best = outcomes.seen[:, order.order[position]], (exact, now)
         for parts in (20.0, 100.0):
             most = -math.inf
             for rounded in (math.floor(exact * parts) / parts, math.ceil(exact * parts) / parts):
-                more = utility(_with_threshold(order, position, rounded).walk(outcomes).numbers, price) - fitted
-                mean, error = _mean_and_error(more)
+                # Another threshold is another decision only for what lies between the two.
+                between = np.flatnonzero((seen >= min(exact, rounded)) & (seen < max(exact, rounded)))
+                moved, other = now.copy(), _with_threshold(order, position, rounded)
+                moved[between] = utility(other.walk(outcomes.take(between)).numbers, price)
+                mean, error = _mean_and_error(moved - fitted)
                 if mean >= -0.5 * error and mean > most:
-                    most, best = mean, rounded
+                    most, best = mean, (rounded, moved)
             if math.isfinite(most):
                 break
-        order = _with_threshold(order, position, best)
+        order, now = _with_threshold(order, position, best[0]), best[1]
     return order
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -32,7 +33,7 @@ class PreparedTable:
         self.calibration: list[IsotonicMap] = []  #: of each model; empty for the truth
         seen = source.quality
         if shown is not None:
-            self.calibration = calibrations(shown, quality, rows)
+            self.calibration = source.calibrated(quality, rows)
             seen = applied(self.calibration, shown)
         self.features = features  #: _core.FeatureMap; None where no context is used
         self.psi_range: list[tuple[float, float]] = []
@@ -137,6 +138,18 @@ class TableSource:
         if whole:
             self._whole = prepared
         return prepared
+
+    @cached_property
+    def _calibrations(self) -> dict[bytes, list[IsotonicMap]]:
+        return {}  # by a digest of the rows
+
+    def calibrated(self, quality: Floats, rows: Ints) -> list[IsotonicMap]:
+        """The calibration of each model on these rows. It is kept: fits to a bound come back to the same folds."""
+        assert self.shown is not None
+        key = blake2b(rows.tobytes()).digest()
+        if key not in self._calibrations:
+            self._calibrations[key] = calibrations(self.shown, quality, rows)
+        return self._calibrations[key]
 
     def psi_of(self, features: Any) -> np.ndarray:
         """Rows x m of all rows: 1 and the features, float32."""

@@ -1,0 +1,73 @@
+// The optimal policy of Pandora's problem with finite laws, by dynamic programming, also where a box may be deployed
+// unopened, nothing need be opened, or a box can be opened again.
+//
+// With independent boxes, all that a policy has seen counts by how often each box was opened, n, and the best value so
+// far, b (bottom before the first opening):
+//
+//   V(n, b) = max { b;  o;  max_{i: n_i < N_i} E[v_i];  max_{i: n_i < N_i} -c_i + sum_k p_ik V(n + e_i, max(b, v_ik)) }
+//
+// where b is left out at bottom, the outside option's value o where there is none, and the means E[v_i] unless boxes may
+// be deployed unopened. Without the last three this is the paper's problem in a period whose laws are known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace pandora {
+
+/// A box: each opening costs `cost` and reveals a fresh draw of the law, up to `openings` times; all draws are recalled.
+struct FiniteBox {
+  double cost = 0.0;                  ///< at least 0
+  std::vector<double> values;         ///< distinct, finite
+  std::vector<double> probabilities;  ///< of the values; above 0, with sum 1
+  int openings = 1;                   ///< at least 1
+
+  double mean() const;
+};
+
+struct FiniteProblem {
+  std::vector<FiniteBox> boxes;
+  bool uninspected = false;       ///< a box with an opening left may be deployed unopened: E[v], at no cost
+  std::optional<double> outside;  ///< nothing need be opened: the value of ending without a box
+};
+
+/// What the optimal policy does next. Of equally good ones the first in this order; of boxes, the first.
+enum class FiniteAction : std::uint8_t { deploy, outside, uninspected, open };
+
+/// A state that the optimal policy reaches, and what it does there.
+struct FiniteState {
+  std::vector<int> opened;     ///< n, by box
+  std::optional<double> best;  ///< b; none before the first opening
+  double probability;          ///< that the state is reached
+  FiniteAction action;
+  int box;       ///< of `open` and `uninspected`; else -1
+  double value;  ///< V(n, b)
+};
+
+struct ExactProgramme {
+  double value;                     ///< V(0, bottom)
+  std::vector<FiniteState> states;  ///< those that are reached, in the order of openings
+};
+
+/// How many states it has: (1 + distinct values) times the product of N_i + 1.
+double count_states(const FiniteProblem& problem);
+inline constexpr double kMostFiniteStates = 3e7;  ///< half a gigabyte
+
+/// Solves it backwards over all states, of which there are at most kMostFiniteStates.
+ExactProgramme solve_exactly(const FiniteProblem& problem);
+
+/// The expected utility of Weitzman's rule, which is optimal without `uninspected`: E[max(o, max_i min(v_i, sigma_i))]
+/// over all draws, (eq:max:utility). Draws of one box are independent, so a box that can be opened N times is N boxes.
+double weitzman_value(const FiniteProblem& problem);
+
+/// The best policy that commits: one box, or none, may only be deployed unopened, and the others only opened, by
+/// Weitzman's rule. With single openings it has at least 4/5 of the optimum (Guha, Munagala and Sarkar 2008; Beyhaghi
+/// and Kleinberg 2019). `box` is -1 where opening alone is best.
+struct Commitment {
+  double value;
+  int box;
+};
+Commitment commit_or_search(const FiniteProblem& problem);
+
+}  // namespace pandora

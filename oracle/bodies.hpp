@@ -1,6 +1,6 @@
-// The oracle of a replication as launch bodies for teams (kernels/base/team.hpp). Sums are cut into
-// pieces of a fixed length whatever the team's size, so their bits do not depend on it; they differ from the CPU's
-// oracle by the order of summation alone.
+// The oracle of a replication as launch bodies for teams (kernels/base/team.hpp). Sums are cut into pieces of a fixed
+// length, so their bits do not depend on the team's size. They differ from the CPU's oracle only by the order of
+// summation.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ struct LawArrays {
   double *points, *cumulative;  ///< size: descending; P(W >= w_i)
   int size;
   RewardLink link;
-  int chunk;  ///< about sqrt(size), so that a chunk takes as long as the totals of all
+  int chunk;  ///< about sqrt(size), so that a chunk takes as long as adding up the chunks
 
   PANDORA_HD int chunks() const { return (size + chunk - 1) / chunk; }
   PANDORA_HD int chunk_end(int c) const { return (c + 1) * chunk < size ? (c + 1) * chunk : size; }
 };
 
-/// The means of quantile bins of a sorted sample. Item: kBinsPerItem bins; a warp each.
+/// Computes the means of quantile bins of a sorted sample. Item: kBinsPerItem bins; a warp each.
 struct CompressSample {
   static constexpr const char* kName = "compress";
 
@@ -47,15 +47,15 @@ struct LinkedLaw {
   LawArrays law;
   double* g;       ///< size: G(l + s w_i)
   double* within;  ///< size: sums of p_j g_j from the first of the chunk to i
-  double* before;  ///< chunks: sum of a chunk, and after close() of all chunks before it
+  double* before;  ///< chunks: the sum of a chunk; after close(), the sum of all chunks before it
 
-  /// g for elements [begin, end), shared by the members.
+  /// Computes g for the elements [begin, end), which the members share.
   template <class Team>
   PANDORA_HD void evaluate(const Team& team, double shift, double scale, int begin, int end) const {
     for (int i = begin + team.rank(); i < end; i += team.size())
       g[i] = reward_link(law.link, shift + scale * law.points[i]);
   }
-  /// Sums of a chunk whose g are there; by one member.
+  /// Sums a chunk whose g are there. One member calls it.
   PANDORA_HD void sum_chunk(int c) const {
     double sum = 0.0;
     double below = c == 0 ? 0.0 : law.cumulative[c * law.chunk - 1];
@@ -66,7 +66,7 @@ struct LinkedLaw {
     }
     before[c] = sum;
   }
-  /// The second level, once all chunks are summed; by one member.
+  /// Computes the second level, once all chunks are summed. One member calls it.
   PANDORA_HD void close() const {
     double sum = 0.0;
     for (int c = 0; c < law.chunks(); ++c) {
@@ -83,7 +83,7 @@ struct LinkedLaw {
   }
 };
 
-/// A chunk of a law that is evaluated once by many teams. Item: chunk; a block each.
+/// A chunk of a law that many teams evaluate together once. Item: chunk; a block each.
 struct EvaluateChunk {
   static constexpr const char* kName = "evaluate";
 
@@ -98,7 +98,7 @@ struct EvaluateChunk {
   }
 };
 
-/// Indices of given expected costs, after EvaluateChunk for all chunks. One item; a block.
+/// Indices for given expected costs, after EvaluateChunk for all chunks. One item; a block.
 struct SolveCosts {
   static constexpr const char* kName = "indices";
 
@@ -118,10 +118,10 @@ struct SolveCosts {
 /// The index grid (IndexGrid of oracle/oracle.hpp).
 struct GridArrays {
   GridAxis axes[3];  ///< l, s~, sqrt(cbar)
-  double* values;    ///< in that order, the last running fastest
+  double* values;    ///< in the order of the axes; the last index runs fastest
 };
 
-/// sigma at the nodes. Item: (l, s~) node; a block each, whose members then search for the cost nodes.
+/// Solves sigma at the nodes. Item: an (l, s~) node; a block each, whose members then search for the cost nodes.
 struct SolveNodes {
   static constexpr const char* kName = "grid";
 
@@ -151,8 +151,7 @@ struct SolveNodes {
   }
 };
 
-/// Least and greatest of every kStrips-th value, to be merged by whoever reads them. Item: kPerItem strips; a block
-/// each.
+/// The least and greatest of every kStrips-th value, which the reader merges. Item: kPerItem strips; a block each.
 struct StripRanges {
   static constexpr const char* kName = "ranges";
 
@@ -186,8 +185,8 @@ struct OutputCosts {
   }
 };
 
-/// The sums behind OutputCosts::values: pieces of the sample at every node of every box.
-/// Item: (box * kNodes + node) * pieces + piece; a block each.
+/// The sums behind OutputCosts::values: pieces of the sample at every node of every box. Item: (box * kNodes + node) *
+/// pieces + piece; a block each.
 struct OutputCostSums {
   static constexpr const char* kName = "output costs";
 
@@ -247,7 +246,7 @@ struct InterpolateIndices {
 
   GridArrays grid;
   double projection_norm;      ///< ||D' theta_*||, so that s~_a(x) = s_a(x) ||D' theta_*||
-  const double* reward_shift;  ///< count / boxes, or count where each box has a location of its own
+  const double* reward_shift;  ///< count / boxes, or count if each box has its own location
   const double *scale, *cost;  ///< count
   int boxes, locations;        ///< A; 1 or A
   std::size_t count;

@@ -1,5 +1,5 @@
-// The oracle's formulas, for host and device: what tables on the host (reservation_index.hpp, oracle.cpp) and launch
-// bodies (bodies.hpp) both evaluate.
+// The oracle's formulas for host and device, which both the tables on the host (reservation_index.hpp, oracle.cpp) and
+// the launch bodies (bodies.hpp) evaluate.
 #pragma once
 
 #include <cmath>
@@ -37,7 +37,7 @@ PANDORA_HD inline void quantile_bin(const float* descending, std::size_t n, std:
   cumulative = static_cast<double>(end) / static_cast<double>(n);
 }
 
-/// Nodes at equal distances.
+/// Nodes at equal distances on an axis.
 struct GridAxis {
   int nodes = 2;
   double first = 0.0, step = 1.0;
@@ -49,8 +49,8 @@ struct GridAxis {
   }
 };
 
-/// Trilinear interpolation in (l, s~, sqrt(cbar)) of `values`, the last axis running fastest; extrapolates from the
-/// outermost cell.
+/// Trilinear interpolation of `values` in (l, s~, sqrt(cbar)), where the last index runs fastest. Arguments outside the
+/// grid are extrapolated from the outermost cell.
 PANDORA_HD inline double interpolate_index(const GridAxis* axes, const double* values, double shift, double scale,
                                            double cost) {
   const double coordinates[3] = {shift, scale, ::sqrt(cost)};

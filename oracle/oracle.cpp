@@ -29,7 +29,7 @@ std::vector<double> oracle_indices(const Instance& instance, const ShockSample& 
 std::vector<double> indices_of(const ShockSample& sample, const IndexInputs& inputs, const OracleOptions& options) {
   constexpr std::size_t kFew = 64;
   std::vector<double> out(inputs.cost.size(), std::numeric_limits<double>::quiet_NaN());
-  std::vector<std::size_t> cells;  // equal (l, s~) beside each other
+  std::vector<std::size_t> cells;  // cells of equal (l, s~) side by side
   for (std::size_t at = 0; at < out.size(); ++at)
     if (inputs.cost[at] >= 0.0) cells.push_back(at);
   const auto pair = [&](std::size_t at) { return std::pair(inputs.shift[at], inputs.scale[at]); };

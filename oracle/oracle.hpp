@@ -1,6 +1,5 @@
-// What a replication's oracle is once its shocks are drawn: small tables that give sigma for any context of the
-// instance without the sample. The index grid has three parameters (Section 6, "Computation of the oracle reservation
-// indices").
+// A replication's oracle: small tables that give sigma for any context of the instance, so that the shock sample is not
+// needed any more. The index grid has three parameters (Section 6, "Computation of the oracle reservation indices").
 #pragma once
 
 #include <array>
@@ -15,24 +14,24 @@
 
 namespace pandora {
 
-/// The Monte Carlo sample behind the oracle, M = 400,000 shocks in the paper, as projections only.
+/// The Monte Carlo sample behind the oracle, stored as projections only. The paper has M = 400,000 shocks.
 struct ShockSample {
   double projection_norm = 0.0;  ///< ||D' theta_*||_2
   std::vector<float> projected;  ///< M values of w = theta_*' D xi / ||D' theta_*|| of (eq:sigma), descending
   RewardLink link = RewardLink::logistic;
-  std::vector<std::vector<float>> cost_terms;  ///< per box M values of beta_{1,a}' |xi|; empty in regime A
+  std::vector<std::vector<float>> cost_terms;  ///< M values of beta_{1,a}' |xi| per box; empty in regime A
 };
 
-/// Draws M = `samples` shocks xi ~ P_xi of the instance's environment. Shared by all boxes of a replication.
+/// Draws M = `samples` shocks xi ~ P_xi of the instance's environment. All boxes of a replication share them.
 ShockSample draw_shock_sample(const Instance& instance, int samples);
 
-/// Mean expected cost cbar_a(x) = c_{0,a} G(beta_{0,a}' x) + c_{1,a} E[G(s beta_{1,a}' |xi|)]: the expectation,
-/// a smooth function of s alone, interpolated per box by a polynomial through Chebyshev nodes (error below 1e-7).
+/// Mean expected cost cbar_a(x) = c_{0,a} G(beta_{0,a}' x) + c_{1,a} E[G(s beta_{1,a}' |xi|)]. The expectation is a
+/// smooth function of s alone. A polynomial through Chebyshev nodes interpolates it for each box (error below 1e-7).
 class OutputCostTable {
  public:
-  /// `least` and `greatest` bound the scales s that will be asked for.
+  /// `least` and `greatest` bound the scales s for which it will be evaluated.
   OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest);
-  /// The same from its data: the means at the nodes, boxes x kNodes.
+  /// The table from stored data: the means at the nodes, boxes x kNodes.
   OutputCostTable(double least, double greatest, std::vector<double> values);
 
   /// E[G(s beta_{1,a}' |xi|)] over the sample; 1/2 in regime A.
@@ -53,14 +52,14 @@ class OutputCostTable {
   std::vector<double> values_;  ///< boxes x kNodes
 };
 
-/// Nodes along l, the scale s~ and cbar; each at least 2.
+/// The numbers of nodes along l, the scale s~ and cbar; each at least 2.
 struct GridShape {
   int shift = 61;
   int scale = 21;
   int cost = 61;
 };
 
-/// A closed interval that grows to hold what it is given.
+/// A closed interval that grows to include every value that it is given.
 struct Range {
   double least = 0.0, greatest = 0.0;
   void include(double value) {
@@ -70,13 +69,14 @@ struct Range {
   static Range of(double value) { return {value, value}; }
 };
 
-/// sigma at the nodes, interpolated trilinearly in (l, s~, sqrt(cbar)). Nodes in sqrt(cbar) serve small costs,
-/// where d sigma / d cbar = -1 / P(G > sigma) is steep.
+/// sigma at the nodes, interpolated trilinearly in (l, s~, sqrt(cbar)). Nodes are spaced in sqrt(cbar) because of small
+/// costs, where d sigma / d cbar = -1 / P(G > sigma) is steep.
 class IndexGrid {
  public:
   /// Solves sigma exactly for `law` at every node of shape over the given ranges (cbar > 0).
   IndexGrid(const ProjectedLaw& law, GridShape shape, Range shift, Range scale, Range cost);
-  /// The same from its data: axes in l, s~ and sqrt(cbar), values in that order with the last axis running fastest.
+  /// The grid from stored data: axes in l, s~ and sqrt(cbar), and values in that order, where the last index runs
+  /// fastest.
   IndexGrid(const std::array<GridAxis, 3>& axes, std::vector<double> values)
       : axes_(axes), values_(std::move(values)) {}
 
@@ -99,39 +99,39 @@ struct OracleOptions {
   int bins = 4000;  ///< quantile bins behind the grid; 0 uses the whole sample at every node
 };
 
-/// The inputs of (eq:sigma), rows x A each; NaN in rows before the first one asked for.
+/// The inputs of (eq:sigma), rows x A each; NaN in rows before the first one that was asked for.
 struct IndexInputs {
-  std::vector<double> shift;  ///< l_a(x) = theta_*' Q x, with Q_a where each box has its own
+  std::vector<double> shift;  ///< l_a(x) = theta_*' Q x, with Q_a if each box has its own
   std::vector<double> scale;  ///< s~_a(x) = s_a(x) ||D' theta_*||
   std::vector<double> cost;   ///< cbar_a(x), in the unit of mu*
 };
 
-/// Room for them, all NaN.
+/// Inputs of the right size, all NaN.
 IndexInputs no_inputs(const Contexts& contexts);
 
-/// Those of the cells [first, last) under the instance's c_1. `projection_norm`: ||D' theta_*||.
+/// Fills in the cells [first, last) under the instance's c_1. `projection_norm`: ||D' theta_*||.
 void fill_inputs(const Instance& instance, const Contexts& contexts, const OutputCostTable& output_cost,
                  double projection_norm, std::size_t first, std::size_t last, IndexInputs& out);
 
 struct OracleTable {
   double projection_norm = 0.0;  ///< ||D' theta_*||_2
   OutputCostTable output_cost;
-  std::vector<double> sigma;      ///< regime A: per box; empty where indices are drawn
+  std::vector<double> sigma;      ///< regime A: one per box; empty if indices are drawn
   std::optional<IndexGrid> grid;  ///< regime B
 
   /// The inputs for the rows from `first_row` on.
   IndexInputs inputs(const Instance& instance, const Contexts& contexts, int first_row = 0) const;
 
-  /// sigma, rows x A; NaN in the rows before `first_row`. Contexts beyond the range of those that the table was made
-  /// for are extrapolated.
+  /// sigma, rows x A; NaN in the rows before `first_row`. Contexts beyond the range for which the table was made are
+  /// extrapolated.
   std::vector<double> indices(const Instance& instance, const Contexts& contexts, int first_row = 0) const;
 
-  /// The same where the environment draws its indices (Contexts::index): no table is needed.
+  /// The same for environments that draw their indices (Contexts::index), which need no table.
   static std::vector<double> drawn_indices(const Contexts& contexts, int first_row = 0);
 };
 
-/// Where indices are drawn, a table without any. Regime A: solved exactly on the whole sample, once per box. Regime B:
-/// the three-parameter grid over the range of the contexts from `first_row` on.
+/// Makes the table. Regime A: solved exactly on the whole sample, once per box. Regime B: the three-parameter grid over
+/// the range of the contexts from `first_row` on. If indices are drawn, the table is empty.
 OracleTable oracle_table(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          const OracleOptions& options, int first_row = 0);
 
@@ -139,9 +139,9 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
 ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options);
 
 /// sigma_a^*(x) (eq:oracle-weitzman-index) for every box and the rows of `contexts` from `first_row` on, rows x A; NaN
-/// in the rows before. Earlier rows (x_0, calibration) must not matter: their number depends on the values of T_0 that
-/// happen to run together, and the grid's range would move with it. The table of these contexts, evaluated for them;
-/// where indices are drawn, these, and `sample` may be empty.
+/// in the rows before. Earlier rows (x_0, calibration) must not matter: their number depends on which values of T_0 run
+/// together, and the grid's range would move with it. The function makes the table of these contexts and evaluates it
+/// for them. If indices are drawn, it returns these, and `sample` may be empty.
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row = 0);
 
@@ -153,13 +153,14 @@ std::vector<double> interpolated_indices(const ProjectedLaw& law, const IndexInp
 IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          int first_row = 0);
 
-/// sigma of every cell of `inputs`, which may be those of a changed problem: other costs, shifts or scales than
-/// index_inputs has. Without a grid, so whatever their ranges: over the whole sample where no more than 64 different
-/// (l, s~) occur, as in regime A, else over its quantile bins; half a second for 30,000 periods of three boxes. 1, the
-/// most that an output can be worth, where the cost is 0; NaN where it is below or NaN.
+/// sigma of every cell of `inputs`. They may belong to a changed problem, with other costs, shifts or scales than
+/// index_inputs gives. There is no grid, so their ranges do not matter. If at most 64 different (l, s~) occur, as in
+/// regime A, it uses the whole sample, otherwise its quantile bins; this takes half a second for 30,000 periods of
+/// three boxes. sigma is 1, the greatest value of an output, where the cost is 0; NaN where the cost is negative or
+/// NaN.
 std::vector<double> indices_of(const ShockSample& sample, const IndexInputs& inputs, const OracleOptions& options);
 
-/// Errors of the grid and of the compression found on `solves` pseudo-randomly chosen (row, box) pairs, against
+/// Errors of the grid and of the compression, measured on `solves` pseudo-randomly chosen (row, box) pairs against
 /// exact solves on the whole sample.
 struct GridErrors {
   int solves = 0;

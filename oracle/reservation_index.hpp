@@ -13,7 +13,7 @@
 
 namespace pandora {
 
-/// A law of the projected shock w: points in descending order and P(W >= w_i), the last of which is 1.
+/// A law of the projected shock w: points in descending order and P(W >= w_i), where the last one is 1.
 struct ProjectedLaw {
   std::vector<double> points;
   std::vector<double> cumulative;
@@ -23,21 +23,21 @@ struct ProjectedLaw {
 /// The sample itself, one point per draw; `descending` must be sorted.
 ProjectedLaw empirical_law(const std::vector<float>& descending, RewardLink link = RewardLink::logistic);
 
-/// The means of `bins` quantile bins of the sample; moves sigma by less than 1e-5 at 4,000 bins.
+/// The means of `bins` quantile bins of the sample. With 4,000 bins sigma moves by less than 1e-5.
 ProjectedLaw compressed_law(const std::vector<float>& descending, int bins, RewardLink link = RewardLink::logistic);
 
-/// sigma with E[(V - sigma)^+] = cost, (eq:oracle-weitzman-index), for any V of finitely many values: `values`, equally
-/// likely or in proportion to `weights` >= 0. The largest value where the cost is 0, negative where it exceeds E[V];
-/// NaN for a cost below 0 or without weight.
+/// sigma with E[(V - sigma)^+] = cost, (eq:oracle-weitzman-index), for a V with finitely many values: `values`, equally
+/// likely or in proportion to `weights` >= 0. Returns the largest value if the cost is 0, a negative number if the cost
+/// exceeds E[V], and NaN if the cost is negative or the weights are all 0.
 double index_of_values(std::span<const double> values, double cost, std::span<const double> weights = {});
 
-/// Indices of a law, exactly and without iterations (oracle/formulas.hpp). The law must outlive it.
+/// Indices of a law, exactly and without iterations (oracle/formulas.hpp). The law must outlive the solver.
 class ReservationSolver {
  public:
   explicit ReservationSolver(const ProjectedLaw& law)
       : law_(&law), g_(law.points.size()), partial_(law.points.size()) {}
 
-  /// V = G(shift + scale w), of whose law the members below then tell. scale >= 0.
+  /// Sets V = G(shift + scale w), to which the members below then refer. scale >= 0.
   void evaluate(double shift, double scale) {
     const std::size_t n = g_.size();
     const double* w = law_->points.data();

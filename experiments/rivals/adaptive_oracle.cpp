@@ -11,7 +11,7 @@
 namespace pandora::rivals {
 namespace {
 
-constexpr int kCostSamples = 20000;  // behind expected costs, which hardly vary given x
+constexpr int kCostSamples = 20000;  // for expected costs, which hardly vary given x
 
 void refuse_what_it_cannot_play(const Instance& instance) {
   const Environment& environment = instance.environment;
@@ -28,11 +28,12 @@ void refuse_what_it_cannot_play(const Instance& instance) {
             environment.name));
 }
 
-// The best policy within a period where the boxes' shocks are correlated, and with that Weitzman's rule is not. It is
-// told the parameters and expected costs, and computes what to do by dynamic programming.
+// The best policy within a period for boxes with correlated shocks, for which Weitzman's rule is not the best. It is
+// given the parameters and expected costs, and computes its decisions by dynamic programming.
 //
-// theta_*' D xi_a is all that an output tells of theta_*' D xi_b of another box: the covariance of shocks is r I. What
-// the realised cost tells beside it is not used, nor that shocks are truncated: w is taken for standard normal.
+// An output tells nothing about another box b beyond its theta_*' D xi_a, because the covariance of shocks is r I. The
+// policy ignores what the realised cost tells beside it. It also ignores that shocks are truncated: it treats w as
+// standard normal.
 class AdaptiveOracle : public CustomPolicy {
  public:
   explicit AdaptiveOracle(const Replication& replication)
@@ -64,7 +65,7 @@ class AdaptiveOracle : public CustomPolicy {
   /// The utility of the best search that begins with each box.
   std::vector<double> scores() const override { return search_.search().starts(); }
 
-  /// Tables with the least step, and the inputs of all periods.
+  /// The tables at the smallest step, and the inputs of all periods.
   static CodeDemand demand(const Dimensions& dimensions, int, int periods) {
     constexpr std::uint64_t n = 2 * static_cast<std::uint64_t>(kLargestShock / kLeastShockStep) + 1;
     const auto cells = static_cast<std::uint64_t>(dimensions.boxes) * static_cast<std::uint64_t>(periods);

@@ -1,7 +1,7 @@
 // The best adaptive search through at most three boxes whose shocks depend on each other, by dynamic programming.
 //
-// Box a is worth mu_a = G(l_a + s_a w_a), opening it costs c_a in expectation. The w_a are exchangeable: their joint law
-// is the same in whatever order boxes are opened.
+// Box a has the value mu_a = G(l_a + s_a w_a), and opening it costs c_a in expectation. The w_a are exchangeable: their
+// joint law is the same in whatever order boxes are opened.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 
 namespace pandora::rivals {
 
-/// The law of w_1, w_2, w_3 on n nodes, as probabilities. Which box comes first plays no role.
+/// The law of w_1, w_2, w_3 on n nodes, as probabilities. It does not depend on which box comes first.
 struct ShockGrid {
   std::vector<double> nodes;   ///< n, ascending
-  std::vector<double> first;   ///< n: of w_1
-  std::vector<double> second;  ///< n x n: of w_2, a row for each w_1
-  std::vector<double> third;   ///< rows x n: of w_3
+  std::vector<double> first;   ///< n: the law of w_1
+  std::vector<double> second;  ///< n x n: the law of w_2, a row for each w_1
+  std::vector<double> third;   ///< rows x n: the law of w_3
   std::vector<int> row;        ///< n x n: which row of `third` follows w_1 and w_2; symmetric
 
   std::size_t size() const { return nodes.size(); }
 };
 
-/// What is known of a box before it is opened.
+/// The parameters of a box that are known before it is opened.
 struct SearchBox {
   double shift = 0.0;  ///< l
   double scale = 0.0;  ///< s >= 0
@@ -36,8 +36,9 @@ struct SearchBox {
   friend bool operator==(const SearchBox&, const SearchBox&) = default;
 };
 
-/// The values of a period by backward induction, exact for the law of the grid. At least one box is opened, and the best
-/// open one is deployed, so the state is the best mu so far and what the shocks seen say of those to come.
+/// The values of a period by backward induction, exact for the law of the grid. At least one box is opened, and the
+/// best open one is deployed. So the state is the best mu so far, and the information of the seen shocks about those to
+/// come.
 class AdaptiveSearch {
  public:
   static constexpr std::size_t kMostBoxes = 3;
@@ -59,7 +60,7 @@ class AdaptiveSearch {
     best_.resize(n_ * n_);
   }
 
-  /// Solves for 1 to 3 boxes; the same as before cost nothing.
+  /// Solves for 1 to 3 boxes. Solving again for the same boxes costs nothing.
   void solve(std::span<const SearchBox> boxes) {
     assert(!boxes.empty() && boxes.size() <= kMostBoxes);
     if (std::ranges::equal(boxes, boxes_)) return;
@@ -79,7 +80,7 @@ class AdaptiveSearch {
     }
   }
 
-  /// Of the shocks.
+  /// The nodes of the shocks.
   std::span<const double> nodes() const { return grid_.nodes; }
   std::span<const SearchBox> boxes() const { return boxes_; }
 
@@ -88,9 +89,11 @@ class AdaptiveSearch {
   int first() const { return static_cast<int>(std::ranges::max_element(starts_) - starts_.begin()); }
   double value() const { return starts_[static_cast<std::size_t>(first())]; }
 
-  /// What box b is worth, less its cost, after box a alone: n values, one for each node of w_a. It includes mu of a.
+  /// The value of opening box b after box a alone, less b's cost: n values, one for each node of w_a. It includes mu of
+  /// a.
   std::span<const double> after(int a, int b) const { return after_[at(a)][at(b)]; }
-  /// What the last box c is worth, less its cost, beside a best mu = G(z) so far, where row `row` of the law holds.
+  /// The value of opening the last box c, less its cost, with a best mu = G(z) so far, where row `row` of the law
+  /// holds.
   double last(int c, double z, std::size_t row) const {
     return worth_with(at(c), reward_link(link_, z), first_above(at(c), z), row) - boxes_[at(c)].cost;
   }
@@ -116,7 +119,7 @@ class AdaptiveSearch {
     }
   }
 
-  // The first node from which a box is worth more than G(z); n if there is none.
+  // The first node from which a box is better than G(z); n if there is none.
   std::size_t first_above(std::size_t c, double z) const {
     return static_cast<std::size_t>(std::upper_bound(z_[c].begin(), z_[c].end(), z) - z_[c].begin());
   }
@@ -125,12 +128,12 @@ class AdaptiveSearch {
     return m * (1.0 - above_[above * rows_ + row]) + sum_[c][above * rows_ + row];
   }
 
-  // Boxes a and b are opened, in either order: the best there is at each pair of nodes, into best_.
+  // Writes the best value at each pair of nodes into best_, after boxes a and b are opened in either order.
   void open_both(std::size_t a, std::size_t b) {
     const bool more = boxes_.size() == 3;
     const std::size_t c = 3 - a - b;
     for (std::size_t i = 0; i < n_; ++i) {
-      std::size_t above = 0;  // ascends with j, as max(z_a, z_b) does
+      std::size_t above = 0;  // ascends with j, like max(z_a, z_b)
       for (std::size_t j = 0; j < n_; ++j) {
         const double m = std::max(mu_[a][i], mu_[b][j]);
         double& best = best_[i * n_ + j];
@@ -144,7 +147,7 @@ class AdaptiveSearch {
     }
   }
 
-  // after_[a][b] and after_[b][a].
+  // Computes after_[a][b] and after_[b][a].
   void go_on(std::size_t a, std::size_t b) {
     open_both(a, b);
     std::vector<double>&of_a = after_[a][b], &of_b = after_[b][a];

@@ -4,8 +4,8 @@
 namespace pandora::rivals {
 
 // Contextual Pandora's box by reduction to online regression (Atsidakou, Caramanis, Gatsouli, Papadigenopoulos and
-// Tzamos, 2024): indices linear in psi, which minimise the linear-quadratic loss; Weitzman's rule with them, no bonus.
-// The regression here is the exact minimiser with a ridge, as everywhere in this project.
+// Tzamos, 2024). Indices are linear in psi and minimise the linear-quadratic loss; Weitzman's rule uses them without a
+// bonus. The regression here is the exact minimiser with a ridge, as everywhere in this project.
 Policy atsidakou() {
   return {
       .name = "atsidakou",

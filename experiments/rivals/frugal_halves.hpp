@@ -1,5 +1,5 @@
-// FrugalGPT's cascade is an order and thresholds. What each half is worth: one of them in Weitzman's rule with learned
-// indices.
+// FrugalGPT's cascade consists of an order and thresholds. To measure the value of each half, a lane uses one of them
+// in Weitzman's rule with learned indices.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace pandora::rivals {
 
 enum class FrugalHalf { order, stop };
 
-/// The plug-in lane, with FrugalGPT's order or its thresholds in place of its own. A box that the cascade leaves out
-/// comes last, and from the cascade's last box on every response is accepted. Where the reward is unknown, so it is to
-/// the search: what accepts a response there is theta_hat's estimate, with the paper's eta_0 (a lane is made before the
+/// The plug-in lane with FrugalGPT's order or thresholds in place of its own. A box that the cascade leaves out comes
+/// last, and from the cascade's last box on every response is accepted. If the reward is unknown, the search does not
+/// know it either: it accepts a response by theta_hat's estimate, with the paper's eta_0 (a lane is made before the
 /// study's ridges are known).
 inline LaneSpec frugal_lane(const Replication& replication, int T0, RewardModel reward, FrugalHalf half) {
   LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
@@ -35,7 +35,7 @@ inline LaneSpec frugal_lane(const Replication& replication, int T0, RewardModel 
   return lane;
 }
 
-/// Both information settings.
+/// The variants for both reward settings.
 inline std::vector<PolicyVariant> frugal_variants(FrugalHalf half) {
   std::vector<PolicyVariant> variants;
   for (const RewardSetting& setting : kRewardSettings)

@@ -1,4 +1,4 @@
-// FrugalGPT's order of boxes with Weitzman's stopping rule, to tell the worth of its two halves (frugal_halves.hpp).
+// FrugalGPT's order of boxes with Weitzman's stopping rule, to measure the value of its two halves (frugal_halves.hpp).
 #include "frugal_halves.hpp"
 
 namespace pandora::rivals {

@@ -1,4 +1,4 @@
-// FrugalGPT's thresholds in Weitzman's order of boxes, to tell the worth of its two halves (frugal_halves.hpp).
+// FrugalGPT's thresholds in Weitzman's order of boxes, to measure the value of its two halves (frugal_halves.hpp).
 #include "frugal_halves.hpp"
 
 namespace pandora::rivals {

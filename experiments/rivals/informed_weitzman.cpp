@@ -1,4 +1,4 @@
-// A yardstick that knows how the paper's environments are made, and learns their numbers.
+// A yardstick that knows the form of the paper's environments, and learns their numbers.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,22 +12,21 @@
 namespace pandora::rivals {
 namespace {
 
-// What a box is worth in context x: mu* = G(location + scale w) with w of a law that is common to all boxes, and the
-// expected cost.
+// The value of a box in context x, mu* = G(location + scale w) where all boxes share the law of w, and its expected
+// cost.
 struct BoxSurfaces {
   bool fitted = false;
   std::vector<std::size_t> rows;  // of the samples, in order
-  std::vector<double> z;          // G^-1(mu*) of each
+  std::vector<double> z;          // G^-1(mu*) of each sample
   Eigen::MatrixXd gram;
   LearnedSurface scale, expected_cost;
 
   explicit BoxSurfaces(int m) : gram(Eigen::MatrixXd::Zero(m, m)), scale(m), expected_cost(m) {}
 };
 
-// A yardstick that is told how the paper's environments are made (Section 6.2): the logistic link, one location for
-// all boxes, a scale and an expected cost for each, all linear in psi(x), and one law of the shock. It learns these,
-// and solves the equation of the reservation index (eq:sigma) for them, where the other policies learn the index
-// itself.
+// A yardstick that knows the form of the paper's environments (Section 6.2): the logistic link, one location for all
+// boxes, a scale and an expected cost for each box, all linear in psi(x), and one law of the shock. It learns these,
+// and solves the equation of the reservation index (eq:sigma) for them. The other policies learn the index itself.
 class InformedWeitzman : public IndexPolicy {
  public:
   InformedWeitzman(const Replication& replication, const EstimationOptions& options)
@@ -44,7 +43,7 @@ class InformedWeitzman : public IndexPolicy {
     keep(output);
   }
 
-  /// A Gram matrix for each box, and in a fit four matrices more; all contexts, whose memory grows by doubling.
+  /// A Gram matrix for each box, and during a fit four more matrices; all contexts, whose memory grows by doubling.
   static CodeDemand demand(const Dimensions& dimensions, int T0, int periods) {
     const auto u64 = [](int n) { return static_cast<std::uint64_t>(n); };
     const std::uint64_t m = u64(dimensions.index_size()), rows = u64(std::max(T0, dimensions.boxes)) + u64(periods);
@@ -60,13 +59,13 @@ class InformedWeitzman : public IndexPolicy {
   double score(int a) override {
     const BoxSurfaces& box = boxes_[static_cast<std::size_t>(a)];
     if (box.rows.size() < kForced) return kForcedScore;
-    // A plane may leave the range of what it stands for.
+    // A linear function may leave the range of the quantity that it models.
     solver_->evaluate(location_.coefficients().dot(psi_), std::max(kLeastScale, box.scale.coefficients().dot(psi_)));
     return solver_->index(std::max(kLeastCost, box.expected_cost.coefficients().dot(psi_)));
   }
 
   void learn_from(std::span<const Output> open, int, double) override {
-    bool first = false;  // of a box that was not there at the last fit
+    bool first = false;  // whether a box was not there at the last fit
     for (const Output& output : open) {
       keep(output);
       const BoxSurfaces& box = boxes_[static_cast<std::size_t>(output.box)];
@@ -104,7 +103,7 @@ class InformedWeitzman : public IndexPolicy {
     Eigen::MatrixXd all = Eigen::MatrixXd::Zero(m_, m_);
     for (const BoxSurfaces& box : boxes_) all += box.gram;
     location_.fit(all.selfadjointView<Eigen::Lower>());
-    // E|w| is part of the scale, so that the law has E|w| = 1.
+    // The scale includes E|w|, so that the law has E|w| = 1.
     std::vector<float> shocks;
     for (BoxSurfaces& box : boxes_) {
       if (box.rows.empty()) continue;

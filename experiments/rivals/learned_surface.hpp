@@ -1,4 +1,4 @@
-// A number as a linear function of psi(x), by least squares with a ridge on the slopes that is learned with it.
+// A linear model of a number in psi(x), by least squares with a learned ridge on the slopes.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -10,9 +10,9 @@
 
 namespace pandora::rivals {
 
-inline constexpr Eigen::Index kPanel = 128;  // columns between two looks at the interrupt: less than a second's work
+inline constexpr Eigen::Index kPanel = 128;  // columns between two checks for an interrupt: less than a second's work
 
-// Cholesky's factor of the lower triangle, in its place.
+// Replaces the lower triangle by its Cholesky factor.
 inline void factorise(Eigen::MatrixXd& matrix) {
   const Eigen::Index n = matrix.rows();
   for (Eigen::Index k = 0; k < n; k += kPanel) {
@@ -51,18 +51,18 @@ class LearnedSurface {
     squares_ += y * y;
     ++rows_;
   }
-  /// Before the samples are added anew, with other values: the last estimate is where the next fit starts.
+  /// Forgets the samples, which will be added again with other values. The next fit starts from the last estimate.
   void forget() {
     moments_.setZero();
     squares_ = 0.0;
     rows_ = 0;
   }
 
-  /// `gram`: sum psi psi' (m x m) of the samples, of which there is one at least. Ridge and variance of the noise move
-  /// by a few steps to the fixed point of their evidence (learned_ridge).
+  /// `gram`: sum psi psi' (m x m) over the samples; there must be at least one. Ridge and variance of the noise move by
+  /// a few steps to the fixed point of their evidence (learned_ridge).
   void fit(const Eigen::MatrixXd& gram) {
     constexpr int kSteps = 3;
-    constexpr double kLeastVariance = 1e-10;  // of a value without noise, such as a cost of regime A
+    constexpr double kLeastVariance = 1e-10;  // of a value without noise, such as a cost in regime A
     const Eigen::Index slopes = gram.rows() - 1;
     for (int step = 0; step < kSteps; ++step) {
       Eigen::MatrixXd precision = gram / variance_;

@@ -1,4 +1,4 @@
-// After Liu and others (arXiv 2505.18828): learns what each box brings, and solves Weitzman's equation for that law.
+// After Liu and others (arXiv 2505.18828): learns the law of each box's value, and solves Weitzman's equation for it.
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
@@ -13,11 +13,11 @@
 namespace pandora::rivals {
 namespace {
 
-// What a box is worth in context x: mu* = theta' psi + e with e of a law that does not depend on x; and its expected
-// cost, a linear function too. Least squares with the ridges of V: estimation.eta_index and eta_slopes.
+// The value of a box in context x, mu* = theta' psi + e where the law of e does not depend on x; and its expected cost,
+// a linear function too. Both are least squares with the ridges of V: estimation.eta_index and eta_slopes.
 struct LinearBox {
   std::vector<std::size_t> rows;  // of the samples, in order
-  std::vector<double> mu;         // of each
+  std::vector<double> mu;         // mu of each sample
   Eigen::MatrixXd inverse;        // (D + sum psi psi')^-1 with the diagonal D of ridges
   Eigen::VectorXd theta, cost, image;
   ResidualLaw law;
@@ -42,9 +42,9 @@ struct LinearBox {
   }
 };
 
-// After Liu, Chen, Wang, Luo and Ratliff (arXiv 2505.18828): learn the law of what each box brings, make it optimistic,
-// and solve Weitzman's equation for it, where DOW learns the index itself. docs/beyond.md says what is theirs and what
-// is not.
+// After Liu, Chen, Wang, Luo and Ratliff (arXiv 2505.18828): learns the law of each box's value, makes it optimistic,
+// and solves Weitzman's equation for it. DOW learns the index itself instead. docs/beyond.md says which parts are
+// theirs.
 class Liu : public IndexPolicy {
  public:
   Liu(const Replication& replication, double c, const EstimationOptions& options)
@@ -85,7 +85,7 @@ class Liu : public IndexPolicy {
   }
 
   void learn_from(std::span<const Output> open, int, double) override {
-    bool first = false;  // of a box that had no law yet
+    bool first = false;  // whether a box had no law yet
     for (const Output& output : open) {
       keep(output);
       first = first || boxes_[static_cast<std::size_t>(output.box)].rows.size() == 1;
@@ -94,7 +94,7 @@ class Liu : public IndexPolicy {
   }
 
  private:
-  static constexpr double kLeastCost = 1e-4;  // a plane may leave the range of what it stands for
+  static constexpr double kLeastCost = 1e-4;  // a linear function may leave the range of a cost
 
   void see(const Request& request) {
     psi_ = Eigen::Map<const Eigen::VectorXf>(request.psi.data(), m_).cast<double>();
@@ -109,7 +109,7 @@ class Liu : public IndexPolicy {
     ++samples_;
   }
 
-  // The laws of the residuals anew, at the estimates of now.
+  // Computes the laws of the residuals at the current estimates.
   void fit() {
     for (LinearBox& box : boxes_) {
       const Eigen::VectorXf theta = box.theta.cast<float>();

@@ -12,7 +12,7 @@
 
 namespace pandora::rivals {
 
-/// The law of w_c given k standard normals of pairwise correlation r whose sum is `sum`.
+/// The law of w_c, given k standard normals with pairwise correlation r whose sum is `sum`.
 struct ConditionalNormal {
   double mean, deviation;
 
@@ -22,12 +22,12 @@ struct ConditionalNormal {
   }
 };
 
-/// Nodes at equal distances. A sum over them is exact to far more digits than are needed for what is smooth, and wrong
-/// by the square of the step where an integrand has a kink.
+/// Nodes at equal distances. For smooth integrands a sum over them is exact to far more digits than needed. At a kink
+/// of the integrand its error is of the order of the square of the step.
 inline constexpr double kShockStep = 0.1, kLeastShockStep = 0.025, kLargestShock = 6.0;
 
-/// That law on nodes in [-6, 6] at most `step` apart, closer where the last shock is nearly known (r > 0.993). From
-/// r = 0.9996 on, what is known more closely than by the least step is taken to be known as closely as that. r in [0, 1).
+/// That law on nodes in [-6, 6] at most `step` apart, closer if the last shock is nearly known (r > 0.993). From r =
+/// 0.9996 on, the smallest step limits how closely the last shock counts as known. r in [0, 1).
 inline ShockGrid normal_grid(double r, double step = kShockStep) {
   step = std::min(step, std::max(kLeastShockStep, ConditionalNormal::given(0.0, 2, r).deviation));
   const std::size_t half = static_cast<std::size_t>(std::ceil(kLargestShock / step)), n = 2 * half + 1;
@@ -64,7 +64,7 @@ class NormalSearch {
   NormalSearch(double r, RewardLink link, double step = kShockStep)
       : search_(normal_grid(r, step), link), link_(link) {}
 
-  /// A period with these boxes (1 to 3) begins.
+  /// Begins a period with these boxes (1 to 3).
   void begin(std::span<const SearchBox> boxes) {
     search_.solve(boxes);
     open_.clear();
@@ -72,7 +72,7 @@ class NormalSearch {
   /// Box `box` was opened: mu = G(z).
   void opened(int box, double z) { open_.emplace_back(box, z); }
 
-  /// The box to open next, or kStop; where it makes no difference, kStop, or the first box.
+  /// The box to open next, or kStop. Of equally good choices it prefers kStop, then the lowest box.
   int next() const {
     if (open_.empty()) return search_.first();
     int choice = kStop;
@@ -103,13 +103,13 @@ class NormalSearch {
     return z;
   }
 
-  // w of an open box; without a scale it tells nothing.
+  // w of an open box. A box without a scale tells nothing about it.
   double shock(const std::pair<int, double>& output) const {
     const SearchBox& box = search_.boxes()[static_cast<std::size_t>(output.first)];
     return box.scale > 0.0 ? (output.second - box.shift) / box.scale : 0.0;
   }
 
-  // The node below a place at least `margin` nodes from the ends, and how far the place lies beyond it in steps.
+  // The node below a place, at least `margin` nodes from the ends, and the place's distance beyond it in steps.
   std::pair<std::size_t, double> place(double w, double least, std::size_t nodes, std::size_t margin) const {
     const std::span<const double> grid = search_.nodes();
     const double position = std::clamp((w - least) / (grid[1] - grid[0]), 0.0, static_cast<double>(nodes - 1));

@@ -9,9 +9,9 @@
 
 namespace pandora::rivals {
 
-/// n residuals, each with mass 1/n. An optimistic law gives every tail more: S(u) = P(e >= u) becomes
-/// min(1, S + sqrt(2 S (1 - S) L/n) + L/n), Bernstein's bound at the level L, and what that adds above the largest
-/// residual stands at v = 1. L = 0 is the empirical law itself.
+/// n residuals, each with mass 1/n. An optimistic law makes every tail heavier: S(u) = P(e >= u) becomes min(1, S +
+/// sqrt(2 S (1 - S) L/n) + L/n), Bernstein's bound at the level L. The mass that this adds above the largest residual
+/// lies at v = 1. L = 0 is the empirical law itself.
 class ResidualLaw {
  public:
   ResidualLaw() = default;
@@ -27,10 +27,11 @@ class ResidualLaw {
     }
   }
 
-  /// sigma with E[(v - sigma)^+] = cost, cost > 0, (eq:sigma); exact, by a binary search. There must be residuals.
+  /// sigma with E[(v - sigma)^+] = cost, cost > 0, (eq:sigma); exact, by a binary search. There must be at least one
+  /// residual.
   double index(double mean, double cost) const {
     assert(!e_.empty() && cost > 0.0);
-    // Above the largest residual there is the mass at 1 alone, if that is above it at all.
+    // Above the largest residual there is only the mass at 1, if 1 lies above it.
     const double beyond = top_ * std::max(0.0, 1.0 - (mean + e_[0])), left = cost - beyond;
     if (left <= 0.0) return 1.0 - cost / top_;
     // excess_ ascends: the last entry that is at most `left`.

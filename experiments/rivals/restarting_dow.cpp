@@ -1,4 +1,4 @@
-// DOW that starts anew where a detector sees that the problem has changed.
+// DOW that starts anew when a detector finds that the problem has changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace pandora::rivals {
 namespace {
 
-// DOW with a detector of changes and global restarts, which is how stationary bandits are made fit for problems that
-// are stationary by pieces (Besson and Kaufmann 2019 for arms; Gerogiannis, Huang, Bose and Veeravalli,
-// arXiv 2501.19401, for any policy: "detection augmented learning"). What is watched is the moment of the index loss of
-// every opened output (eq:known-theta-moment-function), at the rho_hat of before it was opened: where rho_hat is right
-// its mean is 0 in every context.
+// DOW with a detector of changes and global restarts. This is the usual way to fit a stationary bandit policy to
+// piecewise stationary problems (Besson and Kaufmann 2019 for arms; Gerogiannis, Huang, Bose and Veeravalli, arXiv
+// 2501.19401, for any policy: "detection augmented learning"). The detector watches the moment of the index loss of
+// every opened output (eq:known-theta-moment-function), at the rho_hat before the output was opened. If rho_hat is
+// right, the moment's mean is 0 in every context.
 class RestartingDow : public WeitzmanPolicy {
  public:
   RestartingDow(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options, int window)
@@ -29,17 +29,17 @@ class RestartingDow : public WeitzmanPolicy {
     const double outputs = static_cast<double>(boxes()) * replication.tape.online_rows;
     const double tests = std::max(1.0, ChangeDetector::tests(outputs, window));
     detectors_.assign(static_cast<std::size_t>(boxes()), ChangeDetector(window, kFalseRestarts / tests));
-    // Without samples an index is its bonus alone, which may be below all others for good.
+    // Without samples an index consists of its bonus alone, which may stay below all other indices.
     rules_.forced = std::max(rules_.forced, kForced);
   }
 
-  /// What was deployed before the restart is of another world.
+  /// Outputs that were deployed before the restart belong to the old problem.
   void learn_late(int period, double reward) override {
     if (period > restarted_) WeitzmanPolicy::learn_late(period, reward);
   }
 
-  /// Of an estimator, and of the one that takes its place while both are there: V^-1 and, where steps are taken, H^-1 of
-  /// each box; all contexts and features, whose memory grows by doubling, and the moments.
+  /// The memory of an estimator, and of its successor while both exist: V^-1 and, with steps, H^-1 of each box; all
+  /// contexts and features, whose memory grows by doubling; and the moments.
   static CodeDemand demand(const Dimensions& dimensions, int T0, int periods) {
     const auto u64 = [](int n) { return static_cast<std::uint64_t>(n); };
     const std::uint64_t m = u64(dimensions.index_size()), d = u64(dimensions.reward_features),
@@ -59,15 +59,17 @@ class RestartingDow : public WeitzmanPolicy {
   }
 
  private:
-  // Of any false restart within the horizon, where the moments of each box are exchangeable. The test is Kolmogorov's and
-  // Smirnov's, whose level holds for every law: moments have an atom at the cost and a long tail below it, so the mean of
-  // a hundred is far from normal at levels of 1e-4. (In trials at the paper's size, without kSettled, a t test
-  // restarted 14 times in 480 lanes without change and missed 38 swaps of 160; this one 4 and 5.)
+  // The probability of any false restart within the horizon, if the moments of each box are exchangeable. The test is
+  // Kolmogorov's and Smirnov's, whose level holds for every law. Moments have an atom at the cost and a long tail below
+  // it, so the mean of a hundred is far from normal at levels of 1e-4. (In trials at the paper's size, without
+  // kSettled, a t test restarted 14 times in 480 lanes without change and missed 38 swaps of 160; this test restarted 4
+  // times and missed 5.)
   static constexpr double kFalseRestarts = 0.05;
-  // Samples of a box per coefficient before its moments are taken. Solved again with half as many samples more, a
-  // rho_hat of few samples is another one: most false restarts in trials without this followed such a solve.
+  // Samples of a box per coefficient before its moments are used. With few samples, rho_hat changes much when it is
+  // solved again with half as many samples more. Most false restarts in trials without this bound followed such a
+  // solve.
   static constexpr int kSettled = 5;
-  static constexpr int kForced = 5;  // samples of each box before indices decide, as of shrunk_weitzman
+  static constexpr int kForced = 5;  // samples of each box before indices decide, as in shrunk_weitzman
 
   // c - (mu_hat - Lambda(rho_hat' psi))^+, without the bonuses, as rho_hat is fitted
   double moment(const Output& output) {
@@ -80,7 +82,7 @@ class RestartingDow : public WeitzmanPolicy {
     return output.cost - std::max(0.0, mu - std::tanh(estimator().linear(output.box)));
   }
 
-  // All boxes, also where one has changed: those that are seldom opened tell of a change late.
+  // Restarts all boxes, even if one has changed, because boxes that are seldom opened show a change late.
   void restart() {
     estimator() = WeitzmanEstimator(shape_, rules_, options_);
     for (ChangeDetector& detector : detectors_) detector.reset();
@@ -91,7 +93,7 @@ class RestartingDow : public WeitzmanPolicy {
   LaneSpec rules_;  // after a restart
   const EstimationOptions options_;
   std::vector<ChangeDetector> detectors_;  // of the boxes
-  int restarted_ = 0;                      // the period at whose end it started again
+  int restarted_ = 0;                      // the period at whose end it restarted
 };
 
 PolicyVariant variant_of(const RewardSetting& setting, const std::string& hyperparameter, double c_rho, double c_theta,

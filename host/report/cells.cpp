@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// What a folder has of each kind; of what a comparison asks for alone, where that is given.
+// The values of each kind that a folder has; only those that a comparison asks for, if it does.
 struct Offer {
   Names settings, cells, T0, policies;
 
@@ -44,7 +44,7 @@ std::string list_text(const Names& names) {
   return names.empty() ? "none that was asked for" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-// What the tapes of two studies differ in; empty if they are the same.
+// The difference between the tapes of two studies; empty if they are the same.
 std::string tape_difference(const Study& a, const Study& b) {
   const auto differs = [](const std::string& what, const auto& here, const auto& there) {
     return fmt::format("{} is {} there and {} here", what, here, there);

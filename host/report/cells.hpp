@@ -1,4 +1,4 @@
-// What comparisons are made of: regrets of single replications, cell by cell; names on the command line.
+// The data of comparisons: regrets of single replications, cell by cell, and names on the command line.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace pandora {
 
 /// One lane of the plan in all replications of a cell.
 struct LaneSeries {
-  std::vector<double> utility;  ///< R: per period, x 1000; NaN where the lane was not run or failed
-  SumsByPrompt by_prompt;       ///< of its utility, in a table of outcomes; else empty
+  std::vector<double> utility;  ///< R values: per period, x 1000; NaN if the lane was not run or failed
+  SumsByPrompt by_prompt;       ///< for its utility, in a table of outcomes; otherwise empty
 };
 
 /// One (setting, environment, regime).
@@ -20,14 +20,14 @@ struct CellSeries {
   std::size_t setting = 0;
   std::string regime;
   Environment environment;
-  std::vector<LaneSeries> lanes;  ///< of the plan; 0 is the oracle's
+  std::vector<LaneSeries> lanes;  ///< in the plan's order; 0 is the oracle's
 
   /// Regrets x 1000 of lane `lane` in the replications `which`.
   std::vector<double> regrets(std::size_t lane, const std::vector<std::size_t>& which) const;
 };
 std::vector<CellSeries> cell_series(StoredResults& results);
 
-/// A policy with one way to evaluate rewards, and its k hyperparameters: lanes of the plan.
+/// A policy in one reward setting, with its k hyperparameters: lanes of the plan.
 struct Contender {
   std::string policy, reward;
   std::vector<std::size_t> lanes;
@@ -35,13 +35,13 @@ struct Contender {
   std::string name() const { return reward.empty() ? policy : policy + "/" + reward; }
 };
 
-/// The lanes of that policy and reward setting ("" : any) that serve T_0.
+/// The lanes of that policy and reward setting ("": any) that apply to T_0.
 std::vector<Contender> contenders(const Plan& plan, int T0, const std::string& policy, const std::string& reward);
 
-/// Replications in which the oracle and all given lanes count.
+/// The replications in which the oracle and all given lanes count.
 std::vector<std::size_t> common_replications(const CellSeries& cell, const std::vector<std::size_t>& lanes);
 
-/// Whether a list that may be empty, which means all, has the item.
+/// Whether a list has the item; an empty list stands for all.
 template <class T>
 bool wanted(const std::vector<T>& list, const std::type_identity_t<T>& item) {
   return list.empty() || has(list, item);
@@ -52,17 +52,17 @@ struct PolicyName {
   std::string policy, reward;
 };
 
-/// Throws Error (usage), with the nearest, if the plan has no such policy.
+/// Throws Error (usage), with the nearest names, if the plan has no such policy.
 PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* name_of_option = "policy");
 
-/// Throw Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
+/// Throw Error (usage) if the study lacks an environment, regime or T_0 that was asked for.
 void require_T0(const std::vector<int>& asked, const Study& study);
 void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings);
 
-/// Throws Error (mismatch) if what the tapes are drawn from differs.
+/// Throws Error (mismatch) if settings differ on which tapes depend.
 void require_common_tapes(const StoredResults& first, const StoredResults& second, const Study& a, const Study& b);
 
-/// Throw Error (usage, or mismatch where no tapes are shared) with the reason why no row came of a comparison.
+/// Throw Error (usage), or Error (mismatch) if no tapes are shared, with the reason why a comparison has no row.
 [[noreturn]] void refuse_policies(const StoredResults& results, const CompareOptions& options);
 [[noreturn]] void refuse_folders(const StoredResults& first, const StoredResults& second,
                                  const CompareOptions& options);
@@ -80,10 +80,10 @@ Estimate fitted_difference(const ComparedRow& row);
 /// "uniform, A, T0=7".
 std::string cell_text(const ComparedRow& row);
 
-/// Which cell, which policies (in columns of these names) and how many replications.
+/// The fields for the cell, the policies (in columns of these names) and the number of replications.
 Fields cell_fields(const ComparedPair& pair, const ComparedRow& row, const char* a, const char* b);
 
-/// A number that stands in CSV and tables.
+/// A number for CSV and tables.
 Field number_field(const char* column, double value, const char* title, int decimals, bool bold = false);
 
 }  // namespace pandora

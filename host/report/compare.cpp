@@ -12,7 +12,8 @@
 namespace pandora {
 namespace {
 
-// The lanes of a contender that were run in the most replications: means over fewer do not compare with theirs.
+// The lanes of a contender that were run in the most replications. Means over fewer replications are not comparable
+// with theirs.
 std::vector<std::size_t> complete_lanes(const CellSeries& cell, const Contender& who) {
   std::vector<std::size_t> out;
   std::size_t most = 0;
@@ -43,14 +44,14 @@ ComparedSide judge(const CellSeries& cell, const std::vector<std::size_t>& lanes
   return out;
 }
 
-// One side of a row: a contender in a cell, and what it is called.
+// One side of a row: a contender in a cell, and its name.
 struct Entrant {
   const CellSeries& cell;
   const Contender& who;
   std::string name;
 };
 
-// Two sides in the replications that both have; without T0 both ignore the calibration.
+// Adds a row for two sides, over the replications that both have. Without T0 both ignore the calibration.
 void add_row(std::vector<ComparedPair>& pairs, const Setting& setting, std::optional<int> T0, const Entrant& a,
              const Entrant& b) {
   const std::vector<std::size_t> own = complete_lanes(a.cell, a.who), others = complete_lanes(b.cell, b.who);
@@ -64,7 +65,7 @@ void add_row(std::vector<ComparedPair>& pairs, const Setting& setting, std::opti
   for (std::size_t r = 0; r < row.a.best.size(); ++r) differences.push_back(row.a.best[r] - row.b.best[r]);
   row.bootstrap = bootstrap_interval(differences);
   if (const SumsByPrompt& x = row.a.by_prompt, &y = row.b.by_prompt; !x.sums.empty() && x.periods == y.periods) {
-    SumsByPrompt difference = y;  // of regrets: the utility of b less that of a
+    SumsByPrompt difference = y;  // for regrets: the utility of b minus that of a
     for (std::size_t p = 0; p < difference.sums.size(); ++p)
       difference.sums[p] = 1000.0 * (difference.sums[p] - x.sums[p]);
     row.over_prompts = difference.estimate();
@@ -74,12 +75,12 @@ void add_row(std::vector<ComparedPair>& pairs, const Setting& setting, std::opti
   pair->rows.push_back(std::move(row));
 }
 
-// Whether the lanes are the same whatever T_0.
+// Whether the lanes are the same for all T_0.
 bool ignores_calibration(const Plan& plan, const Contender& who) {
   return !plan.lanes[who.lanes[0]].policy->uses_calibration;
 }
 
-// The T_0 of a cell that are compared; none where nothing of the cell is asked for.
+// The T_0 of a cell that are compared; none if nothing of the cell is asked for.
 std::vector<int> asked_T0(const CompareOptions& options, const CellSeries& cell, std::vector<int> all) {
   const bool any = wanted(options.environments, cell.environment.name) && wanted(options.regimes, cell.regime);
   std::erase_if(all, [&](int T0) { return !any || !wanted(options.T0, T0); });
@@ -101,21 +102,21 @@ void require_policies(const StoredResults& results) {
     throw Error(ExitCode::usage, results.path() + ": its study simulates no policies (output.regret = false)");
 }
 
-// The oracle sees the tape alone: where it disagrees, the draws do.
+// The oracle depends only on the tape: if the oracles disagree, the draws differ.
 void require_common_oracle(const StoredResults& first, const StoredResults& second, const CellSeries& a,
                            const CellSeries& b) {
-  constexpr double kTolerance = 1.0;  // x 1000 and per period: what another grid of indices can do, not another tape
+  constexpr double kTolerance = 1.0;  // x 1000, per period: another grid may differ by less
   const std::size_t n = std::min(a.lanes[0].utility.size(), b.lanes[0].utility.size());
   for (std::size_t r = 0; r < n; ++r) {
     const double x = a.lanes[0].utility[r], y = b.lanes[0].utility[r];
-    if (std::abs(x - y) > kTolerance)  // NaN: not there
+    if (std::abs(x - y) > kTolerance)  // also for NaN, where a value is missing
       fail(ExitCode::mismatch,
            "{} and {} do not share tapes: the oracle's utility x 1000 in {}/{}/{} is {:.4f} there and {:.4f} here",
            first.path(), second.path(), a.environment.name, a.regime, r, x, y);
   }
 }
 
-// Of the other folder's settings the one that is compared with `planned`; there.end() if none is.
+// The setting of the other folder that is compared with `planned`; there.end() if there is none.
 std::vector<PlannedSetting>::const_iterator matching_setting(const std::vector<PlannedSetting>& here,
                                                              const std::vector<PlannedSetting>& there,
                                                              const PlannedSetting& planned) {
@@ -149,7 +150,7 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
         });
         for (const Contender& a : as)
           for (const Contender& b : bs) {
-            if (common && a.reward != b.reward) continue;  // like with like where there is
+            if (common && a.reward != b.reward) continue;  // compares equal reward settings if there are some
             const bool any_T0 = ignores_calibration(plan, a) && ignores_calibration(plan, b);
             if (any_T0 && T0 != all_T0[0]) continue;  // the same lanes again
             add_row(pairs, setting, any_T0 ? std::nullopt : std::optional(T0), {cell, a, a.name()},

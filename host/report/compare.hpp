@@ -1,4 +1,4 @@
-// Whether one policy beats another, and by how much.
+// Compares policies: whether one is better than another, and by how much.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ struct CompareOptions {
 /// One policy in one cell: regrets x 1000 in the replications that count for both sides.
 struct ComparedSide {
   std::size_t choices = 0;   ///< hyperparameters to choose from
-  std::vector<double> best;  ///< of the one with the least mean
+  std::vector<double> best;  ///< regrets with the hyperparameters that have the least mean
   double mean = 0.0;         ///< that mean
-  SumsByPrompt by_prompt;    ///< its utility, in a table of outcomes; else empty
+  SumsByPrompt by_prompt;    ///< for its utility, in a table of outcomes; otherwise empty
   CrossFit fit;
 };
 
@@ -32,10 +32,10 @@ struct ComparedRow {
   std::optional<int> T0;  ///< none: both policies ignore the calibration
   int replications = 0;   ///< R; paired.n of them count
   ComparedSide a, b;
-  PairedDifference paired = {};  ///< of the best ones
-  /// The same difference with an interval that counts prompts, in a table of outcomes where no lane failed.
+  PairedDifference paired = {};  ///< for the best hyperparameters
+  /// The same difference with an interval over prompts, in a table of outcomes if no lane failed.
   std::optional<Estimate> over_prompts = {};
-  AsymmetricInterval bootstrap = {};  ///< of the same difference, over replications
+  AsymmetricInterval bootstrap = {};  ///< for the same difference, over replications
 
   /// Whether there are hyperparameters to choose from.
   bool chooses() const { return a.choices > 1 || b.choices > 1; }
@@ -48,21 +48,21 @@ struct ComparedPair {
   std::vector<ComparedRow> rows;
 };
 
-/// A table for each pair, p values adjusted by Holm's method over all rows of all pairs.
+/// A table for each pair, with p values adjusted by Holm's method over all rows of all pairs.
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs);
 
-/// All rows for CSV and data frames, every quantity in a column of its own.
+/// All rows for CSV and data frames, with every quantity in a column of its own.
 Columns comparison_columns(const std::vector<ComparedPair>& pairs);
 
-/// Policies of one folder, paired over the replications of each cell. Throws Error (usage) for names that the results
-/// have not, Error (bad_data) if no replication counts anywhere.
+/// Compares policies of one folder, paired over the replications of each cell. Throws Error (usage) for names that the
+/// results do not have, and Error (bad_data) if no replication counts anywhere.
 std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options);
 
-/// The same policies of two folders on the same tapes, such as two schedules or two engines. Without policies: all that
-/// both have. Throws Error (mismatch) if they do not share tapes.
+/// Compares the same policies of two folders on the same tapes, such as two schedules or two engines. Without policies,
+/// compares all that both have. Throws Error (mismatch) if they do not share tapes.
 std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options);
 
-/// One line for each name on which the manifests differ.
+/// One line for each name whose values differ between the manifests.
 std::vector<std::string> manifest_differences(const StoredResults& first, const StoredResults& second);
 
 }  // namespace pandora

@@ -1,4 +1,4 @@
-// What compare found, as tables.
+// The results of comparisons, as tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace pandora {
 namespace {
 
-// Of no difference between what the policies promise: with hyperparameters to choose from, that of the cross-fitted
-// difference, for the least mean of several is too small by chance.
+// The p value for no difference between the policies. If hyperparameters are chosen, it is that of the cross-fitted
+// difference, because the least of several means is too small by chance.
 double p_value(const ComparedRow& row) {
   if (!row.chooses()) return row.paired.p;
   const Estimate fitted = fitted_difference(row);
@@ -20,7 +20,7 @@ double p_value(const ComparedRow& row) {
   return student_t_p_value(fitted.mean / fitted.standard_error, static_cast<double>(row.paired.n) - 1.0);
 }
 
-// body(pair, row, p) for every row, p adjusted by Holm's method over all of them.
+// Calls body(pair, row, p) for every row, with p adjusted by Holm's method over all rows.
 template <class Body>
 void for_each_row(const std::vector<ComparedPair>& pairs, Body&& body) {
   std::vector<double> p;
@@ -32,10 +32,10 @@ void for_each_row(const std::vector<ComparedPair>& pairs, Body&& body) {
     for (const ComparedRow& row : pair.rows) body(pair, row, adjusted[next++]);
 }
 
-// What a row tells beside its numbers, for the notes below the table.
+// The properties of a row that the notes below the table use.
 struct Told {
   int ahead = 0, behind = 0;  // cells in which a is better, worse
-  int differ = 0;             // in which bootstrap and t tell different things
+  int differ = 0;             // cells in which bootstrap and t tell different things
   bool partial = false, choose = false;
 
   void count(const ComparedRow& row, bool told, double judged) {

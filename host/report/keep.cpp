@@ -12,7 +12,7 @@
 namespace pandora {
 namespace {
 
-constexpr double kMostReplications = 1e6;  // nothing is foretold of more
+constexpr double kMostReplications = 1e6;  // larger numbers are not predicted
 
 Estimate judged_difference(const ComparedRow& row) {
   return row.chooses() ? fitted_difference(row) : row.paired.difference;
@@ -23,9 +23,9 @@ double one_sided(double t, double degrees) {
   return t < 0.0 ? half : 1.0 - half;
 }
 
-// What a row says of its difference less the margin. Each p value is the larger of two: that of Student's t, as in all
-// comparisons, and that of t with the skewness of the differences taken out, for a rule that seldom loses much looks
-// better than it is until it does, and t would keep it.
+// The evidence in a row for its difference minus the margin. Each p value is the larger of two: that of Student's t, as
+// in all comparisons, and that of t corrected for the skewness of the differences. A rule that seldom loses much looks
+// better than it is until it does lose; t alone would keep it.
 struct Evidence {
   double n = 0, shift = 0, scatter = 0, skewness = 0;  // scatter: of one replication
 
@@ -34,7 +34,7 @@ struct Evidence {
     shift = found.mean - margin;
     scatter = found.standard_error * std::sqrt(n);
     std::vector<double> values = difference(row.a.fit, row.b.fit).without;
-    for (double& value : values) value = -value;  // what lifts the mean is missed where it is left out
+    for (double& value : values) value = -value;  // a missing large loss raises the mean
     for (std::size_t r = 0; r < row.a.best.size() && row.a.fit.without.empty(); ++r)
       values.push_back(row.a.best[r] - row.b.best[r]);
     skewness = pandora::skewness(values);
@@ -47,7 +47,7 @@ struct Evidence {
   }
   Verdict likelier() const { return shift < 0.0 ? Verdict::keep : Verdict::drop; }
 
-  // Replications at which p falls to `most`, with difference, scatter and skewness as they are.
+  // The number of replications at which p falls to `most`, if difference, scatter and skewness stay the same.
   double needed(double most) const {
     if (shift == 0.0 || std::isnan(scatter)) return kUnknown;
     double low = n, high = n;
@@ -60,11 +60,11 @@ struct Evidence {
     return high;
   }
 
-  // Too few for the skewness: the 5% may not hold.
+  // Too few replications for this skewness: the 5% may not hold.
   bool doubtful() const { return n < least_values(skewness); }
 };
 
-// Two digits are all that is known of it.
+// Two digits; more are not known.
 std::string about(double number) {
   const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(number)) - 1.0));
   return fmt::format("{:.0f}", std::ceil(number / unit) * unit);
@@ -130,7 +130,7 @@ void require(const KeepOptions& o, const CompareOptions& cells) {
          option("margin", fmt::format("{:g}", *o.margin)));
 }
 
-// A cell without a decision is none that may go unnoticed.
+// A cell without a decision must not go unnoticed.
 void require_everywhere(const StoredResults& results, const CompareOptions& cells, const char* name_of_option,
                         const std::string& text) {
   const PolicyName name = parse_policy_name(text, results.settings()[0].plan, name_of_option);
@@ -168,12 +168,12 @@ std::vector<ComparedPair> keep_pairs(StoredResults& results, const KeepOptions& 
   return pairs;
 }
 
-// A cell has two tests: keep rejects "worse by the margin or more", drop "worse by the margin or less". Both claims are
-// true where the difference is the margin to the dot, so either decision is an error there, and picking the test by the
-// look of the difference would make that error twice as likely as its level says. So Holm's method runs over both tests
-// of all m cells, 2 m of them: it keeps its promise whichever claims are true and however the tests depend on each
-// other, between cells and within one. Of one cell this is a level of 2.5% on each side. Holm's method over m two-sided
-// tests would decide a little more, but that it bounds errors of direction too is proven for independent tests alone.
+// A cell has two tests: keep rejects "worse by the margin or more", drop rejects "worse by the margin or less". If the
+// difference is exactly the margin, both claims are true and either decision is an error. Choosing the test by the
+// observed difference would then make an error twice as likely as its level says. So Holm's method runs over both tests
+// of all m cells, 2 m tests in all. It keeps its level whichever claims are true and however the tests depend on each
+// other. For one cell this is a level of 2.5% on each side. Holm's method over m two-sided tests would decide a little
+// more often, but its control of errors of direction is proven for independent tests only.
 std::vector<Decision> decide(const std::vector<ComparedPair>& pairs, double margin) {
   std::vector<Evidence> evidence;
   for (const ComparedPair& pair : pairs)

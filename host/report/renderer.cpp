@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-constexpr int kNoModules = 3, kNotWritten = 6;  // what the script ends with
+constexpr int kNoModules = 3, kNotWritten = 6;  // exit codes of the script
 
 bool is_own(const fs::path& name, const std::vector<fs::path>& extensions) {
   const fs::path target = target_of_temporary(name.string()).value_or(name.string());
@@ -41,7 +41,7 @@ bool is_figure(const fs::path& name) {
   return is_own(name, {".csv", ".svg", ".pdf", ".png"});
 }
 
-// Whether there is nothing but what a report begins with, such as one that was killed.
+// Whether the folder holds only an unfinished report, for instance of a process that was killed.
 bool holds_unfinished(const fs::path& out) {
   const auto all = [](const fs::path& folder, auto&& belongs) {
     std::error_code error;
@@ -61,14 +61,14 @@ bool holds_unfinished(const fs::path& out) {
   }
 }
 
-// A file in memory: nobody waits for its other end.
+// A file in memory as the child's input, so that nobody waits for the other end.
 class MemoryFile {
  public:
   explicit MemoryFile(const std::string& text = "") : descriptor(::memfd_create("pandora", MFD_CLOEXEC)) {
     require_resources(descriptor < 0 ? errno : 0, "a program in Python");
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t n = ::write(descriptor, text.data() + at, text.size() - at);
-      if (n <= 0) break;  // an input that is cut off is no JSON
+      if (n <= 0) break;  // a truncated input is invalid JSON, which the script refuses
       at += static_cast<std::size_t>(n);
     }
     ::lseek(descriptor, 0, SEEK_SET);
@@ -88,12 +88,12 @@ class MemoryFile {
 };
 
 struct Ended {
-  std::string problem;  // why it could not be started; empty where it was
-  int status = 0;       // as waitpid() says
+  std::string problem;  // why it could not be started; empty if it was started
+  int status = 0;       // as from waitpid()
   std::string out, err;
 };
 
-// words[0] is a path. Without a shell, signals as by default.
+// Runs words[0], a path, without a shell and with default signals.
 Ended run_child(Words words, const std::string& input) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -137,11 +137,11 @@ bool can_run(const fs::path& program) {
   return fs::is_regular_file(program, error) && ::access(program.c_str(), X_OK) == 0;
 }
 
-// What PANDORA_PYTHON names, else python3 in a folder of PATH, then that of the system.
+// The Python that PANDORA_PYTHON names, otherwise python3 in a folder of PATH, then the system's.
 Words interpreters() {
   Words out;
   const auto take = [&out](const fs::path& program) {
-    // Relative folders of PATH mean another one in each working directory.
+    // Relative folders of PATH are skipped, because they depend on the working directory.
     if (program.is_absolute() && can_run(program) && !has(out, program.string())) out.push_back(program.string());
   };
   std::error_code error;
@@ -156,7 +156,8 @@ Words interpreters() {
   return out;
 }
 
-// What PANDORA_RENDERER names, else that beside the program: installed, or in its source tree. Empty where it is nowhere.
+// The script that PANDORA_RENDERER names, otherwise the one beside the program: installed, or in its source tree. Empty
+// if there is none.
 fs::path script() {
   std::error_code error;
   if (const char* named = std::getenv("PANDORA_RENDERER")) {
@@ -168,13 +169,13 @@ fs::path script() {
   if (fs::path installed = folder.parent_path() / "share/pandora/rendering/render.py";
       fs::is_regular_file(installed, error))
     return installed;
-  for (; folder.has_relative_path(); folder = folder.parent_path())  // a build in the source tree
+  for (; folder.has_relative_path(); folder = folder.parent_path())  // for a build in the source tree
     if (fs::path source = folder / "python/src/pandora/rendering/render.py"; fs::is_regular_file(source, error))
       return source;
   return {};
 }
 
-// The script with these words; `problem` says why it did not end well.
+// Runs the script with these words; `problem` says why it failed.
 Ended run_script(const Words& words, const std::string& input) {
   Ended ended;
   const fs::path file = script();
@@ -240,7 +241,7 @@ Words parse_figure_formats(const Words& names) {
 RenderResult render(const fs::path& folder, const json& numbers, const RenderOptions& options) {
   std::error_code ignored;
   for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(folder / name, ignored);
-  // The order of the keys makes the generator one of the first words.
+  // The order of the keys puts the generator among the first words of the file.
   nlohmann::ordered_json ordered = {{"generator", "pandora numbers 1"}, {"of", "study"}};
   for (const auto& [key, value] : numbers.items()) ordered[key] = value;
   write_file(folder / "numbers.json", ordered.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");

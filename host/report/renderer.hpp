@@ -1,4 +1,5 @@
-// Reports and pages are made by a script in Python (python/src/pandora/rendering): it is given numbers, as a process of its own.
+// Makes reports and pages by a Python script (python/src/pandora/rendering), which gets numbers and runs in a process
+// of its own.
 #pragma once
 
 #include <filesystem>
@@ -11,29 +12,29 @@
 
 namespace pandora {
 
-/// The folder of a report, made and locked: two reports there at once would remove each other's figures. Throws Error (usage)
-/// where it holds something else, or another process makes one there.
+/// Makes and locks the folder of a report, because two reports there at once would remove each other's figures. Throws
+/// Error (usage) if it holds something else, or if another process makes a report there.
 FolderLock claim_report(const std::filesystem::path& out);
 
 struct RenderOptions {
-  std::vector<std::string> formats = {"svg"};  ///< of figures: svg, pdf, png; the page has them as SVG in any case
-  std::optional<int> T0 = {};                  ///< of figures that show one
+  std::vector<std::string> formats = {"svg"};  ///< of figures: svg, pdf, png; the page always has them as SVG
+  std::optional<int> T0 = {};                  ///< for figures that show one T_0
 };
 
-/// The formats that a list such as "svg,pdf" names. Throws Error (usage).
+/// The formats in a list such as "svg,pdf". Throws Error (usage).
 std::vector<std::string> parse_figure_formats(const std::vector<std::string>& names);
 
 struct RenderResult {
   std::string said;     ///< by the script, in a line: how many figures, and where the page is
-  std::string message;  ///< in one sentence why not all was rendered and what to run; empty where it was
+  std::string message;  ///< if not everything was rendered: the reason and the command to run; otherwise empty
 };
 
-/// Writes numbers.json into the folder, which exists, and has its report made: report.json, tables/*.csv and figures/*.csv, of
-/// which report.html, report.tex and figures/NAME are rendered. What stood there under these names is removed first. Throws
-/// Error (output_lost).
+/// Writes numbers.json into the folder, which must exist, and has its report made: report.json, tables/*.csv and
+/// figures/*.csv, and from them report.html, report.tex and figures/NAME. Removes earlier files of these names first.
+/// Throws Error (output_lost).
 RenderResult render(const std::filesystem::path& folder, const nlohmann::json& numbers, const RenderOptions& options);
 
-/// Tables (table_json) as LaTeX. Throws Error (usage) with what to do where there is no Python.
+/// Tables (table_json) as LaTeX. Throws Error (usage) with the remedy if there is no Python.
 std::string latex_of(const nlohmann::json& tables);
 
 }  // namespace pandora

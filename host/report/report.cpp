@@ -20,14 +20,14 @@ namespace {
 using nlohmann::json;
 using Names = std::vector<std::string>;
 
-// What ratios are to, and the first of those that are compared.
+// The policy to which ratios are taken; it is the first in comparisons.
 std::string base_of(const std::vector<SettingSummary>& settings, const ReportOptions& options) {
   return !options.base.empty()       ? options.base
          : !options.policies.empty() ? options.policies[0]
                                      : usual_base(settings[0]);
 }
 
-// The base with each of the others; nothing where there is one policy. Yardsticks compete with nobody.
+// The base paired with each other policy; nothing if there is only one policy. Yardsticks do not compete.
 std::vector<ComparedPair> pairs_of(StoredResults& results, const std::string& base, const ReportOptions& options) {
   Names names = options.policies;
   if (names.empty())
@@ -39,7 +39,7 @@ std::vector<ComparedPair> pairs_of(StoredResults& results, const std::string& ba
   return compare_policies(results, {.policies = names, .T0 = {}, .environments = {}, .regimes = {}});
 }
 
-// Those that are asked for, and the base that they are compared with; none: all.
+// The policies that were asked for, with the base to which they are compared; empty: all.
 Names policies_shown(const StoredResults& results, const ReportOptions& options) {
   Names names = options.policies;
   if (!names.empty() && !options.base.empty()) add_new(names, options.base);
@@ -47,14 +47,14 @@ Names policies_shown(const StoredResults& results, const ReportOptions& options)
   return names;
 }
 
-// Leaves the rows of these policies, and the oracle's.
+// Keeps only the rows of these policies and of the oracle.
 void keep_policies(std::vector<SettingSummary>& settings, const Names& names) {
   if (names.empty()) return;
   for (SettingSummary& s : settings) {
     std::erase_if(s.summary.rows, [&](const SummaryRow& row) {
       return row.policy != "oracle" && !has(names, row.policy) && !has(names, row.policy + "/" + row.reward);
     });
-    s.setting.study.policies.clear();  // which would have rows without numbers
+    s.setting.study.policies.clear();  // they would give rows without numbers
   }
 }
 
@@ -93,7 +93,7 @@ json titles_json(const std::vector<SettingSummary>& settings) {
   return out;
 }
 
-// The exponent of T, for each policy at its best hyperparameters.
+// The exponent of T for each policy at its best hyperparameters.
 json slope_json(const Study& study, const std::vector<UnitResult>& units, const SummaryRow& row) {
   const std::vector<int> periods = checkpoints(study.periods);
   std::vector<std::vector<double>> curves;
@@ -121,7 +121,7 @@ json group_json(std::size_t number, const Setting& setting, const Plan& plan, co
               {"slopes", json::array()}};
   ResultRows rows(setting.varied, plan, "pandora");
   rows.add_summary(summary, setting.varied);
-  if (setting.varied.empty())  // else nothing is shown of them
+  if (setting.varied.empty())  // otherwise tables do not show them
     for (const SummaryRow& row : summary.rows) {
       if (row.best || row.policy == "oracle") rows.add_row(setting, units, row);
       if (row.best && row.policy != "oracle") out["slopes"].push_back(slope_json(setting.study, units, row));

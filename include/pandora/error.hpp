@@ -1,4 +1,4 @@
-// Errors that reach the user, under their public names: whoever builds on pandora throws and catches these.
+// Errors that reach the user, under their public names. Programs that use pandora throw and catch these.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pandora {
 
-/// Ends a lane, not the run: the engines catch it and record what it carries in the lane's tally.
+/// Ends a lane, not the run. The engines catch it and record its reason in the lane's tally.
 class LaneFailure : public Error {
  public:
   explicit LaneFailure(Failure failure) : LaneFailure(failure, failure_text(failure)) {}

@@ -1,13 +1,13 @@
-// What a study's [feedback] says of the rewards of online periods: when they come, and which come at all or right
-// (docs/scenarios.md, "Feedback"). Outputs, costs and mu of opened boxes are seen at once in any case, and so is
-// everything of the calibration.
+// A study's [feedback]: when the rewards of online periods come, whether they come at all, and whether they are right
+// (docs/scenarios.md, "Feedback"). Outputs, costs and mu of opened boxes are always seen at once, and so is everything
+// of the calibration.
 #pragma once
 
 #include <cstdint>
 
 namespace pandora {
 
-/// Whole periods from a period to the one at whose end its reward comes; 0: its own.
+/// The delay of a reward in whole periods: a reward comes at the end of its period plus the delay. 0: its own period.
 struct DelayLaw {
   enum class Kind : std::uint8_t {
     constant,   ///< `mean`, a whole number
@@ -16,7 +16,7 @@ struct DelayLaw {
   };
   Kind kind = Kind::constant;
   double mean = 0.0;
-  double sigma = 1.0;  ///< of lognormal alone
+  double sigma = 1.0;  ///< for lognormal only
 
   friend bool operator==(const DelayLaw&, const DelayLaw&) = default;
 };
@@ -26,8 +26,8 @@ struct FeedbackRules {
   double share = 1.0;                  ///< probability that a reward is ever told
   double flip = 0.0;                   ///< probability that a reward r is told as 1 - r
   int poison_from = 0, poison_to = 0;  ///< online periods (1, 2, ...) whose rewards are all told as 1 - r; 0: none
-  /// After period restart_at (1, 2, ...) a policy starts again without what it learned in the last `lost` periods;
-  /// rewards of these periods that would come later are never told. 0: it does not.
+  /// After period restart_at (1, 2, ...) a policy starts again without what it learned in the last `lost` periods.
+  /// Rewards of those periods that would come later are never told. 0: there is no restart.
   int restart_at = 0, lost = 0;
 
   /// Whether every reward is told at once and right.

@@ -1,5 +1,6 @@
-// Weitzman's rule with scores of one's own: boxes in the order of their scores, until the best mu so far reaches every
-// score left; the best is deployed. What a score is and what is learned, a policy says by overriding.
+// Weitzman's rule with a policy's own scores: it opens boxes in the order of their scores until the best mu so far
+// reaches every remaining score, and deploys the best output. A policy overrides score() and learn_from(), and others
+// as needed.
 #pragma once
 
 #include <optional>
@@ -27,21 +28,21 @@ class IndexPolicy : public CustomPolicy {
   const Request& request() const { return request_; }
   int boxes() const { return boxes_; }
 
-  /// A period begins, before any score is asked for.
+  /// Called when a period begins, before any score is asked for.
   virtual void prepare(const Request& request) { (void)request; }
-  /// The number that a box is given when a period begins.
+  /// Returns the score of a box for the period.
   virtual double score(int box) = 0;
-  /// All boxes in the order in which they are opened.
+  /// Returns all boxes in the order in which they are opened.
   virtual std::vector<int> order(std::span<const double> scores);
-  /// Whether to stop with outputs open (at least one), the best of which has `best`; the largest score of the other
-  /// boxes is `left`.
+  /// Returns whether to stop. `open` has at least one output, and the best of them has the value `best`; `left` is the
+  /// largest score of the other boxes.
   virtual bool stops(std::span<const Output> open, double best, double left) {
     (void)open;
     return best >= left;
   }
-  /// mu of an output that was opened.
+  /// Returns the value (mu, or an estimate of it) of an output that was opened.
   virtual double reward_of(const Output& output) { return output.mu; }
-  /// Ends the period: the outputs that were opened, in order, of which the one of box `deployed` brought `reward`.
+  /// Called at the period's end with the opened outputs in order, and with the reward of the deployed box.
   virtual void learn_from(std::span<const Output> open, int deployed, double reward) = 0;
 
  private:
@@ -50,7 +51,7 @@ class IndexPolicy : public CustomPolicy {
   std::vector<double> scores_;
   std::vector<int> order_;
   std::vector<Output> open_;
-  std::vector<double> values_;  // reward_of() each of open_
+  std::vector<double> values_;  // reward_of() for each of open_
   int best_ = 0;
   double best_mu_ = 0.0;
 };

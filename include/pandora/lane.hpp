@@ -1,5 +1,5 @@
-// What a lane does in a period, as data: LaneSpec and the rules that it combines, and the lanes of Weitzman's rule with
-// learned indices. LaneTally is what remains of a lane.
+// A lane's rules as data: LaneSpec, and the lanes of Weitzman's rule with learned indices. LaneTally is what is kept of
+// a lane.
 #pragma once
 
 #include "kernels/rules/spec.hpp"
@@ -7,17 +7,17 @@
 
 namespace pandora {
 
-/// The settings of the reward in which most policies are run, as rows of the results name them.
+/// The usual settings of the reward, as rows of the results name them.
 struct RewardSetting {
   const char* name;
   RewardModel model;
 };
 inline constexpr RewardSetting kRewardSettings[] = {{"known", RewardModel::known}, {"unknown", RewardModel::learned}};
 
-/// Weitzman's rule with learned indices: boxes in descending order of (eq:tilde:sigma:theta:known) until the best
-/// reward, (eq:mu:tilde) where it is learned, reaches the next index. `T0` >= 0: periods of the calibration. The
-/// bonuses c_rho on the width of an index and c_theta on that of a learned reward are finite; without either it is the
-/// plug-in rule, with both the paper's DOW.
+/// Weitzman's rule with learned indices. It opens boxes in descending order of (eq:tilde:sigma:theta:known) until the
+/// best reward reaches the next index; a learned reward is (eq:mu:tilde). `T0` >= 0 is the number of calibration
+/// periods. The bonuses c_rho on an index's width and c_theta on a learned reward's width must be finite. Without
+/// bonuses it is the plug-in rule, with them the paper's DOW.
 inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, double c_rho, double c_theta) {
   LaneSpec lane;
   lane.T0 = T0;
@@ -29,9 +29,9 @@ inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, dou
   return lane;
 }
 
-/// The same with the slopes of the boxes shrunk towards a common one (kernels/rules/shrinkage.hpp), and the bonus
-/// c_shrunk on the width of C_aa. Every box is opened first until it has five samples: a box that starts with a bad
-/// one could else stay closed for good.
+/// The same with the boxes' slopes shrunk towards a common one (kernels/rules/shrinkage.hpp), and the bonus c_shrunk on
+/// the width of C_aa. Every box is opened first until it has five samples; otherwise a box that starts with a bad
+/// sample could stay closed for good.
 inline LaneSpec shrunk_lane(int T0, RewardModel reward, double c_shrunk, double c_theta = 0.0) {
   LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c_shrunk, c_theta);
   lane.fit = Fit::shrunk;

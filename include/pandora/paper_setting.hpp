@@ -1,4 +1,4 @@
-// The paper's environments, regimes and sizes (Section 6): a configuration, nothing more.
+// The paper's environments, regimes and sizes (Section 6), as plain values.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ const std::array<Environment, 3>& paper_environments();
 
 const char* regime_name(Regime regime);
 
-/// Whether a name can stand in files and study keys: at most 64 letters, digits, _ and -.
+/// Whether the text may be a name in files and study keys: at most 64 letters, digits, _ and -.
 bool is_plain_name(const std::string& name);
 
 inline constexpr int kPaperPeriods = 30000;

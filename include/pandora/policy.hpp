@@ -1,5 +1,6 @@
-// A policy is a name and the lanes that it puts into a sweep. To add one to the library: write a file like those of
-// experiments/rivals there. To add one from a program of your own: register_policy. docs/extending.md has both.
+// A policy is a name and the lanes that it adds to a sweep. To add one to the library, write a file like those in
+// experiments/rivals and put it there. To add one from a program of your own, call register_policy. docs/extending.md
+// explains both.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,17 @@
 
 namespace pandora {
 
-/// What a policy is tried with; a study sets the values under [hyperparameters]. Policies may share a name.
+/// A hyperparameter of a policy; a study sets its values under [hyperparameters]. Several policies may use the same
+/// name.
 struct Hyperparameter {
   std::string name;
   std::string meaning;
   std::vector<double> grid = kPaperHyperparameters;  ///< the default; finite values
   double least = -std::numeric_limits<double>::infinity(), greatest = std::numeric_limits<double>::infinity();
-  std::vector<std::string> texts = {};  ///< the default where its values are texts; the grid then counts for nothing
+  std::vector<std::string> texts = {};  ///< the default values if they are texts; `grid` is then ignored
 };
 
-/// The values to try of each hyperparameter, by its name.
+/// The values to try for each hyperparameter, by its name.
 class Grids {
  public:
   Grids(std::vector<double> all = kPaperHyperparameters) : all_(std::move(all)) {}  // NOLINT: implicit
@@ -39,7 +41,7 @@ class Grids {
     return found == overrides_.end() ? all_ : found->second;
   }
 
-  // Of a hyperparameter whose values are texts: those that were set, or its own.
+  // For a hyperparameter whose values are texts: the values that were set, or its default ones.
   void set_texts(const std::string& name, std::vector<std::string> texts) { texts_[name] = std::move(texts); }
   const std::vector<std::string>& texts(const Hyperparameter& hyperparameter) const {
     const auto found = texts_.find(hyperparameter.name);
@@ -47,76 +49,78 @@ class Grids {
   }
 
  private:
-  std::vector<double> all_;  // of every hyperparameter that has no values of its own
+  std::vector<double> all_;  // for every hyperparameter without values of its own
   std::map<std::string, std::vector<double>> overrides_;
   std::map<std::string, std::vector<std::string>> texts_;
 };
 
-/// What a lane that is code takes, as far as its policy knows: `--plan` tells it.
+/// The memory and time of a lane that is code, as far as its policy knows them; `--plan` shows them.
 struct CodeDemand {
-  std::uint64_t bytes = 0;   ///< at the most, beside what every lane has
-  int power_of_context = 2;  ///< its time goes with this power of the length of a context, where that is large
+  std::uint64_t bytes = 0;   ///< at most, beside the memory of every lane
+  int power_of_context = 2;  ///< the lane's time grows with this power of the context's length, for long contexts
 };
 
-/// One row of the results: a policy in one information setting with one hyperparameter.
+/// One row of the results: a policy in one reward setting with one value of its hyperparameters.
 struct PolicyVariant {
   std::string reward;          ///< "known", "unknown" or "none" (the policy uses no reward evaluator)
   std::string hyperparameter;  ///< such as "c_rho=0.1;c_theta=1"; empty if there is none
-  /// The lane for a replication and T_0. May look at the calibration rows 1..T_0 of the tape; only a yardstick in
-  /// hindsight (best_single) may look at the online rows.
+  /// Returns the lane for a replication and T_0. It may read the calibration rows 1..T_0 of the tape; only a yardstick
+  /// in hindsight (best_single) may read the online rows.
   std::function<LaneSpec(const Replication&, int T0)> lane;
-  /// Instead of `lane`: a policy that is no combination of LaneSpec's rules. It runs on the CPU, one lane at a time.
-  /// The options are those of the study.
+  /// Instead of `lane`, for a policy that is no combination of LaneSpec's rules. It runs on the CPU, one lane at a
+  /// time. The options are those of the study.
   std::function<std::unique_ptr<CustomPolicy>(const Replication&, int T0, const EstimationOptions&)> custom = {};
-  /// Of `custom`, with T_0 and T: what its lane takes. Empty: nothing worth telling.
+  /// For `custom`, given T_0 and T: its lane's memory and time. Empty: they are negligible.
   std::function<CodeDemand(const Dimensions&, int T0, int periods)> demand = {};
 };
 
-/// Where the rows of a policy stand in tables.
+/// The group in which a policy's rows stand in tables.
 enum class PolicyGroup {
   weitzman,        ///< among the paper's "Reward known" and "Reward unknown"
   baseline,        ///< among its baselines
-  past_the_paper,  ///< the library's own
-  yardstick,       ///< competes with nobody: told what no policy can know
-  registered       ///< of a program that registers it
+  past_the_paper,  ///< the library's own policies
+  yardstick,       ///< uses values that no policy can know, so it does not compete
+  registered       ///< registered by a program
 };
 
-/// Everything about a policy, in one place; name the members that differ (designated initialisers).
+/// All data about a policy. Name the members that differ from the defaults (designated initialisers).
 struct Policy {
   std::string name;              ///< in files and on the command line
   std::string title = {};        ///< in the paper's tables, such as "Online Plug-in Weitzman"; empty: the name
   std::string short_title = {};  ///< in other tables and figures, such as "Online plug-in"; empty: the title
   PolicyGroup group = PolicyGroup::registered;
   std::string summary = {};
-  /// A digest of what the policy is, where its code can change while the program runs, as that of an interpreter does:
-  /// results then depend on it. Empty: its code is the program's, and results depend on the whole program.
+  /// A digest of the policy's code, if that code can change while the program runs, as an interpreter's can: results
+  /// then depend on this digest. Empty: the code is part of the program, and results depend on the whole program.
   std::string code = {};
   bool needs_calibration = false;  ///< not applicable at T_0 = 0
   bool uses_calibration = true;    ///< false: the lane is the same for all T_0 and is simulated once
-  bool by_name_only = false;       ///< not among those that an empty list of policies means
+  bool by_name_only = false;       ///< left out when a study's list of policies is empty
   std::vector<Hyperparameter> hyperparameters = {};
-  /// The variants over the grids.
+  /// The variants for the values in `grids`.
   std::function<std::vector<PolicyVariant>(const Grids& grids)> variants = {};
 };
 
 /// All policies, in the order of the tables; registered ones follow in the order of their registration.
 const std::list<Policy>& all_policies();
 
-/// The policy of that name, or nullptr. Pointers stay valid, also to a policy that another one has replaced.
+/// The policy of that name, or nullptr. The pointer stays valid, even after another policy has replaced that one.
 const Policy* find_policy(const std::string& name);
 
-/// Makes a policy known to studies. Call it before anything else runs. A policy that says its `code` may be registered
-/// while no study is run, and replaces one of its name that says its own. Throws Error (usage) if the name is taken, is
-/// not made of letters, digits, _ and -, if there are no variants, or if a hyperparameter cannot be called so.
+/// Makes a policy known to studies. Call it before anything else runs. A policy with a `code` may also be registered
+/// while no study runs, and replaces one of its name that has a code too. Throws Error (usage) if the name is taken or
+/// is not made of letters, digits, _ and -, if there are no variants, or if the name of a hyperparameter is not
+/// allowed.
 void register_policy(Policy policy);
 
-/// Whether a policy was registered that does not say its `code`.
+/// Whether a policy without a `code` was registered.
 bool has_registered_policies();
 
 /// How often the list of policies has changed.
 std::uint64_t registrations_of_policies();
 
-/// Whether the text can be a value of a hyperparameter, which lanes are named by: up to 64 letters, digits and _-+.:.
+/// Whether the text may be a value of a hyperparameter, which becomes part of lanes' names: up to 64 letters, digits
+/// and _-+.:.
 bool is_hyperparameter_text(const std::string& text);
 
 /// The hyperparameters of all policies, each name once, in order of appearance.

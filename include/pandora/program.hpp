@@ -8,7 +8,7 @@
 
 namespace pandora {
 
-/// What `pandora` does with these arguments; returns its exit code. To be called once.
+/// Does what the program `pandora` does with these arguments, and returns its exit code. Call it once.
 int run_program(int argc, char** argv);
 
 }  // namespace pandora

@@ -1,4 +1,4 @@
-// A prompt by itself, under its public name.
+// A prompt as an object, under its public name.
 #pragma once
 
 #include "host/ground/base/prompt.hpp"

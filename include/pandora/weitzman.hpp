@@ -1,8 +1,8 @@
-// Building blocks of policies that learn Weitzman's indices: what the built-in ones learn with, as an object that a
-// policy of one's own holds; and a whole policy of which parts can be replaced.
+// Building blocks of policies that learn Weitzman's indices: WeitzmanEstimator, the object with which the built-in
+// policies learn and which your policy can hold, and WeitzmanPolicy, a whole policy of which you can replace parts.
 //
-// The reference engine is made of the same object, so a policy that asks it the same questions as a built-in one has
-// the same numbers in every digit (`--engine reference`).
+// The reference engine uses the same object. A policy that asks it the same questions as a built-in policy therefore
+// gets the same numbers in every digit (`--engine reference`).
 #pragma once
 
 #include <map>
@@ -18,26 +18,26 @@
 
 namespace pandora {
 
-/// What an estimator has to know of where it works.
+/// The sizes that an estimator needs to know.
 struct EstimatorShape {
   int boxes = 1;            ///< A, 1..16
   int index_features = 1;   ///< m
   int reward_features = 0;  ///< d, 0..64; 0 where mu* is known
-  Stream exploration = {};  ///< of Thompson's draws
+  Stream exploration = {};  ///< the random stream of Thompson's draws
 
   static EstimatorShape of(const Replication& replication);
 };
 
-/// rho_hat, V^-1 and theta_hat, Phi^-1 with their widths, solved as the schedule says; everything in double. What is
-/// learned follows from `rules` (kernels/rules/spec.hpp): loss and fit of rho_hat, whether mu* is known, whether
-/// samples are learned from after the calibration, and whether there is a bonus (without one no design matrix is kept).
+/// Estimates rho_hat with V^-1 and theta_hat with Phi^-1, and their widths, in double, solved as the schedule says.
+/// `rules` (kernels/rules/spec.hpp) say what is learned: loss and fit of rho_hat, whether mu* is known, whether the
+/// estimator learns after the calibration, and whether there is a bonus (without one it keeps no design matrix).
 ///
-/// In a period: begin, any questions, then learn. Before the first: calibrate for every calibration period, as
-/// CustomPolicy is told of them.
+/// Order of calls: first calibrate for every calibration period, as in CustomPolicy. Then in each period: begin, any
+/// questions, learn.
 class WeitzmanEstimator {
  public:
   WeitzmanEstimator(const EstimatorShape& shape, const LaneSpec& rules, const EstimationOptions& options);
-  /// The shape of a replication; nothing that a policy must not see.
+  /// Takes the shape from a replication, and nothing that a policy must not see.
   WeitzmanEstimator(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options);
   ~WeitzmanEstimator();
   WeitzmanEstimator(WeitzmanEstimator&&) noexcept;
@@ -47,75 +47,76 @@ class WeitzmanEstimator {
   }
 
   void calibrate(const Request& request, const Output& output, std::optional<double> reward);
-  /// After the calibration, before the first begin(): its solves set out from what `near` has solved for nearly the
-  /// same samples, and need fewer steps. They end where they would, up to their tolerance. Ignored where `near` has
-  /// another shape.
+  /// Call it after the calibration and before the first begin(). Solves then start from the estimates of `near`, an
+  /// estimator of nearly the same samples, and need fewer steps. They end at the same point, up to their tolerance.
+  /// Ignored if `near` has another shape.
   void start_at(const WeitzmanEstimator& near);
 
-  /// A period begins; estimates of the calibration are solved before the first.
+  /// Begins a period. The first call also solves the estimates of the calibration.
   void begin(const Request& request);
 
-  /// rho_hat_a' psi(x_t); LinUCB's eta_hat_a' psi.
+  /// rho_hat_a' psi(x_t); for LinUCB eta_hat_a' psi.
   double linear(int box) const;
-  /// ||psi(x_t)||_{V_a^-1}, of C_aa for a shrunk fit; 0 where the rules have no bonus on a width.
+  /// ||psi(x_t)||_{V_a^-1}, with C_aa in place of V_a^-1 for a shrunk fit; 0 if the rules have no bonus on a width.
   double width(int box);
-  /// What the rules put on the width: c_rho (or c_b) times its schedule, and times a draw under Thompson's rule.
+  /// The factor on the width: c_rho (or c_b) times its schedule, and times a random draw under Thompson's rule.
   double bonus(int box) const;
-  /// Lambda(linear + bonus * width), (eq:tilde:sigma:theta:known); kForcedScore for a box that must be opened. Without
-  /// a link for LinUCB and the linear-quadratic loss.
+  /// Lambda(linear + bonus * width), (eq:tilde:sigma:theta:known), or kForcedScore for a box that must be opened.
+  /// LinUCB and the linear-quadratic loss have no link Lambda.
   double index(int box) { return index(box, bonus(box)); }
   double index(int box, double bonus);
-  /// mu of an opened output: mu*, or G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde).
+  /// The value of an opened output: mu*, or G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde).
   double reward(const Output& output) const;
   /// ||phi||_{Phi^-1}
   double reward_width(std::span<const float> phi) const;
 
-  /// n_a
+  /// n_a, the number of samples of box a.
   int samples(int box) const;
   std::span<const double> rho(int box) const;  ///< m
   std::span<const double> theta() const;       ///< d; empty where mu* is known
 
-  /// Ends the period: the outputs that were opened, in order, of which the one of box `deployed` brought `reward`.
-  /// Throws LaneFailure if an estimate cannot be solved for.
+  /// Ends the period. `opened` are the outputs in the order in which they were opened; `reward` belongs to the output
+  /// of box `deployed`. Throws LaneFailure if an estimate cannot be solved for.
   void learn(std::span<const Output> opened, int deployed, double reward);
 
-  // learn() in its three steps, for feedback that comes late: the first two are of the period that has begun last
-  // (begin it anew if another one has begun since).
+  // learn() in three steps, for feedback that comes late. The first two belong to the period that began last; to learn
+  // about another period, begin it again first.
   void learn_outputs(std::span<const Output> opened);
   void learn_reward(const Output& deployed, double reward) { learn_rewards({&deployed, 1}, {&reward, 1}); }
-  /// Several that come in the same period: theta_hat takes a step for each, and then a solve if one is due. Rules that
-  /// learn payoffs take one at a time, each of the period that has begun last.
+  /// Takes several rewards that come in the same period: theta_hat takes a step for each, and then a solve if one is
+  /// due. Rules that learn payoffs take one reward at a time, which must belong to the period that began last.
   void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);
-  /// What the schedule says for the end of a period, where solves are due.
+  /// Does the solves that are due at the end of a period by the schedule.
   void end_period();
   /// Whether something was learned since the last end_period().
   bool unsettled() const;
   /// Refits of Fit::shrunk that ended at their greatest number of steps, above their tolerance.
   int unsolved_refits() const;
 
-  /// What it would answer now, without its samples: of a copy only the questions of a period may be asked, and begin().
+  /// A copy without samples that answers as this estimator does now. The copy takes only begin() and the questions of a
+  /// period.
   WeitzmanEstimator estimates() const;
 
-  /// The costs of all samples times a factor, and estimates solved again. Not for rules that learn payoffs.
+  /// Multiplies the costs of all samples by a factor and solves the estimates again. Not for rules that learn payoffs.
   void scale_costs(double factor);
-  /// A box more, without samples, and so many reward features more, which are 0 in all that was seen.
+  /// Adds a box without samples, and this many reward features, which are 0 in all earlier samples.
   void add_box(int more_reward_features);
-  /// EstimationOptions::most_samples from here on.
+  /// Sets EstimationOptions::most_samples from here on.
   void keep_at_most(int samples);
 
-  /// What happens after mark() can be taken back, also after an exception out of any member: roll_back() makes the
-  /// estimator what it was then, in every bit, and commit() makes it stay as it is.
+  /// mark() begins a change that can be undone, also after a member threw an exception. roll_back() restores the
+  /// estimator as it was at mark(), in every bit; commit() keeps the changes.
   void mark();
   void commit() noexcept;
   void roll_back() noexcept;
 
-  /// How many samples every box may have for saved() to be no longer than so many bytes, but for a few hundred.
+  /// How many samples each box may have for saved() to stay within `bytes`, up to a few hundred bytes.
   int most_samples_within(std::size_t bytes) const;
-  /// All that was learned, in bytes that depend on nothing else. Without samples: what a period is asked for; an
-  /// estimator that they are restored into answers as this one does, and cannot go on learning.
+  /// All that was learned, in bytes that depend on nothing else. Without samples, the bytes hold only what the
+  /// questions of a period need: an estimator restored from them answers as this one does but cannot go on learning.
   std::string saved(bool with_samples = true) const;
-  /// Into an estimator of the same shape, rules and options; throws Damaged (host/ground/files/sealed_file.hpp) if the
-  /// bytes are not what saved() gave for such a one.
+  /// Restores saved bytes into an estimator of the same shape, rules and options. Throws Damaged
+  /// (host/ground/files/sealed_file.hpp) if the bytes did not come from saved() of such an estimator.
   void restore(std::string_view bytes);
 
   struct State;
@@ -126,8 +127,8 @@ class WeitzmanEstimator {
   std::unique_ptr<State> state_;
 };
 
-/// Weitzman's rule with such estimates. As it stands it is the built-in policy of its rules; override what differs,
-/// here or of IndexPolicy.
+/// Weitzman's rule with a WeitzmanEstimator. Unchanged, it is the built-in policy with its rules. Override the members
+/// that differ, here or of IndexPolicy.
 class WeitzmanPolicy : public IndexPolicy {
  public:
   WeitzmanPolicy(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options)
@@ -138,7 +139,7 @@ class WeitzmanPolicy : public IndexPolicy {
   void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
     estimator_.calibrate(request, output, reward);
   }
-  /// Rules that learn payoffs from the deployed output's reward do not.
+  /// Policies that learn payoffs from the deployed output's reward cannot take late rewards.
   bool waits_for_rewards() const override { return !payoffs_; }
   bool restarts() const override { return true; }
   void learn_late(int period, double reward) override;
@@ -146,9 +147,9 @@ class WeitzmanPolicy : public IndexPolicy {
  protected:
   WeitzmanEstimator& estimator() { return estimator_; }
 
-  /// The factor on the width in a box's score.
+  /// Returns the factor on the width in a box's score.
   virtual double bonus(int box) { return estimator_.bonus(box); }
-  /// Whether the period's outputs are learned from.
+  /// Returns whether the estimator learns from the period's outputs.
   virtual bool learns_from(std::span<const Output> open) {
     (void)open;
     return true;
@@ -162,8 +163,8 @@ class WeitzmanPolicy : public IndexPolicy {
  private:
   const bool payoffs_;
   WeitzmanEstimator estimator_;
-  std::map<int, Output> waiting_;  // by period: deployed outputs that it learns from when their rewards come
-  std::vector<Output> told_;       // those whose rewards have come in this period
+  std::map<int, Output> waiting_;  // by period: deployed outputs whose rewards have not come yet
+  std::vector<Output> told_;       // outputs whose rewards have come in this period
   std::vector<double> rewards_;
 };
 

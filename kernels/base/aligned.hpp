@@ -1,4 +1,4 @@
-// Memory in whole vectors of 64 bytes. Plain C++, so that device code can include what holds it.
+// Memory in whole vectors of 64 bytes. This is plain C++, so that device code can include it.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,15 +11,15 @@ namespace pandora {
 
 inline constexpr std::size_t kSimdBytes = 64;
 
-/// n rounded up to whole vectors.
+/// n rounded up to a multiple of the vector's length.
 template <class Real>
 constexpr int padded_to_vector(int n) {
   constexpr int width = static_cast<int>(kSimdBytes / sizeof(Real));
   return (n + width - 1) / width * width;
 }
 
-/// Allocates on vector boundaries; what fills many pages goes on huge ones where the system grants them, since refits
-/// gather their rows from all over a tape of 13 MB (1 to 2% of a lane).
+/// Allocates on vector boundaries. Large arrays go on huge pages where the system grants them: refits gather their rows
+/// from all over a tape of 13 MB, and huge pages save 1 to 2% of a lane's time.
 template <class T>
 struct SimdAllocator {
   using value_type = T;
@@ -29,7 +29,7 @@ struct SimdAllocator {
   T* allocate(std::size_t n) {
     T* const p = static_cast<T*>(::operator new(n * sizeof(T), alignment(n)));
 #ifdef MADV_HUGEPAGE
-    if (n * sizeof(T) >= kHugePage) madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // a wish: failure costs only speed
+    if (n * sizeof(T) >= kHugePage) madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // failure only costs speed
 #endif
     return p;
   }

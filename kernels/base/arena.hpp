@@ -1,5 +1,5 @@
-// One allocation of a backend, cut into arrays. Checkers of memory are told where arrays start and end: the stand-in
-// for CUDA (tests/cuda_stand_in) and the address sanitiser then see what leaves an array, not only what leaves the
+// One allocation of a backend, cut into arrays. The stand-in for CUDA (tests/cuda_stand_in) and the address sanitiser
+// are told where each array starts and ends. They then report an access beyond an array, not only one beyond the
 // allocation.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace pandora {
 
 #if defined(PANDORA_STAND_IN)
 extern "C" void stand_in_array(void* p, std::size_t bytes, std::size_t gap);
-inline constexpr std::size_t kArrayGap = 512;  ///< bytes behind every array that belong to none
+inline constexpr std::size_t kArrayGap = 512;  ///< unused bytes behind every array
 inline void mark_array(void* p, std::size_t bytes) {
   stand_in_array(p, bytes, kArrayGap);
 }
@@ -30,7 +30,7 @@ inline constexpr std::size_t kArrayGap = 0;
 inline void mark_array(void*, std::size_t) {}
 #endif
 
-/// Without memory it only measures.
+/// An arena without memory only counts how many bytes its arrays need.
 class Arena {
  public:
   explicit Arena(void* base = nullptr) : base_(static_cast<char*>(base)) {}

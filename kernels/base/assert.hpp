@@ -1,5 +1,6 @@
-// Assertions on shapes, ranges and alignment where code trusts its caller: in tests and under sanitisers (the CMake
-// option PANDORA_ASSERTIONS), nothing in a release and on a device. What users can get wrong is an Error, never this.
+// Assertions on shapes, ranges and alignment where code trusts its caller. They are compiled in for tests and
+// sanitisers (the CMake option PANDORA_ASSERTIONS), and never in a release or on a device. A mistake that a user can
+// make throws an Error instead.
 #pragma once
 
 #if defined(PANDORA_ASSERTIONS) && (!defined(__CUDA_ARCH__) || defined(PANDORA_STAND_IN))

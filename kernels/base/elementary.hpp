@@ -1,10 +1,10 @@
 // Elementary functions as branch-free polynomials, one body for CPU and GPU.
 //
-// Why not <cmath>: (1) these vectorise over arrays, which makes the shock draws ten times faster;
-// (2) with explicit fma and no contraction they round the same on every machine, so that the tape of a
-// replication does not depend on the compiler's or the device's mathematics library.
-// Coefficients: Chebyshev fits on the reduced interval, made with mpmath's chebyfit; the largest error of
-// each fit stands beside it and tests/kernels/base/elementary_test.cpp measures the functions as a whole.
+// They replace <cmath> for two reasons. (1) They vectorise over arrays, which makes the shock draws ten times faster.
+// (2) With explicit fma and no contraction they round the same on every machine, so that the tape of a replication does
+// not depend on the mathematics library of the compiler or device.
+// The coefficients are Chebyshev fits on the reduced interval, made with mpmath's chebyfit. Each function names the
+// largest error of its fit; tests/kernels/base/elementary_test.cpp measures the functions as a whole.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace pandora {
 
-/// a + b as a rounded sum and what rounding took from it (Knuth).
+/// a + b as its rounded value and the rounding error (Knuth).
 struct ExactSum {
   double sum, error;
 };
@@ -24,8 +24,9 @@ PANDORA_INLINE ExactSum exact_sum(double a, double b) {
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
-/// a + b, rounded to odd: not exact, it is the neighbour towards zero with its last bit set. What is rounded from that to
-/// fewer digits is rounded as the exact sum would be (Boldo and Melquiond 2008). |a| and |b| lie within 2^+-500, or are 0.
+/// a + b rounded to odd: if the sum is not exact, the result is the neighbour towards zero with its last bit set.
+/// Rounding this result to fewer digits gives the same as rounding the exact sum (Boldo and Melquiond 2008). |a| and
+/// |b| must be 0 or lie within 2^+-500.
 PANDORA_INLINE double sum_rounded_to_odd(double a, double b) {
   const ExactSum exact = exact_sum(a, b);
   const double beyond = exact.error * exact.sum;  // > 0: the exact sum is farther from zero
@@ -33,13 +34,14 @@ PANDORA_INLINE double sum_rounded_to_odd(double a, double b) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(exact.sum) + below) | (below | above) >> 63);
 }
 
-/// a b + c in one rounding where no instruction does it, in loops that vectorise: the product is exact in double.
+/// a b + c with one rounding on machines without an fma instruction, in loops that vectorise: the product is exact in
+/// double.
 PANDORA_INLINE float fused_in_double(float a, float b, float c) {
   return static_cast<float>(
       sum_rounded_to_odd(static_cast<double>(a) * static_cast<double>(b), static_cast<double>(c)));
 }
-/// The same in double: the product in two parts (Dekker), added exactly but for one sum that is rounded to odd. Very large and
-/// very small numbers, and zeros, are left to the library.
+/// The same in double. The product is split into two parts (Dekker); all sums are exact but one, which is rounded to
+/// odd. Zeros and very large or very small numbers are left to the library.
 PANDORA_INLINE double fused_in_parts(double a, double b, double c) {
   const auto exponent = [](double x) {
     return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff;
@@ -64,24 +66,24 @@ PANDORA_HD PANDORA_INLINE float fused(float a, float b, float c) {
 }
 PANDORA_HD PANDORA_INLINE double fused(double a, double b, double c) {
 #if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)
-  if (!__builtin_cpu_supports("fma")) return fused_in_parts(a, b, c);  // the library takes ten times as long there
+  if (!__builtin_cpu_supports("fma")) return fused_in_parts(a, b, c);  // the library would take ten times as long there
 #endif
   return ::fma(a, b, c);
 }
 
-/// fused() as what the functions below take; others are of kernels/base/lanes.hpp.
+/// The default functor for multiply-adds in the functions below; kernels/base/lanes.hpp has others.
 struct Fused {
   template <class Real>
   PANDORA_HD PANDORA_INLINE Real operator()(Real a, Real b, Real c) const {
     return fused(a, b, c);
   }
-  /// Where a b is a float.
+  /// For a b that is exact in float.
   PANDORA_HD PANDORA_INLINE float of_product(float a, float b, float c) const { return fused(a, b, c); }
-  /// Where a b + c has at most 53 digits.
+  /// For a b + c that has at most 53 digits.
   PANDORA_HD PANDORA_INLINE float of_sum(float a, float b, float c) const { return fused(a, b, c); }
 };
 
-/// Neither NaN nor infinite; on every compiler the same for host and device.
+/// Whether x is neither NaN nor infinite. Every compiler gives the same result on the host and the device.
 template <class Real>
 PANDORA_HD PANDORA_INLINE bool is_finite(Real x) {
   return x - x == Real(0);
@@ -96,8 +98,8 @@ PANDORA_HD PANDORA_INLINE double nearest(double x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
-/// x * 2^n for integral n within the normal range; NaN for x = NaN, whatever n is. n is read off the significand of a
-/// sum as nearest() makes it: a conversion of NaN to an integer would be undefined.
+/// x * 2^n for an integral n within the normal range; NaN for x = NaN, whatever n is. n is read off the significand of
+/// a sum, as in nearest(), because converting NaN to an integer would be undefined.
 PANDORA_HD PANDORA_INLINE float scale_by_power_of_two(float x, float n) {
   return x * std::bit_cast<float>((std::bit_cast<std::uint32_t>(n + 12582912.0f) + 127) << 23);
 }
@@ -123,7 +125,7 @@ PANDORA_HD PANDORA_INLINE float natural_log(float x, Fma&& fused = Fma()) {
   p = fused(p, f, 0.333333312f);
   const float f2 = f * f;
   const float tail = fused(p * f, f2, -0.5f * f2);
-  return pandora::fused(e, 0.693147181f, f + tail);  // often a tie or next to one
+  return pandora::fused(e, 0.693147181f, f + tail);  // often at or next to the middle between two floats
 }
 
 /// sin(pi x) and cos(pi x) for x in [-1, 1]. Fit errors 9.7e-9 and 4.8e-11.
@@ -170,7 +172,7 @@ template <class Fma = Fused>
 PANDORA_HD PANDORA_INLINE float exponential(float x, Fma&& fused = Fma()) {
   x = x < -87.0f ? -87.0f : (x > 87.0f ? 87.0f : x);
   const float n = nearest(x * 1.44269504f);
-  float r = fused.of_product(n, -0.693145752f, x);  // of 15 digits
+  float r = fused.of_product(n, -0.693145752f, x);  // a constant of 15 digits
   r = fused.of_sum(n, -1.42860677e-6f, r);
   float p = 0.00139261761f;
   p = fused(p, r, 0.00836317307f);
@@ -201,9 +203,9 @@ PANDORA_HD PANDORA_INLINE double exponential(double x, Fma&& fused = Fma()) {
   return scale_by_power_of_two(1.0 + fused(p * r, r, r), n);
 }
 
-/// 1 / sqrt(x) for positive normal x, to two units in the last place: Newton's steps from a seed that halves the
-/// exponent, in error 0.035, 2e-3, 5e-6, 3e-11 and 2e-21. Roots and divisions take several times as long on a device,
-/// and its own instruction rounds as no other machine does.
+/// 1 / sqrt(x) for positive normal x, to two units in the last place. Newton's steps start from a seed that halves the
+/// exponent and have errors 0.035, 2e-3, 5e-6, 3e-11 and 2e-21. Roots and divisions take several times as long on a
+/// device, and the device's own instruction rounds differently from other machines.
 PANDORA_HD PANDORA_INLINE float reciprocal_root(float x) {
   float y = std::bit_cast<float>(0x5f375a86u - (std::bit_cast<std::uint32_t>(x) >> 1));
   const float half = -0.5f * x;

@@ -1,4 +1,4 @@
-// Why a lane was stopped. A lane that fails is a result, recorded in its tally; the other lanes go on.
+// Why a lane was stopped. A failure is a result that the lane's tally records; the other lanes go on.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum class Failure : std::uint8_t {
   index_fit,   ///< a fit of rho_hat did not converge
   reward_fit,  ///< a fit of theta_hat did not converge
   indefinite,  ///< a matrix that should be positive definite is not
-  policy       ///< the code of a policy written by users failed, or did what a policy must not
+  policy       ///< a user's policy threw, or broke the rules for policies
 };
 
 inline constexpr const char* failure_text(Failure failure) {

@@ -7,35 +7,36 @@
 #define PANDORA_HD
 #endif
 
-// What is done on a device, and what elsewhere.
+// Each expands to its code only when compiling for a device, or only when not.
 #if defined(__CUDA_ARCH__)
 #define PANDORA_ON_DEVICE(there, elsewhere) there
 #else
 #define PANDORA_ON_DEVICE(there, elsewhere) elsewhere
 #endif
 
-// Always inlined: files are compiled with and without contraction of a b + c, and one copy must not serve for another.
+// Always inlined, because some files are compiled with contraction of a b + c and others without, and the linker would
+// keep one copy for both.
 #if defined(__CUDACC__)
 #define PANDORA_INLINE __forceinline__
 #else
 #define PANDORA_INLINE inline __attribute__((always_inline))
 #endif
-// The same of a lambda: calls in a loop would keep it from becoming vectors.
+// The same for a lambda: a call inside a loop would prevent vectorisation.
 #if defined(__CUDACC__)
 #define PANDORA_INLINED
 #else
 #define PANDORA_INLINED __attribute__((always_inline))
 #endif
 
-// Keeps a large function apart: inlined at each of its calls it would take registers from all that surrounds them.
+// Keeps a large function out of line: inlined, it would take registers from its callers.
 #if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
 #define PANDORA_APART __noinline__
 #else
 #define PANDORA_APART
 #endif
 
-// Marks a loop over the width of a functor. Without it GCC unrolls the short loop completely before it
-// looks for vectors and the draws run ten times slower (-fopenmp-simd; no OpenMP runtime is involved).
+// Marks a loop over the width of a functor. Without it GCC unrolls the short loop completely before it looks for
+// vectors, and the draws run ten times slower. (This uses -fopenmp-simd; there is no OpenMP runtime.)
 #if defined(__CUDACC__) || !defined(PANDORA_SIMD_LOOPS)
 #define PANDORA_SIMD
 #else

@@ -1,6 +1,5 @@
-// Loops over numbers side by side whose bodies need fused multiply-adds in single precision. Where the machine has no such
-// instruction, a loop first tries sums in double and is repeated with exact ones only if one of them might have been
-// rounded twice.
+// Vectorised loops whose bodies need fused multiply-adds in single precision. On machines without such an instruction,
+// a loop first computes sums in double. It is repeated with exact sums only if one of them may have been rounded twice.
 #pragma once
 
 #include <bit>
@@ -17,8 +16,8 @@ inline constexpr bool kEmulatesFused = true;
 inline constexpr bool kEmulatesFused = false;
 #endif
 
-/// a b + c for a body of for_lanes: the product is exact in double, and a sum whose last 28 bits are not all 0 lies
-/// neither at nor next to the middle between two floats, so that rounding it again is rounding once.
+/// a b + c for a body of for_lanes. The product is exact in double. If the last 28 bits of the sum are not all 0, the
+/// sum is neither at nor next to the middle between two floats, so that rounding it again equals rounding once.
 class QuickFused {
  public:
   PANDORA_INLINE float operator()(float a, float b, float c) {
@@ -28,20 +27,20 @@ class QuickFused {
     return static_cast<float>(sum);
   }
   PANDORA_INLINE double operator()(double a, double b, double c) { return fused(a, b, c); }
-  /// Where a b is a float.
+  /// For a b that is exact in float.
   PANDORA_INLINE float of_product(float a, float b, float c) const { return a * b + c; }
-  /// Where a b + c has at most 53 digits.
+  /// For a b + c that has at most 53 digits.
   PANDORA_INLINE float of_sum(float a, float b, float c) const {
     return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
   }
-  /// 0 if a sum was doubtful.
+  /// 0 if a sum may have been rounded twice.
   PANDORA_INLINE std::uint32_t least() const { return least_; }
 
  private:
   std::uint32_t least_ = ~std::uint32_t{0};
 };
 
-/// body(lane, fused) for the lanes 0 .. W - 1; it may be called twice for a lane.
+/// Calls body(lane, fused) for the lanes 0 .. W - 1, possibly twice for a lane.
 template <int W, class Body>
 PANDORA_HD PANDORA_INLINE void for_lanes(Body&& body) {
   if constexpr (kEmulatesFused && W > 1) {
@@ -62,7 +61,7 @@ PANDORA_HD PANDORA_INLINE void for_lanes(Body&& body) {
   }
 }
 
-/// out[lane] = body(lane, fused), which may read out[lane].
+/// out[lane] = body(lane, fused). The body may read out[lane].
 template <int W, class Body>
 PANDORA_INLINE void assign_lanes(float (&out)[W], Body&& body) {
   if constexpr (kEmulatesFused) {

@@ -1,13 +1,13 @@
-// The 32 members of a warp, each with values of its own in registers, written once for a warp and for one thread, to
-// which the members are elements of arrays:
+// The 32 members of a warp, each with values of its own in registers. Code is written once for two cases: a real warp,
+// and one thread that keeps the members' values in arrays:
 //
 //   const Members<Team> all{team};
 //   Own<Team, float> x;
 //   all.each([&](int i) { x[i] = f(i); });           // by every member i
-//   const float third = all.of(x, 3);                // the value of one, in all of them
-//   const Own<Team, float> y = all.exchanged(x, 1);  // to member i that of member i ^ 1
+//   const float third = all.of(x, 3);                // member 3's value, in all members
+//   const Own<Team, float> y = all.exchanged(x, 1);  // member i gets the value of member i ^ 1
 //
-// What is computed does not depend on which of the two it is.
+// Both give the same results.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace pandora {
 
 inline constexpr int kWarp = 32;
 
-/// What every member has one of.
+/// A value that every member has one of.
 template <class Team, class T>
 struct Own {
   T value[Team::kAlone ? kWarp : 1];
@@ -26,7 +26,7 @@ struct Own {
   PANDORA_HD const T& operator[]([[maybe_unused]] int i) const { return value[Team::kAlone ? i : 0]; }
 };
 
-/// The lowest of some bits, not 0.
+/// The index of the lowest bit that is set. `bits` must not be 0.
 PANDORA_HD inline int lowest_bit(unsigned bits) {
   return PANDORA_ON_DEVICE(__ffs(static_cast<int>(bits)) - 1, std::countr_zero(bits));
 }
@@ -34,7 +34,7 @@ PANDORA_HD inline int count_bits(unsigned bits) {
   return PANDORA_ON_DEVICE(__popc(bits), std::popcount(bits));
 }
 
-/// Of a warp; all members make the same calls in the same order.
+/// The members of a real warp. All must make the same calls in the same order.
 template <class Team>
 struct Members {
   const Team& team;
@@ -54,7 +54,7 @@ struct Members {
     else
       return team.shuffle(x.value[0], member);
   }
-  /// To member i what member i ^ mask has.
+  /// Member i gets the value of member i ^ mask.
   template <class T>
   PANDORA_HD PANDORA_INLINE Own<Team, T> exchanged(const Own<Team, T>& x, int mask) const {
     Own<Team, T> out;
@@ -64,14 +64,15 @@ struct Members {
       out.value[0] = team.shuffle_xor(x.value[0], mask);
     return out;
   }
-  /// x += what member i ^ mask has of it, for every mask from kMask to kLast, each twice or half the one before.
+  /// Member i adds the value of member i ^ mask to x, for every mask from kMask to kLast. Each mask is twice or half
+  /// the one before.
   template <int kMask, int kLast, class T>
   PANDORA_HD PANDORA_INLINE void add_up(Own<Team, T>& x) const {
     const Own<Team, T> other = exchanged(x, kMask);
     each([&](int i) { x[i] += other[i]; });
     if constexpr (kMask != kLast) add_up<(kMask < kLast ? 2 * kMask : kMask / 2), kLast>(x);
   }
-  /// Bit i: whether f(i) holds.
+  /// Bit i is set where f(i) holds.
   template <class F>
   PANDORA_HD PANDORA_INLINE unsigned which(F&& f) const {
     unsigned out = 0;

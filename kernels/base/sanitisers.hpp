@@ -1,4 +1,4 @@
-// Which sanitiser this is compiled with: GCC defines a macro, clang has a feature.
+// Which sanitiser this is compiled with. GCC defines a macro, clang has a feature test.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -13,5 +13,5 @@
 #endif
 #endif
 #if defined(PANDORA_ADDRESS_SANITISER) || defined(PANDORA_THREAD_SANITISER)
-#define PANDORA_SANITISED 1  ///< memory and times are not the program's own
+#define PANDORA_SANITISED 1  ///< memory use and times are then not the program's own
 #endif

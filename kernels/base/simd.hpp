@@ -15,7 +15,7 @@
 
 namespace pandora {
 
-/// Registers for vectors: AVX-512 and arm64 have 32, x86 below has half as many.
+/// The number of vector registers: 32 with AVX-512 and on arm64, 16 on other x86 machines.
 #if defined(__x86_64__) && !defined(__AVX512F__)
 inline constexpr int kRegisters = 16;
 #else
@@ -41,9 +41,9 @@ struct Simd {
   }
   static void store(Real* p, Vector v) { std::memcpy(p, &v, sizeof v); }
   static Vector broadcast(Real x) { return x - Vector{}; }
-  /// a b + c, in one rounding where x86 has fma. Elsewhere the files that are products of vectors alone are compiled
-  /// with -ffp-contract=fast, which makes an fma of it where there is one. (An element-wise std::fma is not always
-  /// gathered into vector instructions.)
+  /// a b + c, in one rounding where x86 has fma. On other machines, the files that only multiply matrices and vectors
+  /// are compiled with -ffp-contract=fast, which makes an fma of this expression where the machine has one. (An
+  /// element-wise std::fma is not always gathered into vector instructions.)
   static Vector fused(Vector a, Vector b, Vector c) {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<Real, float>)

@@ -7,11 +7,12 @@
 //     if (team.rank() == 0) ++count;
 //   }
 //
-// Values that every member computes from the same memory are the same in every member. Loops over elements sum in the
-// order of the elements, so what a body computes does not depend on the team's size unless it asks for it.
+// A value that every member computes from the same memory is the same in every member. Loops over elements sum in the
+// order of the elements, so the result of a body does not depend on the team's size unless the body asks for that size.
 //
 // A member handles elements in vectors of the team's width: one element on the device, a register on a CPU
-// (kernels/base/vector_team.hpp), where a team is one thread. Where the width matters a body is written in them:
+// (kernels/base/vector_team.hpp), where a team is one thread. Bodies for which the width matters are written in these
+// vectors:
 //
 //   using V = typename Team::template Vectors<Real>;
 //   for (int i = team.rank() * V::width; i < n; i += team.size() * V::width) V::store(out + i, f(V::load(in + i)));
@@ -26,7 +27,7 @@
 
 namespace pandora {
 
-/// Vectors of one element; the members are those of Simd (kernels/base/simd.hpp).
+/// Vectors of one element, with the members of Simd (kernels/base/simd.hpp).
 template <class Real>
 struct Scalar {
   static constexpr int width = 1;
@@ -39,25 +40,25 @@ struct Scalar {
   static PANDORA_HD Real sum(Vector v) { return v; }
 };
 
-/// Bytes of shared memory that every device of compute capability 8.0 or more can give a block.
+/// Bytes of shared memory that a block can have on every device of compute capability 8.0 or more.
 inline constexpr std::size_t kMostShared = std::size_t{99} << 10;
 
-/// What teams have in common whose members take an element each.
+/// The common base of teams whose members take one element each.
 struct ScalarTeam {
-  /// Fast memory of the team, as much as its body's shared_bytes() asked for, aligned to 16; null where a team has
-  /// none.
+  /// The team's fast memory, aligned to 16 bytes. It has as many bytes as the body's shared_bytes() asked for; null for
+  /// teams without such memory.
   PANDORA_HD void* shared() const { return nullptr; }
   template <class Real>
   using Vectors = Scalar<Real>;
   static constexpr bool kVectors = false;
   static constexpr int kTile = 1;        ///< vectors that a member keeps in registers at once
-  static constexpr bool kAlone = false;  ///< whether a team is always one member
-  /// Whether every such team has shared() and is found anew by Team{}. Device code asks for that memory where it uses
-  /// it, so that the compiler sees shared memory: a pointer that was kept may point anywhere.
+  static constexpr bool kAlone = false;  ///< whether a team always has one member
+  /// Whether every such team has shared(), and Team{} finds it again. Device code then asks for that memory where it
+  /// uses it, so that the compiler knows that it is shared memory; a stored pointer may point anywhere.
   static constexpr bool kShares = false;
   static constexpr bool kTiles = true;  ///< whether P passes through tiles where a block's memory has room for them
-  /// *to = *from, to be found by the other members after this one's arrived() and a sync(). Where a team shares memory
-  /// `to` lies there, and many copies may be on their way without taking registers.
+  /// *to = *from. Other members find the value after this member's arrived() and a sync(). Where a team shares memory,
+  /// `to` lies in it, and many copies may be under way without taking registers.
   template <class T>
   PANDORA_HD void copy(T* to, const T* from) const {
     *to = *from;
@@ -65,14 +66,14 @@ struct ScalarTeam {
   PANDORA_HD void arrived() const {}
 };
 
-/// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
-/// `first` on, at most Team::kTile of them, among the members.
+/// Calls f(tile, first) for the elements from 0 to n, a multiple of the vectors' width. A tile has tile() vectors from
+/// element `first` on, at most Team::kTile of them. The members share the tiles.
 template <class Real, class Team, class F>
 PANDORA_HD void for_tiles(const Team& team, int n, F&& f) {
   constexpr int W = Team::template Vectors<Real>::width, T = Team::kTile;
   int first = team.rank() * T * W;
   for (; first + T * W <= n; first += team.size() * T * W) f(std::integral_constant<int, T>{}, first);
-  if constexpr (T > 1) {  // one member
+  if constexpr (T > 1) {  // a team of one member
     static_assert(T == 4);
     if (first + 3 * W == n) f(std::integral_constant<int, 3>{}, first);
     if (first + 2 * W == n) f(std::integral_constant<int, 2>{}, first);
@@ -80,18 +81,17 @@ PANDORA_HD void for_tiles(const Team& team, int n, F&& f) {
   }
 }
 
-/// The part of a team that a member works in where parts go on without waiting for each other: a warp of a block, else
-/// the whole team.
+/// The part of a team that goes on without waiting for the other parts: a warp of a block, otherwise the whole team.
 template <class Team>
 struct TeamPart {
   const Team& team;
-  int index, count;  ///< which part of how many
+  int index, count;  ///< which part, and how many there are
 };
 template <class Team>
 PANDORA_HD TeamPart<Team> part_of(const Team& team) {
   return {team, 0, 1};
 }
-/// How many parts a team of `members` has on a device.
+/// How many parts a team of `members` threads has on a device.
 PANDORA_HD constexpr int parts_of(int members) {
   return members < 32 ? 1 : members / 32;
 }
@@ -106,21 +106,21 @@ struct SerialTeam : ScalarTeam {
 
 #if defined(__CUDACC__)
 
-/// 32 threads in step. The bodies of the members are device code only.
+/// 32 threads in step. The bodies of its functions are device code only.
 struct WarpTeam : ScalarTeam {
   __host__ __device__ int rank() const { return PANDORA_ON_DEVICE(static_cast<int>(threadIdx.x % 32), 0); }
   __host__ __device__ int size() const { return 32; }
   __host__ __device__ void sync() const { PANDORA_ON_DEVICE(__syncwarp(), ); }
   // All members call these together.
   template <class T>
-  __host__ __device__ T shuffle(T value, [[maybe_unused]] int from) const {  ///< the value that member `from` has
+  __host__ __device__ T shuffle(T value, [[maybe_unused]] int from) const {  ///< the value of member `from`
     return PANDORA_ON_DEVICE(__shfl_sync(kAll, value, from), value);
   }
   template <class T>
-  __host__ __device__ T shuffle_xor(T value, [[maybe_unused]] int mask) const {  ///< that of member rank() ^ mask
+  __host__ __device__ T shuffle_xor(T value, [[maybe_unused]] int mask) const {  ///< the value of member rank() ^ mask
     return PANDORA_ON_DEVICE(__shfl_xor_sync(kAll, value, mask), value);
   }
-  __host__ __device__ unsigned ballot(bool holds) const {  ///< a bit for each member
+  __host__ __device__ unsigned ballot(bool holds) const {  ///< one bit for each member
     return PANDORA_ON_DEVICE(__ballot_sync(kAll, holds), holds ? 1u : 0u);
   }
 
@@ -129,7 +129,7 @@ struct WarpTeam : ScalarTeam {
 };
 
 #if defined(__CUDA_ARCH__)
-/// The shared memory that the launch gave the calling thread's block, aligned to 16 bytes.
+/// The shared memory of the calling thread's block, aligned to 16 bytes.
 __device__ inline void* shared_memory() {
 #if defined(PANDORA_STAND_IN)
   return stand_in_shared_memory();
@@ -165,7 +165,7 @@ struct BlockTeam : ScalarTeam {
 #endif
 };
 
-/// The same where its body's shared_bytes() is 0: what would lie in memory of its own lies in the scratch of its slot.
+/// A block whose body has no shared memory (shared_bytes() is 0). It uses the scratch of its slot instead.
 struct OpenTeam : BlockTeam {
   static constexpr bool kShares = false, kTiles = false;
   using ScalarTeam::arrived;
@@ -185,7 +185,7 @@ PANDORA_HD TeamPart<Team> part_of(const Team& team) {
 
 #endif
 
-/// list[counter++] = value, from member 0 of many teams at once; the order of the list is free.
+/// list[counter++] = value, called by member 0 of many teams at once. The order of the list is not fixed.
 PANDORA_HD inline void append(int* counter, int* list, int value) {
   list[PANDORA_ON_DEVICE(atomicAdd(counter, 1), (*counter)++)] = value;
 }

@@ -11,14 +11,15 @@ CudaBackend::CudaBackend(int device, Precedence precedence) : selected_(device),
 }
 
 Memory CudaBackend::allocate(std::size_t bytes) {
-  // The kernels' stacks, cuBLAS and the preparation of replications need room too.
+  // Leaves room for the kernels' stacks, cuBLAS and the preparation of replications.
   constexpr std::size_t kReserve = std::size_t{1} << 30;
   if (bytes > kReserve && bytes + kReserve > free_memory()) throw OutOfMemory(bytes);
   return Memory(bytes);
 }
 
-// cuBLAS may choose another algorithm, and with it another order of summation, for another number of matrices: batches
-// of one size keep a lane's bytes independent of what else runs. What fills the last batch up has outputs of its own.
+// For another number of matrices cuBLAS may choose another algorithm, and so another order of summation. Batches of one
+// size keep a lane's bytes independent of what else runs. Matrices that only fill up the last batch write to outputs
+// that nobody reads.
 void CudaBackend::form(const engine::FormBlock<float>& body, int matrices) {
   if (matrices == 0) return;
   using Operands = GatherOperands<float>;

@@ -1,4 +1,4 @@
-// The CUDA backend of the engine: kernels that run the bodies, and what a block's batched products need.
+// The CUDA backend of the engine: kernels that run the bodies, and the operands of a block's batched products.
 // Without a GPU it runs through the stand-in for CUDA (tests/cuda_stand_in).
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace pandora::cuda {
 
 using engine::kBlockMembers;
-inline constexpr int kWarpThreads = 128;  // at most, of a block whose warps have an item each
-inline constexpr int kBatch = 4096;       // matrices of a batched product
+inline constexpr int kWarpThreads = 128;  // at most, for a block whose warps have an item each
+inline constexpr int kBatch = 4096;       // matrices in a batched product
 
 template <class Body>
 constexpr int threads_of() {
@@ -26,7 +26,8 @@ constexpr int threads_of() {
     return kBlockMembers;
 }
 
-// Blocks of a multiprocessor that there are registers for. A joint solve says none, and has what three leave each other.
+// How many blocks of a multiprocessor must find registers. A joint solve states no number and gets the one that leaves
+// room for three blocks.
 template <class Body>
 constexpr int resident_of() {
   if constexpr (requires { Body::kResident; })
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>()) run_b
   }
 }
 
-// The same, each block taking what is next in the queue: items may differ much in what they cost.
+// The same, but each block takes the next item from a queue, because the cost of items may differ much.
 template <class Body, class Team>
 __global__ void __launch_bounds__(threads_of<Body>(), resident_of<Body>()) run_queue(Body body, int items) {
   int* const taken = static_cast<int*>(BlockTeam{}.shared());
@@ -61,18 +62,18 @@ template <class Body>
 __global__ void __launch_bounds__(kWarpThreads, 4) run_warps(Body body, int items) {
   const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   for (int item = warp; item < items; item += gridDim.x * blockDim.x / 32) {
-    body(WarpTeam{}, item, -1);  // more warps than slots: their bodies have no scratch
+    body(WarpTeam{}, item, -1);  // there are more warps than slots, but these bodies have no scratch
     __syncwarp();
   }
 }
 
-/// The operands of a block's batched products. Beyond the last matrix stand those of the first, with results that
-/// nobody reads in places of their own: cuBLAS leaves open what becomes of outputs that overlap.
+/// The operands of a block's batched products. The places beyond the last matrix repeat the first matrices, with
+/// results in places of their own that nobody reads: cuBLAS does not define the result where outputs overlap.
 template <class Real>
 struct GatherOperands {
   engine::FormBlock<Real> form;
   int matrices;
-  const Real **P, **psi, **formed;  ///< formed: images as the second product reads them
+  const Real **P, **psi, **formed;  ///< formed: the images as the second product reads them
   Real **image, **gram;
   Real *spare_images, *spare_grams;
 
@@ -104,13 +105,13 @@ __global__ void __launch_bounds__(kBlockMembers) run_threads(Body body, int item
   if (item < items) body(item);
 }
 
-/// One device, one stream. To be used by the thread that makes it: CUDA's current device belongs to a thread.
+/// One device and one stream. Only the thread that made it may use it, since CUDA's current device belongs to a thread.
 class CudaBackend {
  public:
   explicit CudaBackend(int device, Precedence precedence = Precedence::usual);
   CudaBackend(const CudaBackend&) = delete;
 
-  /// Leaves room for what CUDA itself needs. Throws OutOfMemory.
+  /// Allocates memory and leaves room for CUDA's own needs. Throws OutOfMemory.
   Memory allocate(std::size_t bytes);
   void upload(void* to, const void* from, std::size_t bytes) { stream_.upload(to, from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) { stream_.download(to, from, bytes); }
@@ -156,19 +157,21 @@ class CudaBackend {
     if (!cohorts_) traits.cohort = 0;
     return traits;
   }
-  /// Whether lanes that can go in cohorts do.
+  /// Whether the lanes that can go in cohorts do so.
   void cohorts(bool on) { cohorts_ = on; }
   int slots() const { return slots_; }
   const Stream& stream() const { return stream_; }
 
-  /// Seconds per stage since the profile was switched on, by its kName; switched on, every stage waits for its end.
+  /// Seconds per stage since profiling was switched on, by the stage's kName. With profiling, every stage waits for its
+  /// end.
   void profile(bool on) { profiling_ = on; }
   const std::map<std::string, double>& seconds() const { return seconds_; }
 
  private:
   static int blocks_of(int items, int per_block) { return (items + per_block - 1) / per_block; }
 
-  // As many blocks as run at a time: one more and the last ones run alone, for as long as all the others did.
+  // Starts as many blocks as can run at a time. With one more, the last blocks would run alone for as long as all the
+  // others did.
   template <class Body>
   void launch(void (*kernel)(Body, int), std::size_t shared, int items, const Body& body) {
     const int threads = std::min(block_threads_, threads_of<Body>());
@@ -193,10 +196,10 @@ class CudaBackend {
 
   bool profiling_ = false, cohorts_ = true;
   std::map<std::string, double> seconds_;
-  Selected selected_;  // before all that is made on the current device
+  Selected selected_;  // first, so that all other members are made on this device
   int multiprocessors_ = 0, slots_ = 0, block_threads_ = engine::kMostBlockMembers;
   Memory operands_;
-  Stream stream_;  // destroyed before the operands, which what is still in it uses
+  Stream stream_;  // destroyed before the operands, which its pending work still uses
   std::unique_ptr<Cublas> cublas_;
 };
 

@@ -8,7 +8,7 @@ namespace pandora::cuda {
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // it is dealt with here; later checks must not see it
+  cudaGetLastError();  // clears the error, so that later checks do not report it again
   if (status == cudaErrorMemoryAllocation) throw OutOfMemory(0);
   throw DeviceError(DeviceError::Of::cuda, std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
 }
@@ -86,7 +86,7 @@ void Stream::forget([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes
 
 namespace {
 
-// Where it was when this was built serves where the system's loader does not find it.
+// Tries the system's loader first, then the path at which the library was when this was built.
 void* load_cublas() {
   for (const char* name : {PANDORA_CUBLAS, PANDORA_CUBLAS_FOLDER "/" PANDORA_CUBLAS})
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
@@ -104,7 +104,7 @@ void find(void* library, const char* name, Function& function) {
 }  // namespace
 
 const CublasFunctions& cublas_functions() {
-// The header gives some functions another name; the text is what the name stands for.
+// cuBLAS's header renames some functions by macros; the text here is the renamed one.
 #define PANDORA_TEXT_OF(name) #name
 #define PANDORA_FIND(member, name) find(library, PANDORA_TEXT_OF(name), found.member)
   static const CublasFunctions functions = [] {
@@ -129,7 +129,7 @@ Cublas::Cublas(const Stream& stream) {
   check(cublas.create(&handle_), "creating a handle");
   try {
     check(cublas.set_stream(handle_, stream.get()), "setting the stream");
-    // The default keeps single precision as it is; TF32 would have to be asked for.
+    // The default keeps full single precision; TF32 would have to be asked for.
     check(cublas.set_math_mode(handle_, CUBLAS_DEFAULT_MATH), "setting the arithmetic");
   } catch (...) {
     cublas.destroy(handle_);

@@ -1,5 +1,5 @@
-// The one place that talks to the CUDA runtime about what it owns: device memory, streams, copies, launches and cuBLAS.
-// Everything here throws DeviceError with CUDA's reason, and OutOfMemory where memory is what lacks.
+// The only place that calls the CUDA runtime for device memory, streams, copies, launches and cuBLAS. Everything here
+// throws DeviceError with CUDA's reason, or OutOfMemory where memory is short.
 #pragma once
 
 #include <cublas_v2.h>
@@ -13,17 +13,18 @@
 
 namespace pandora::cuda {
 
-/// Throws DeviceError naming the call and CUDA's reason, OutOfMemory(0) if CUDA says that memory lacks.
+/// Throws DeviceError with the call and CUDA's reason, or OutOfMemory(0) if CUDA is out of memory.
 void check(cudaError_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
 
-/// Makes `device` the calling thread's, which makes a context on it: nothing here touches another device.
+/// Makes `device` the calling thread's current device, which creates a context on it. Nothing here touches another
+/// device.
 void select_device(int device);
 
-/// Bytes of the current device's memory that are free.
+/// Free bytes in the current device's memory.
 std::size_t free_memory();
 
-/// Device memory of the device that is current when it is made.
+/// Memory on the device that is current when the object is made.
 class Memory {
  public:
   Memory() = default;
@@ -44,10 +45,10 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
-/// Whose blocks of threads a device starts where those of several streams wait for room.
+/// Which stream's blocks of threads a device starts first when those of several streams wait for room.
 enum class Precedence { usual, first };
 
-/// What happens in order on a device, beside what other streams do.
+/// A queue of work that a device does in order, independently of other streams.
 class Stream {
  public:
   explicit Stream(Precedence precedence = Precedence::usual);
@@ -56,16 +57,16 @@ class Stream {
 
   cudaStream_t get() const { return stream_; }
   void wait(const char* what) const;
-  // Copies return when the bytes are there.
+  // These copies return once the bytes have arrived.
   void upload(void* to, const void* from, std::size_t bytes) const;
   void download(void* to, const void* from, std::size_t bytes) const;
-  // The rest happens in the stream's order.
+  // The following calls return at once; the work happens in the stream's order.
   void copy(void* to, const void* from, std::size_t bytes) const;  ///< within the device
   void zero(void* p, std::size_t bytes) const;
-  /// What lies there is of no use any more: the stand-in (tests/cuda_stand_in) is told.
+  /// Tells the stand-in (tests/cuda_stand_in) that the bytes at p are no longer needed.
   void forget(void* p, std::size_t bytes) const;
 
-  /// Blocks of the kernel that a multiprocessor of the current device has room for.
+  /// How many blocks of the kernel fit on a multiprocessor of the current device.
   template <class... Parameters>
   int resident(const char* name, void (*kernel)(Parameters...), int threads, std::size_t shared_bytes) const {
     int blocks = 0;
@@ -74,15 +75,16 @@ class Stream {
     return blocks;
   }
 
-  /// kernel<<<grid, threads, shared_bytes>>>(arguments...); `name` is what an error calls it. CUDA reads the
-  /// parameters before this returns; the kernel runs later.
+  /// kernel<<<grid, threads, shared_bytes>>>(arguments...); `name` stands in error messages. CUDA reads the parameters
+  /// before this returns; the kernel runs later.
   template <class... Parameters>
   void launch(const char* name, void (*kernel)(Parameters...), int grid, int threads, std::size_t shared_bytes,
               std::type_identity_t<Parameters>... arguments) const {
     static_assert((std::is_trivially_copyable_v<Parameters> && ...), "parameters are copied byte by byte");
     allow_shared(name, kernel, shared_bytes);
     void* addresses[] = {&arguments...};
-    // The type is named because CUDA 12 declares a const T*, from which that of a function is not deduced.
+    // The template argument is explicit because CUDA 12 declares a const T*, from which a function's type is not
+    // deduced.
     check(cudaLaunchKernel<void(Parameters...)>(kernel, dim3(static_cast<unsigned>(grid)),
                                                 dim3(static_cast<unsigned>(threads)), addresses, shared_bytes, stream_),
           name);
@@ -99,8 +101,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What is used of cuBLAS. The library is loaded when the first handle is made: a run on the CPU does without its
-/// 0.2 GiB of memory.
+/// The functions of cuBLAS that are used. The library is loaded when the first handle is made, so that a run on the CPU
+/// does not spend its 0.2 GiB of memory.
 struct CublasFunctions {
   decltype(&cublasCreate) create;
   decltype(&cublasDestroy) destroy;
@@ -111,10 +113,10 @@ struct CublasFunctions {
   decltype(&cublasSgemmBatched) sgemm_batched;
 };
 
-/// Loads the library at the first call. Throws Error (device) where there is none.
+/// Loads the library at the first call. Throws Error (device) if it is not found.
 const CublasFunctions& cublas_functions();
 
-/// A handle for products in full single precision on a stream of the device that is current when it is made.
+/// A cuBLAS handle for full single precision, on a stream of the device that is current when the handle is made.
 class Cublas {
  public:
   explicit Cublas(const Stream& stream);

@@ -1,4 +1,4 @@
-// The CUDA backend with a sort: what the preparation of a replication asks for beyond the engine.
+// The CUDA backend with a sort, which only the preparation of a replication needs.
 #pragma once
 
 #include <thrust/functional.h>
@@ -14,8 +14,8 @@
 
 namespace pandora::cuda {
 
-/// Scratch memory that is kept from one sort to the next: cudaFree would wait for everything that runs on the device.
-/// Not to be shared by streams.
+/// Scratch memory that is kept from one sort to the next, because cudaFree would wait for everything that runs on the
+/// device. Streams must not share it.
 class SortMemory {
  public:
   using value_type = char;
@@ -45,13 +45,13 @@ class SortMemory {
   std::vector<Piece> pieces_;
 };
 
-/// One device, one stream. Not to be shared by threads. Its short launches go before those of lanes, which fill the
-/// device for as long as there are any.
+/// One device and one stream, for one thread. Its short launches go before those of lanes, which fill the device for as
+/// long as there are any.
 class PrepareBackend : public CudaBackend {
  public:
   explicit PrepareBackend(int device) : CudaBackend(device, Precedence::first) {}
 
-  /// Sorts p[0..n) on the backend's stream, greatest first.
+  /// Sorts p[0..n) on the backend's stream in descending order.
   void sort_descending(float* p, std::size_t n) {
     try {
       thrust::sort(thrust::cuda::par_nosync(memory_).on(stream().get()), p, p + n, thrust::greater<float>());

@@ -1,5 +1,5 @@
-// How a body comes by the products of a block: with P in the team's own memory where that has room for it, which m and
-// B alone decide; else as kernels/products/products.hpp does them.
+// How a body gets the products of a block. If the team's own memory has room for P, which depends on m and B alone, P
+// goes there. Otherwise kernels/products/products.hpp does the products.
 #pragma once
 
 #include "kernels/lane/gram.hpp"
@@ -8,17 +8,17 @@
 
 namespace pandora::engine {
 
-/// Of one box and block. Every function ends with all members done.
+/// The products of one box and one block. Every function ends with all members done.
 template <class Real, class Team>
 class ProductsOfBlock {
  public:
-  /// `scratch` serves teams that have no memory of their own; `turn`: see TiledProducts. `block.B` = 0: none
+  /// `scratch` is used by teams without memory of their own; for `turn` see TiledProducts. `block.B` = 0: no block
   /// begins.
   PANDORA_HD ProductsOfBlock(const Team& team, const Shape& shape, const SolveScratch<Real>& scratch,
                              const BlockContexts<Real>& block, unsigned turn = 0)
       : team_(team), shape_(shape), scratch_(scratch), block_(block), turn_(turn) {}
 
-  /// The contexts where it is best to read them, once something was formed or predicted.
+  /// The contexts in the place where they are fastest to read, after something was formed or predicted.
   PANDORA_HD BlockContexts<Real> contexts() const {
     BlockContexts<Real> out = block_;
     if (!tiled()) return out;
@@ -30,10 +30,10 @@ class ProductsOfBlock {
     return out;
   }
 
-  /// The end of a block and the start of the next: applies the updates of one to P where `ends`; where `start` is not
-  /// null forms images, Gram matrix and diagonal of the block's contexts, with no updates yet, and predictions. Returns
-  /// whether the diagonal is sound, if it has to be. `formed`: images and Gram matrix are there. `widths`: of the Gram
-  /// matrix only the diagonal is read.
+  /// The end of a block and the start of the next. If `ends`, applies the updates of the last block to P. If `start` is
+  /// not null, forms the images, Gram matrix and diagonal of the new block's contexts, without updates, and the
+  /// predictions. `formed`: images and Gram matrix are already there. `widths`: only the diagonal of the Gram matrix is
+  /// read. Returns whether the diagonal is sound, if the start asks for that check.
   PANDORA_HD bool advance(const GramView<Real>& g, bool ends, const BlockStart<Real>* start, bool formed,
                           bool widths) const {
     if constexpr (Team::kTiles)
@@ -58,7 +58,7 @@ class ProductsOfBlock {
   }
 
  private:
-  // Whether P lies so, and the team has memory for it.
+  // Whether P has the layout for tiles and the team has memory for them.
   PANDORA_HD bool tiled() const {
     return Team::kTiles && (Team::kShares || StoredInverse<Real>(shape_, Team::kVectors).tiled());
   }

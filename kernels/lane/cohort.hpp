@@ -1,5 +1,5 @@
-// Lanes that go through many blocks together, without a round through the host. A team owns the lanes of a cohort, all
-// of one unit, and takes the next cohort when these are done:
+// Lanes that go through many blocks of periods together, without a round through the host. A team owns the lanes of a
+// cohort, which belong to one unit, and takes the next cohort when these are done:
 //
 //   for each block of periods:
 //     all boxes of the lanes advance, by the whole team
@@ -7,8 +7,8 @@
 //       every part of the team walks a lane until the block ends or something is due
 //       what is due is solved, by the whole team
 //
-// The lanes of a cohort stay in lockstep from one block to the next; no other lane is waited for. What a lane computes
-// is what the stages compute that the host launches one after the other (LaneRun, host/lanes/engine/run_lanes.hpp).
+// The lanes of a cohort stay in lockstep from one block to the next; they wait for no other lane. A lane gets the same
+// results as from the stages that the host launches one after the other (LaneRun, host/lanes/engine/run_lanes.hpp).
 #pragma once
 
 #include "kernels/lane/phases.hpp"
@@ -17,17 +17,17 @@
 
 namespace pandora::engine {
 
-/// Boxes of the lanes that go in cohorts, at the most; a walk keeps what every box has in registers or local memory.
+/// The most boxes of a lane that goes in a cohort: a walk keeps numbers of every box in registers or local memory.
 inline constexpr int kFewBoxes = 4;
 
 /// The periods of a launch: blocks of `block` from `first` to `end`.
 struct CohortRange {
   int first, end, block;
-  bool unfinished;  ///< whether the end of the block before `first` is left to this launch
-  bool last;        ///< whether nothing of the last block is left to the next launch
+  bool unfinished;  ///< whether this launch must end the block before `first`
+  bool last;        ///< whether this launch must also end its last block
 };
 
-/// Item: cohort; a block each, taken from a queue. kMost: see Walk.
+/// Item: cohort. A block of threads takes each from a queue. For kMost see Walk.
 template <class Real, int kMost, bool kCounts = kCountsCycles>
 struct RunCohort {
   static constexpr const char* kName = "cohorts";
@@ -36,14 +36,14 @@ struct RunCohort {
   ScratchPool<Real> scratch;
   CohortRange range;
   const int* members;          ///< kCohortLanes lanes of every cohort; -1: none
-  int* next;                   ///< the queue: cohorts that have been taken
-  unsigned long long* cycles;  ///< kCountOfPhases sums, where they are counted
+  int* next;                   ///< the queue: how many cohorts have been taken
+  unsigned long long* cycles;  ///< kCountOfPhases sums of cycles, in builds that count them
 
-  /// Of what the lanes of a cohort walk in; 0 where WarpWalk has no room for the shape.
+  /// Bytes in which the lanes of a cohort walk; 0 where WarpWalk has no room for the shape.
   static PANDORA_HD std::size_t walk_bytes(const Shape& shape, const RefitSchedule& refit) {
     return WarpWalk<Real, SerialTeam>::fits(shape) ? WalkMemory::cohort_bytes(shape, refit) : 0;
   }
-  /// 0 where every device lacks room; then lanes go from stage to stage.
+  /// Bytes of shared memory; 0 if some supported device lacks room, and lanes then go from stage to stage.
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape, const RefitSchedule& refit) {
     const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m)),
                       walks = walk_bytes(shape, refit);
@@ -63,7 +63,7 @@ struct RunCohort {
   }
 
  private:
-  // f(lane) for the lanes of a cohort.
+  // Calls f(lane) for the lanes of a cohort.
   template <class F>
   static PANDORA_HD void for_lanes_of(const int* lanes, F&& f) {
     for (int k = 0; k < kCohortLanes; ++k)
@@ -81,7 +81,7 @@ struct RunCohort {
     team.sync();
   }
 
-  // Every lane until the block ends or something is due; whether any waits.
+  // Walks every lane until the block ends or a solve is due. Returns whether any lane waits for a solve.
   template <class Team>
   PANDORA_APART PANDORA_HD bool walk(const Team& team, int slot, const int* lanes, BlockRange block) const {
     const PhaseClock<kCounts> clock(team, cycles, kWalkPhase);
@@ -109,7 +109,7 @@ struct RunCohort {
     return waits;
   }
 
-  // Apart, so that none takes registers from another.
+  // Out of line, so that no part takes registers from another.
   template <class Part>
   PANDORA_APART PANDORA_HD bool stands(const Part& part, const LaneView<Real>& lane, BlockRange block) const {
     return Walk<Real, Part, kMost>(part, problem, lane, block).boxes_stand();
@@ -131,7 +131,7 @@ struct RunCohort {
       const LaneView<Real>& lane = problem.lanes[index];
       if (!is_due(lane)) return;
       const int due = lane.progress->due, A = problem.shape.A;
-      team.sync();  // before it is cleared
+      team.sync();  // before the list is cleared
       if ((due & kThetaDue) != 0) {
         const PhaseClock<kCounts> clock(team, cycles, kThetaPhase);
         SolveTheta<Real>{problem, block, nullptr}.solve(team, index);
@@ -164,7 +164,7 @@ struct RunCohort {
   }
 };
 
-/// Whether lanes of this shape go in cohorts, on a device, whatever the schedule of their solves.
+/// Whether lanes of this shape go in cohorts on a device, whatever the schedule of their solves.
 template <class Real>
 PANDORA_HD bool go_in_cohorts(const Shape& shape) {
   return shape.A <= kFewBoxes && RunCohort<Real, kFewBoxes>::shared_bytes(shape, RefitSchedule{}) > 0;

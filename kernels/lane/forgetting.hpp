@@ -1,5 +1,5 @@
-// Samples that fade or are forgotten, between two blocks: what the lane then learns anew from those that are left is
-// RefitReward's, StartBox's and SolveJoint's.
+// Samples that fade or are forgotten, between two blocks. RefitReward, StartBox and SolveJoint then fit anew to the
+// samples that are left.
 #pragma once
 
 #include "kernels/rules/forgetting.hpp"
@@ -12,10 +12,10 @@ template <class Real>
 struct ForgetSamples {
   static constexpr const char* kName = "forget";
   Problem<Real> problem;
-  double factor;    ///< of the weights
+  double factor;    ///< by which weights are multiplied
   int first, last;  ///< samples learned in these periods stay (Forgetting::first_kept)
 
-  /// Of a list of samples, which are in the order in which they were learned: those that stay, and their weight.
+  /// The samples of a list that stay, and their weight. Samples stand in the order in which they were learned.
   struct Kept {
     int first, last;
     double weight;
@@ -52,7 +52,7 @@ struct ForgetSamples {
     keep(team, kept, box.learned);
     const int matrix = shape.m * shape.stride, count = kept.count();
     for (int i = team.rank(); i < matrix && box.hessian != nullptr && Team::kVectors; i += team.size())
-      box.hessian[i] = Real(0);  // other teams' sums begin anew where no sample is in them
+      box.hessian[i] = Real(0);  // other teams' sums begin anew for a box without samples
     for (int i = team.rank(); i < shape.stride && count == 0; i += team.size()) box.rho[i] = Real(0);
     for (int i = team.rank(); i < shape.d * shape.stride && lane.needs.response; i += team.size())
       box.response[i] = Real(0);
@@ -78,7 +78,7 @@ struct ForgetSamples {
     if (team.rank() == 0) lane.progress->reward_samples = kept.count();
   }
 
-  // `weight` or `learned` may be null. `before`: what all of them weighed.
+  // `weight` or `learned` may be null. `before` is the total weight so far.
   template <class Team, class Weight>
   PANDORA_HD Kept fade(const Team& team, int n, double before, Weight* weight, const int* learned, double least) const {
     team.sync();

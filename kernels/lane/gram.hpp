@@ -13,8 +13,8 @@
 //
 //   row_j = gram_j - sum_{i<j} C_i[j] C_i       v_j = image_j - sum_{i<j} C_i[j] u_i
 //
-// over the earlier updated periods i. It is the Sherman-Morrison recursion in another order. Images, Gram matrix and
-// the product that applies U U' are of kernels/products/.
+// Here i runs over the earlier updated periods. This is the Sherman-Morrison recursion in another order.
+// kernels/products/ computes the images, the Gram matrix and the product that applies U U'.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@
 
 namespace pandora::engine {
 
-/// Starts a block whose images and Gram matrix are there: no updates, and the diagonal psi_j' P psi_j.
+/// Starts a block whose images and Gram matrix are there: no updates yet, and the diagonal psi_j' P psi_j.
 template <class Real, class Team>
 PANDORA_HD void start_gram(const Team& team, const Shape& shape, const GramView<Real>& g, int B) {
   for (int j = team.rank(); j < B; j += team.size()) g.diagonal[j] = g.gram[j * shape.width + j];
@@ -33,9 +33,9 @@ PANDORA_HD void start_gram(const Team& team, const Shape& shape, const GramView<
   team.sync();
 }
 
-/// Whether 0 < psi_j' P psi_j <= psi_j' diag(most) psi_j for all contexts right after start_gram, as it is for the
-/// inverse of any matrix of at least diag(most)^-1; false (also for NaN) calls for a fresh inverse. Every member finds
-/// the same; g.row is overwritten.
+/// Whether 0 < psi_j' P psi_j <= psi_j' diag(most) psi_j for all contexts right after start_gram. This holds for the
+/// inverse of any matrix that is at least diag(most)^-1. If it is false (also for NaN), the inverse must be computed
+/// anew. Every member gets the same answer; g.row is overwritten.
 template <class Real, class Team>
 PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<Real>& g,
                            const BlockContexts<Real>& block, MostInverse<Real> most) {
@@ -56,8 +56,8 @@ PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<
   return sound;
 }
 
-/// The update of period j with weight h >= 0; j must exceed that of the last update. Returns s_j; g.row is then row_j,
-/// for columns from j on.
+/// The update of period j with weight h >= 0, where j must exceed the period of the last update. Returns s_j; g.row is
+/// then row_j for the columns from j on.
 template <class Real, class Team>
 PANDORA_HD Real update_gram(const Team& team, const Shape& shape, const GramView<Real>& g, int B, int j, Real h) {
   using V = typename Team::template Vectors<Real>;
@@ -89,8 +89,8 @@ PANDORA_HD Real update_gram(const Team& team, const Shape& shape, const GramView
   return s;
 }
 
-/// step(k, v, i) for every update k not seen by an earlier call: v is v_k from element i on, in an array of vectors
-/// that belongs to the member.
+/// Calls step(k, v, i) for every update k that no earlier call has seen. v is v_k from element i on, in an array of
+/// vectors that belongs to the member.
 template <class Real, class Team, class Step>
 PANDORA_HD void materialise_gram(const Team& team, const Shape& shape, const GramView<Real>& g, Step&& step) {
   using V = typename Team::template Vectors<Real>;

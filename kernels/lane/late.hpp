@@ -1,6 +1,6 @@
-// Samples of LinUCB's that are told of after their own period. What comes in a block is known when the block starts, but
-// for the boxes of contexts that are the block's own: images P psi of the others and their products with the block's
-// contexts are formed with the block's. With P_j = P - sum_q u_q u_q' over the samples that came before,
+// LinUCB's samples that are told after their own period. When a block starts it is known which samples come in it,
+// except those of the block's own contexts. The images P psi of the known ones, and their products with the block's
+// contexts, are formed together with the block's. With P_j = P - sum_q u_q u_q' over the samples that came before,
 //
 //   v = P psi - sum_q w_q u_q,  w_q = u_q' psi      s = 1 + psi' v,  u = v / sqrt(s),  eta_hat -= v e / s
 //   C = Psi' u = (Psi' P psi - sum_q w_q C_q) / sqrt(s)      widths^2 -= C^2,  predictions -= C e / sqrt(s)
@@ -13,7 +13,7 @@
 
 namespace pandora::engine {
 
-/// A sample that is told of: its context, its period counted from the block's first one, and its payoff.
+/// A late sample: its context, its period counted from the block's first one, and its payoff.
 template <class Real>
 struct LateSample {
   const Real* psi;
@@ -21,8 +21,8 @@ struct LateSample {
   double payoff;
 };
 
-/// After start_gram of the design. The box's samples that come in the block and are older than it, in the order in which
-/// they come: P psi to the last rows of g.u, Psi' P psi to those of g.gram.
+/// After start_gram of the design: takes the samples of the box that come in the block and are older than it, in the
+/// order in which they come. P psi goes to the last rows of g.u, Psi' P psi to those of g.gram.
 template <class Real, class Team>
 PANDORA_HD void start_late_samples(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a,
                                    BlockRange range, const BlockContexts<Real>& block) {
@@ -64,8 +64,9 @@ PANDORA_HD void combine_rows(const Team& team, int size, const Real* row, const 
   team.sync();
 }
 
-/// The row of g.u and g.gram that has a sample's image, or -1; makes room for its u. There is no row where samples of the
-/// block's own contexts come so early that P takes in what came before, for what was formed is of an earlier P.
+/// The row of g.u and g.gram with a sample's image, or -1; makes room for its u. There is no row if a sample of the
+/// block's own contexts came early enough for P to take in the samples before it: the formed images then belong to an
+/// earlier P.
 template <class Real, class Team>
 PANDORA_HD int row_of_late(const Team& team, const Shape& shape, const GramView<Real>& g, bool of_block) {
   GramCounts count = *g.count;
@@ -83,7 +84,7 @@ PANDORA_HD int row_of_late(const Team& team, const Shape& shape, const GramView<
   return row;
 }
 
-/// The design and eta_hat gain a sample, and with them what the block has yet to predict.
+/// Adds a sample to the design and eta_hat, and updates what the block has yet to predict.
 template <class Real, class Team>
 PANDORA_HD void learn_late_sample(const Team& team, const Shape& shape, const BoxView<Real>& box,
                                   const BlockContexts<Real>& block, const LateSample<Real>& sample) {
@@ -108,7 +109,7 @@ PANDORA_HD void learn_late_sample(const Team& team, const Shape& shape, const Bo
     combine_rows(team, width, g.gram + row * width, g.column, q, g.row, C);
   else
     predict(team, shape, block, u, C);
-  const auto scale = [&](Real* v, Real* moved, int i) {  // v is the sample's u or C from here on
+  const auto scale = [&](Real* v, Real* moved, int i) {  // from here on v is the sample's u or C
     const typename V::Vector scaled = V::broadcast(f) * V::load(v + i);
     V::store(v + i, scaled);
     V::store(moved + i, V::fused_negative(V::broadcast(weight), scaled, V::load(moved + i)));

@@ -1,4 +1,4 @@
-// What cohorts spend their cycles on: counted in a build with PANDORA_COUNT_CYCLES, else nothing is there.
+// Counts the cycles that cohorts spend in each phase, in a build with PANDORA_COUNT_CYCLES; otherwise it is empty.
 #pragma once
 
 #include "kernels/base/team.hpp"
@@ -14,7 +14,7 @@ inline constexpr bool kCountsCycles = false;
 enum Phase { kAdvancePhase, kWalkPhase, kThetaPhase, kSolvePhase, kJointPhase, kCountOfPhases };
 inline constexpr const char* kPhaseNames[kCountOfPhases] = {"advance", "walk", "theta", "solve", "joint"};
 
-/// From its making to its end; `cycles`: the sums of all teams.
+/// Counts from its construction to its destruction. `cycles` holds the sums of all teams.
 template <bool kCounts>
 class PhaseClock {
  public:

@@ -1,5 +1,5 @@
 // The stages of a block as bodies for a team and an item; a backend runs them (host/lanes/engine/run_lanes.hpp). `slot`
-// tells apart the teams that run at the same time; kName is the stage in profiles.
+// distinguishes teams that run at the same time; kName is the stage's name in profiles.
 #pragma once
 
 #include "kernels/lane/block_products.hpp"
@@ -31,14 +31,14 @@ struct Calibrate {
   }
 };
 
-/// What a box starts with, and starts again with when samples were forgotten: V^-1, Hinv and rho_hat of its samples.
-/// Item: lane * A + box; a block each.
+/// The state in which a box starts, and starts again after samples were forgotten: V^-1, Hinv and rho_hat of its
+/// samples. Item: lane * A + box; a block each.
 template <class Real>
 struct StartBox {
   static constexpr const char* kName = "start";
   Problem<Real> problem;
   ScratchPool<Real> scratch;
-  int period = 0;  ///< that ends; 0: the calibration
+  int period = 0;  ///< the period that ends; 0: the calibration
 
   PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
 
@@ -65,8 +65,8 @@ struct StartBox {
       box.fail(team, Failure::indefinite, period);
   }
 
-  /// An exact solve and, under `tracking` when due, Hinv and Q. Returns whether they were rebuilt. `period`: what a
-  /// failure is recorded for; `current_inverse`: see BoxSolve::solve.
+  /// An exact solve and, if it is due under `tracking`, Hinv and Q. Returns whether Hinv and Q were rebuilt. `period`
+  /// is recorded with a failure; for `current_inverse` see BoxSolve::solve.
   template <class Team>
   static PANDORA_HD bool solve_and_rebuild(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane,
                                            int a, BoxSolve<Real, Team>& solve, int period, bool current_inverse) {
@@ -84,7 +84,7 @@ struct StartBox {
   }
 };
 
-/// What the inverse of Hinv or C_aa is at least.
+/// A lower bound on the inverse of Hinv or C_aa.
 template <class Real>
 PANDORA_HD Ridges least_curvature(const Problem<Real>& problem, const LaneView<Real>& lane) {
   if (lane.joint == nullptr) return problem.ridge_index;
@@ -92,7 +92,7 @@ PANDORA_HD Ridges least_curvature(const Problem<Real>& problem, const LaneView<R
   return Ridges(problem.ridge_index.first, (start < kLeastRidge ? start : kLeastRidge) * lane.joint->scale);
 }
 
-/// The repair of a C_aa: what it was before any sample, until the joint solve that the next period brings.
+/// Repairs a C_aa: sets it to its value before any sample, until the joint solve that the next period brings.
 template <class Real, class Team>
 PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a) {
   const Shape& shape = problem.shape;
@@ -106,7 +106,7 @@ PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, c
   return true;
 }
 
-/// Shared memory of a body that works in `newton` bytes and in ProductMemory, one after the other; 0 where every device
+/// Shared memory of a body that works first in `newton` bytes and then in ProductMemory; 0 if some supported device
 /// lacks room for one of them.
 template <class Real>
 PANDORA_HD std::size_t shared_with(const Shape& shape, std::size_t newton) {
@@ -114,19 +114,19 @@ PANDORA_HD std::size_t shared_with(const Shape& shape, std::size_t newton) {
   return newton == 0 || products == 0 ? 0 : newton > products ? newton : products;
 }
 
-/// Between the walks of two blocks: what the periods of the last one changed joins P, rho and Q; the next one's images,
-/// Gram matrices, predictions and couplings are formed, and an inverse that is not sound is rebuilt. Item: lane * A +
-/// box; a block each.
+/// Between the walks of two blocks. Applies the last block's changes to P, rho and Q. Forms the next block's images,
+/// Gram matrices, predictions and couplings, and rebuilds an inverse that is not sound. Item: lane * A + box; a block
+/// each.
 template <class Real>
 struct AdvanceBlock {
   static constexpr const char* kName = "advance";
-  static constexpr int kThreads = 128;  // of a block: a tile of 8 x 8 of P each, up to m = 120
-  static constexpr int kResident = 4;   // blocks of a multiprocessor, for which there are registers
+  static constexpr int kThreads = 128;  // in a block: a tile of 8 x 8 of P each, up to m = 120
+  static constexpr int kResident = 4;   // blocks on a multiprocessor for which there are registers
   Problem<Real> problem;
   ScratchPool<Real> scratch;
   BlockRange range;  ///< the block that begins; B = 0: none
-  bool finishes;     ///< whether one ends
-  bool formed;       ///< whether images and Gram matrices of the one that begins are there
+  bool finishes;     ///< whether a block ends
+  bool formed;       ///< whether images and Gram matrices of the new block are there
 
   PANDORA_HD std::size_t shared_bytes() const { return ProductMemory<Real>::shared_bytes(problem.shape); }
 
@@ -143,7 +143,7 @@ struct AdvanceBlock {
     if (ends && (lane.needs.steps || lane.spec.learns_payoff())) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
     const BlockContexts<Real> block(lane.tape, shape, range);
-    // A hash of the item: what stands on a multiprocessor at the same time begins with different warps.
+    // A hash of the item, so that blocks that run on a multiprocessor at the same time begin with different warps.
     const ProductsOfBlock<Real, Team> products(team, shape, work, block, static_cast<unsigned>(item) * 2654435769u);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     for (const bool design : {true, false}) {  // V^-1, then Hinv or C_aa
@@ -153,7 +153,8 @@ struct AdvanceBlock {
           block, design ? box.rho : nullptr, box.prediction, true,
           most_inverse<Real>(design ? problem.design_ridges(lane.spec) : least_curvature(problem, lane))};
       bool ended = ends && (design ? lane.needs.design : lane.needs.steps);
-      // An inverse that is not sound is formed anew from the samples. One call for all: it is the body's largest part.
+      // Rebuilds an inverse that is not sound from the samples. There is one call for all, because it is the body's
+      // largest part.
       while ((ended || starts) &&
              !products.advance(g, ended, starts ? &start : nullptr, formed && start.bounded, lane.learns_late())) {
         if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
@@ -171,7 +172,7 @@ struct AdvanceBlock {
   }
 };
 
-/// What is left of a block after a solve: predictions, and where the curvature is another one all that it gives.
+/// Updates the rest of the block after a solve: predictions and, if the curvature changed, all that follows from it.
 template <class Real, class Team>
 PANDORA_HD void form_rest(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a,
                           BlockRange range, const SolveScratch<Real>& work, bool rebuilt) {
@@ -185,8 +186,8 @@ PANDORA_HD void form_rest(const Team& team, const Problem<Real>& problem, const 
   start_coupling(team, shape, lane, box, products.contexts());
 }
 
-/// The solves of all boxes of a lane together, and the first of them, before any block. What is left of the block is
-/// then predicted anew. Item: position in the list of lanes; a block each.
+/// The solves of all boxes of a lane together, also the first ones before any block. The rest of the block is then
+/// predicted anew. Item: position in the list of lanes; a block each.
 template <class Real>
 struct SolveJoint {
   static constexpr const char* kName = "joint";
@@ -217,20 +218,20 @@ struct SolveJoint {
   }
 };
 
-/// Boxes with more have a SolveBoxes of their own.
+/// Boxes with more samples have a SolveBoxes of their own.
 inline constexpr int kManySamples = 512;
 
-/// What a round of walks leaves waiting.
+/// The kinds of work that a round of walks leaves waiting.
 enum Waiting {
   kWalks,       ///< lanes that walk on when everything else is solved
-  kBoxes,       ///< lane * A + box, for their rho_hat
-  kLargeBoxes,  ///< the same, of boxes with many samples
-  kThetas,      ///< lanes, for their theta_hat
-  kJoints,      ///< lanes, for all their boxes together
+  kBoxes,       ///< lane * A + box, to solve rho_hat
+  kLargeBoxes,  ///< the same, for boxes with many samples
+  kThetas,      ///< lanes, to solve theta_hat
+  kJoints,      ///< lanes, to solve all their boxes together
   kKindsOfWaiting
 };
 
-/// The lanes that walk in a round, and lists of what the round leaves waiting.
+/// The lanes that walk in a round, and lists of the work that the round leaves waiting.
 struct Worklist {
   const int* lanes;  ///< null: all
   int* count;        ///< kKindsOfWaiting
@@ -264,7 +265,8 @@ struct WalkBlock {
   }
 };
 
-/// The solves of theta_hat that lanes wait for, before those of their boxes. Item: position in the list; a block each.
+/// Solves theta_hat for the lanes that wait for it, before the solves of their boxes. Item: position in the list; a
+/// block each.
 template <class Real>
 struct SolveTheta {
   static constexpr const char* kName = "theta";
@@ -287,9 +289,9 @@ struct SolveTheta {
   }
 };
 
-/// The solves that lanes wait for. What is left of the block is then predicted anew. Item: position in the list of
-/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to
-/// itself; four blocks of the others share one.
+/// Solves the boxes that lanes wait for, and predicts the rest of the block anew. Item: position in the list of jobs; a
+/// block each. `kLarge`: boxes with many samples. Few of them wait at a time, so each has a multiprocessor to itself;
+/// four blocks of the others share one.
 template <class Real, bool kLarge>
 struct SolveBoxes {
   static constexpr const char* kName = kLarge ? "solve large" : "solve";
@@ -313,7 +315,7 @@ struct SolveBoxes {
   PANDORA_HD void solve(const Team& team, int index, int slot) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[index / shape.A];
-    if (lane.tally->failure != Failure::none) return;  // theta_hat's, in this round
+    if (lane.tally->failure != Failure::none) return;  // the solve of theta_hat failed in this round
     const int a = index % shape.A;
     const BoxView<Real>& box = lane.box[a];
     if (lane.needs.curvature) flush(team, shape, lane, box);
@@ -325,9 +327,8 @@ struct SolveBoxes {
   }
 };
 
-/// Images and Gram matrices of listed matrices that are too large for a team's memory: what a device has a matrix
-/// library for.
-/// Item: position in the list; a block each.
+/// Images and Gram matrices of the listed matrices, which are too large for a team's memory. A device uses a matrix
+/// library for them instead. Item: position in the list; a block each.
 template <class Real>
 struct FormBlock {
   static constexpr const char* kName = "form";

@@ -1,6 +1,7 @@
-// Newton steps inside a block: rho_hat's own (`tracking`, LinUCB), and the moves by which it follows theta_hat. Inside
-// a block a step moves the predictions p_i = psi_i' rho of later periods and N = Psi' Q; rho and Q themselves follow at
-// the block's end or before a solve (flush). docs/performance.md has the algebra.
+// Newton steps inside a block. There are two kinds: rho_hat's own (under `tracking`, and LinUCB's), and the moves by
+// which rho_hat follows theta_hat. Inside a block a step moves the predictions p_i = psi_i' rho of later periods and N
+// = Psi' Q. rho and Q themselves follow at the block's end or before a solve (flush). docs/performance.md has the
+// algebra.
 #pragma once
 
 #include "kernels/base/assert.hpp"
@@ -72,7 +73,7 @@ PANDORA_HD void flush(const Team& team, const Shape& shape, const LaneView<Real>
   clear_pending(team, shape, box);
 }
 
-/// out_i += row_i weight for the periods after j. Those before it in the same vector are moved too: nobody reads them.
+/// out_i += row_i weight for the periods after j. Earlier periods in the same vector move too, but nobody reads them.
 template <class Real, class Team>
 PANDORA_HD void move_later(const Team& team, Real* out, const Real* row, Real weight, int j, int B) {
   using V = typename Team::template Vectors<Real>;
@@ -93,8 +94,9 @@ PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const Gram
   team.sync();
 }
 
-/// The Newton step of period j's sample with cost, (plug-in) mu and features phi, and its part in Hinv and Q; gradient,
-/// weight and coupling at the values before it. Without the step of rho where an exact solve follows.
+/// The Newton step for period j's sample with its cost, (plug-in) mu and features phi, and the sample's part in Hinv
+/// and Q. Gradient, weight and coupling are taken at the values before the step. If an exact solve follows, rho takes
+/// no step.
 template <class Real, class Team>
 PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a, int j, int B,
                              Real cost, Real mu, const float* phi, bool exact_follows) {
@@ -122,7 +124,7 @@ PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneVie
   take_step(team, box, box.curvature, j, B, exact_follows ? Real(0) : value.moment / s);
 }
 
-/// theta_hat has moved by `move`: p += N move.
+/// After theta_hat has moved by `move`: p += N move.
 template <class Real, class Team>
 PANDORA_HD void track_theta(const Team& team, const Shape& shape, const BoxView<Real>& box, int B, const Real* move) {
   using V = typename Team::template Vectors<Real>;
@@ -135,7 +137,7 @@ PANDORA_HD void track_theta(const Team& team, const Shape& shape, const BoxView<
   for (int k = team.rank(); k < shape.d; k += team.size()) box.theta_moved[k] += move[k];
 }
 
-/// What waits for a period's theta_hat: every box's predictions, where they follow it.
+/// Moves every box's predictions that follow theta_hat, once the period's theta_hat is known.
 template <class Real, class Team>
 PANDORA_HD void follow_theta(const Team& team, const Shape& shape, const LaneView<Real>& lane, int A, int B) {
   if (!lane.needs.response) return;

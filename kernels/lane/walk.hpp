@@ -1,5 +1,5 @@
-// A lane's way through a block: the periods in order, until the block ends or a box waits for a solve, and what is
-// learned as they pass.
+// A lane's way through a block: the periods in order, until the block ends or a box waits for a solve. The lane learns
+// as the periods pass.
 #pragma once
 
 #include <cmath>
@@ -12,19 +12,19 @@
 
 namespace pandora::engine {
 
-/// Progress::due beside the bits of the boxes: theta_hat waits for its solve.
+/// A bit of Progress::due beside the boxes' bits: theta_hat waits for its solve.
 inline constexpr int kThetaDue = 1 << kMaxBoxes;
 /// All boxes wait for a joint solve.
 inline constexpr int kJointDue = 1 << (kMaxBoxes + 1);
 
-/// One per lane and call; a warp on the device. kMost: boxes at the most, for which it has room.
+/// One object per lane and call; a warp on the device. kMost: the most boxes for which it has room.
 template <class Real, class Team, int kMost>
 class Walk {
  public:
   PANDORA_HD Walk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range)
       : team_(team), problem_(problem), shape_(problem.shape), lane_(lane), range_(range), A_(problem.shape.A) {}
 
-  /// Whether no box of the lane has failed since the last walk; else that is the lane's failure.
+  /// Whether no box of the lane has failed since the last walk. A box's failure becomes the lane's failure.
   PANDORA_HD bool boxes_stand() {
     for (int a = 0; a < A_ && lane_.spec.learning != Learning::none; ++a)
       if (const BoxProgress& box = *lane_.box[a].progress; box.failure != Failure::none) {
@@ -34,7 +34,7 @@ class Walk {
     return true;
   }
 
-  /// Goes on from where the lane stands; true if it stopped because something waits for a solve (progress->due).
+  /// Goes on from where the lane stands. Returns true if it stopped because a solve is due (progress->due).
   PANDORA_HD bool run() {
     while (lane_.progress->next < range_.B) {
       const int j = lane_.progress->next;
@@ -51,7 +51,7 @@ class Walk {
     return false;
   }
 
-  /// The calibration periods or x_0: samples only, and theta_hat; the boxes' solves follow.
+  /// Takes the samples of the calibration periods or of x_0 and steps theta_hat; the boxes' solves follow.
   PANDORA_HD void calibrate() {
     const LaneSpec& spec = lane_.spec;
     if (spec.learning == Learning::none) return;
@@ -66,15 +66,15 @@ class Walk {
     if (lane_.progress->reward_samples > 0) solve_reward(0);
   }
 
-  /// What the lane goes by in a period.
+  /// The numbers by which the lane decides in a period.
   struct Grounds {
     Stop stop;
-    bool finite;                        ///< else the lane fails
-    double score[kMost], width[kMost];  ///< of every box
-    double response[kMost];  ///< what the lane takes the outputs that it opens to be worth, mu* of the others
+    bool finite;                        ///< otherwise the lane fails
+    double score[kMost], width[kMost];  ///< one of each for every box
+    double response[kMost];             ///< the estimated value of each output if it is opened, mu* for the others
   };
 
-  /// What it does in the block's period j; `image`: what an estimate of mu* works in.
+  /// The decisions in the block's period j. `image` is scratch for an estimate of mu*.
   PANDORA_HD PANDORA_INLINE PeriodOutcome decide(int j, double* image, Grounds& by) const {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
@@ -139,10 +139,10 @@ class Walk {
     return learn(j, outcome, period, row);
   }
 
-  // The number of every box under spec.score, and the widths; false if one is not finite.
+  // The score of every box under spec.score, and the widths. Returns false if one is not finite.
   PANDORA_HD bool score_boxes(int j, int period, int row, double* score, double* width) const {
     const LaneSpec& spec = lane_.spec;
-    constexpr int kStrip = Team::kVectors ? 4 : 1;  // links side by side
+    constexpr int kStrip = Team::kVectors ? 4 : 1;  // how many links are computed side by side
     const int padded = (A_ + kStrip - 1) / kStrip * kStrip;
     bool finite = true;
     for (int a = 0; a < padded; ++a) score[a] = width[a] = 0.0;
@@ -166,7 +166,7 @@ class Walk {
         score[a] = static_cast<double>(z);
         if (records()) lane_.bonuses[cell(period, a)] = score[a] - static_cast<double>(box.prediction[j]);
       }
-      finite = finite && is_finite(score[a]);  // the link would hide it
+      finite = finite && is_finite(score[a]);  // the link would hide a number that is not finite
     }
     // In double: in single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie.
     for (int first = 0; first < A_ && spec.learns_index() && spec.loss == Loss::reservation; first += kStrip)
@@ -185,13 +185,13 @@ class Walk {
     const double factor = spec.bonus.factor(time(period), box.counted(), box.reward_widths);
     return spec.thompson ? factor * box_normal(lane_.tape.exploration, static_cast<std::uint32_t>(period), a) : factor;
   }
-  // t of the bonuses: the periods so far, this one and those of the calibration counted.
+  // The t of the bonuses: all periods so far, with this one and those of the calibration.
   PANDORA_HD int time(int period) const { return lane_.spec.T0 + period + 1; }
 
-  // The period, 0 in the calibration.
+  // The number of the period; 0 in the calibration.
   PANDORA_HD int now() const { return range_.B == 0 ? 0 : range_.first_period + lane_.progress->next + 1; }
 
-  // Whether this member writes down what the lane's decisions come from.
+  // Whether this member records the numbers behind the lane's decisions.
   PANDORA_HD bool records() const { return lane_.scores != nullptr && team_.rank() == 0; }
   PANDORA_HD std::size_t cell(int period, int a) const { return static_cast<std::size_t>(period) * A_ + a; }
 
@@ -253,7 +253,7 @@ class Walk {
     team_.sync();
   }
 
-  // take(box, row) for the deployed outputs whose rewards are told at the end of a period.
+  // Calls take(box, row) for the deployed outputs whose rewards are told at the end of a period.
   template <class Take>
   PANDORA_HD void for_told(int period, int row, int deployed, Take&& take) const {
     if (lane_.chosen == nullptr) return take(deployed, row);
@@ -263,7 +263,7 @@ class Walk {
     }
   }
 
-  // The deployed samples that are told of join theta_hat. What becomes due of it: nothing, kThetaDue, or kFailed.
+  // Adds the deployed samples that are told to theta_hat. Returns 0, kThetaDue if a solve becomes due, or kFailed.
   PANDORA_HD int learn_reward(int deployed, int period, int row) {
     if (lane_.chosen != nullptr && lane_.tape.told_first[period] == lane_.tape.told_first[period + 1]) return 0;
     const double* const theta = lane_.reward_memory;
@@ -272,10 +272,10 @@ class Walk {
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
     for_told(period, row, deployed, [&](int a, int told_row) { observe(a, told_row); });
     if (problem_.refit_reward.due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
-      if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does it: SolveTheta
+      if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does this: SolveTheta
       if (!solve_reward(period + 1)) return kFailed;
     } else if (!problem_.refit_reward.steps) {
-      return 0;  // it has not moved
+      return 0;  // theta_hat has not moved
     }
     follow_theta(team_, shape_, lane_, A_, range_.B);
     return 0;
@@ -347,7 +347,7 @@ class Walk {
     return kFailed;
   }
 
-  // What a step of theta_hat works in; a lane that learns rewards has it.
+  // Scratch for a step of theta_hat; every lane that learns rewards has it.
   PANDORA_HD double* image() const { return step_scratch(lane_.reward_memory, shape_.d); }
   PANDORA_HD std::size_t at(int row, int a) const { return static_cast<std::size_t>(row) * A_ + a; }
   PANDORA_HD const float* phi(int row, int a) const { return lane_.tape.phi + at(row, a) * shape_.d; }

@@ -1,4 +1,4 @@
-// Where the lanes of a replication walk in memory that a block of threads shares (kernels/lane/warp_walk.hpp).
+// The shared memory of a block of threads in which the lanes of a replication walk (kernels/lane/warp_walk.hpp).
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace pandora::engine {
 
-/// A block of the tape, and a place of its own for each of the lanes. All begin at multiples of 16 bytes, so that
-/// numbers are read two and four at a time.
+/// A block of the tape, and a place for each of the lanes. All arrays begin at multiples of 16 bytes, so that two or
+/// four numbers are read at a time.
 struct WalkMemory {
   int A, d, B;  ///< of the shape
-  bool tracks;  ///< whether there is room for what lanes need under `tracking`
+  bool tracks;  ///< whether there is room for the arrays of lanes under `tracking`
   double* start;
 
-  static constexpr int kSums = 12, kRow = kWarp + 1;  ///< of a tally; their terms, in different banks
-  static constexpr int kBoxes = 3, kFeatures = 10;    ///< the paper's shape, for which there is code of its own
-  static constexpr int kMostFeatures = 16;            ///< others have as many, zeros behind their own
+  static constexpr int kSums = 12, kRow = kWarp + 1;  ///< a tally's sums; the row keeps their terms in different banks
+  static constexpr int kBoxes = 3, kFeatures = 10;    ///< the paper's shape, which has specialised code
+  static constexpr int kMostFeatures = 16;            ///< lanes with fewer features fill up with zeros
 
-  /// Of a cohort; lanes under `tracking` have a place where there is room for it.
+  /// The memory of a cohort. Lanes under `tracking` have a place where there is room for it.
   static PANDORA_HD constexpr WalkMemory of_cohort(const Shape& s, const RefitSchedule& refit, void* start) {
     WalkMemory out{s.A, s.d, s.B, refit.kind == RefitSchedule::Kind::tracking, static_cast<double*>(start)};
     out.tracks = out.tracks && out.bytes(kCohortLanes) <= kMostShared;
@@ -36,12 +36,12 @@ struct WalkMemory {
 
   PANDORA_HD constexpr int features() const { return A == kBoxes && d == kFeatures ? kFeatures : kMostFeatures; }
   static PANDORA_HD constexpr int even(int n) { return (n + 1) / 2 * 2; }
-  /// Where column i of a Gram matrix begins: of whole fours.
+  /// Where column i of a Gram matrix begins. Every column has a multiple of four elements.
   static PANDORA_HD constexpr int column_at(int i) { return (i / 4 + 1) * (i / 4 * 8 + i % 4 * 4); }
-  /// Reals of N_a[i]: eight members that read four each meet different banks.
+  /// Reals between N_a[i] and N_a[i+1]: eight members that read four each then use different banks.
   static PANDORA_HD constexpr int coupling_row(int features) { return features / 8 * 8 + 4; }
 
-  // Doubles of a lane's Gram matrices, whose place the terms take, and of all that it has; of the tape.
+  // Doubles of a lane's Gram matrices (whose place the tally's terms take later), of a whole lane, and of the tape.
   PANDORA_HD constexpr int gram_doubles() const {
     const int grams = (tracks ? 2 : 1) * A * column_at(B) / 2;
     return grams > even(kSums * kRow) ? grams : even(kSums * kRow);
@@ -57,7 +57,7 @@ struct WalkMemory {
     return sizeof(double) * static_cast<std::size_t>(tape_doubles() + lanes * lane_doubles());
   }
 
-  /// A block's tape, by the whole team.
+  /// Copies a block's tape into shared memory. The whole team calls this.
   template <class Team, class Real>
   PANDORA_HD void stage(const Team& team, const TapeView<Real>& tape, BlockRange range) const {
     const int width = features();

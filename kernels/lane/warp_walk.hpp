@@ -1,9 +1,8 @@
-// A lane's way through a block by a warp: what Walk (walk.hpp) does, with the same bytes, for the lanes and shapes that
-// fits() takes. Walk keeps a lane in global memory, and its members do the same work side by side. Here the lane lies in
-// registers and in memory that the warp shares, and the members divide the work.
+// A lane's way through a block by a warp. It does the same as Walk (walk.hpp), with the same bytes, for the lanes and
+// shapes that fits() accepts. Walk keeps a lane in global memory, and its members do the same work side by side. Here
+// the lane lies in registers and in memory that the warp shares, and the members divide the work.
 //
-// A lane that learns goes from period to period (walk). For boxes a, the periods i of the block and the period j that
-// passes,
+// A lane that learns goes from period to period (walk). For boxes a, periods i of the block and the current period j,
 //
 //   score_a = Lambda(p_a[i] + c_rho w_a[i]^(1/2)) at i = j     p_a[i] = psi_i' rho_a,  w_a[i] = psi_i' V_a^-1 psi_i
 //   worth_a = G(theta' phi_a + c_theta (phi_a' y)^(1/2))       y = M phi_a,  M = Phi^-1
@@ -12,31 +11,31 @@
 //   M -= (f y)(f y)' for M = Phi^-1 and M = C                  f = (h / s)^(1/2),  s = 1 + h phi' y,  h = 1 and G'
 //   theta -= y (G - r) / s, y and s of C
 //
-// where C_q is 0 if box a was not opened in period q, and C without an index is the inverse curvature of theta's fit. M = C
-// and theta stand still where theta moves by solves alone. LinUCB opens the box of the greatest p_a[j] + c_b w_a[j]^(1/2)
-// alone; then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]), with reward r and cost c. Under `tracking` an opened box
-// has a second Gram matrix, that of the curvature's inverse. Its rows and C go by the same recursion with
-// h = Lambda'(z) 1{mu > Lambda(z)} in place of 1, s = 1 + h row[j] and f = (h / s)^(1/2), and with its rows, for i > j and
-// the reward's features k,
+// Here C_q is 0 if box a was not opened in period q. C without an index is the inverse curvature of theta's fit; it and
+// theta stand still where only solves move theta. LinUCB opens only the box with the greatest p_a[j] + c_b w_a[j]^(1/2);
+// then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]), with reward r and cost c.
+//
+// Under `tracking` an opened box has a second Gram matrix, that of the curvature's inverse. Its rows and C follow the
+// same recursion with h = Lambda'(z) 1{mu > Lambda(z)} in place of 1, s = 1 + h row[j] and f = (h / s)^(1/2). With its
+// rows, for i > j and the reward's features k,
 //
 //   p_a[i] -= row[i] m(z) / s                         0 for m(z) / s where a solve follows
 //   N_a[i][k] += row[i] r_k                           r_k = (G' phi_k - h N_a[j][k]) / s, where h > 0
 //   p_a[i] += sum_k N_a[i][k] (theta now - before)_k  of every box and i, when theta has moved
 //
-// - Member i has p_a[i], w_a[i] and f of period i.
-// - The Gram matrices lie in shared memory by columns, which end at the diagonal: C_j[i] takes the place of gram_j[i],
-//   which nobody reads again, and what member i sums over, C_q[i] and C_q[j], are neighbours.
-// - Member r has row r of Phi^-1, member 16 + r row r of C, so that no row is ever loaded. y of all boxes is there before
-//   it is known which are opened, and serves the update of M too.
-// - Lambda and G are quotients over 1 + e^x: members 0 to 3 make a score each, 4 to 7 a worth, 8 to 11 the G of the step
-//   of theta, by the same instructions.
-// - Under `tracking` both Gram matrices of a box pass in one loop, whose sums overlap. All quotients of its step, r_k,
-//   m(z) / s, h / s and the design's 1 / s, are one division, a member each. Member i has its N_a[i] in shared memory.
-// - A walk that cannot come farther than some period, because a solve is due there, takes no rows beyond it.
-// - Regret and tally wait for the walk's end: then every member splits a period of its own, and member k adds the k-th
-//   sum in the order of the periods.
+// - Member i holds p_a[i], w_a[i] and f of period i.
+// - The Gram matrices lie in shared memory by columns, which end at the diagonal. C_j[i] takes the place of gram_j[i],
+//   which nobody reads again. The numbers C_q[i] and C_q[j] that member i sums over are neighbours.
+// - Member r holds row r of Phi^-1 and member 16 + r row r of C, so that no row is ever loaded. y is computed for all
+//   boxes before it is known which are opened; the update of M uses it too.
+// - Lambda and G are quotients over 1 + e^x. By the same instructions, members 0 to 3 each compute a score, 4 to 7 the
+//   value (worth) of an output, and 8 to 11 the G of theta's step.
+// - Under `tracking` one loop goes through both Gram matrices of a box, so that their sums overlap. All quotients of a
+//   step (r_k, m(z) / s, h / s, the design's 1 / s) are one division, by a member each. N_a[i] is in shared memory.
+// - If a solve is due by some period, the walk loads no rows beyond that period.
+// - Regret and tally come at the walk's end: every member splits one period, and member k adds up the k-th sum in order.
 //
-// Where nothing is learned no period depends on another, and every member decides one by itself (separate).
+// If a lane learns nothing, no period depends on another, and every member decides periods by itself (separate).
 #pragma once
 
 #include <climits>
@@ -50,22 +49,22 @@
 
 namespace pandora::engine {
 
-/// How far a walk came, what waits for a solve, and whether the period that follows fails.
+/// How far a walk came, which solves are due, and whether the next period fails.
 struct Passed {
   int end, due;
   bool failed;
 };
 
-/// kBoxes, kFeatures: the shape where it is known to the compiler.
+/// kBoxes, kFeatures: the shape, if the compiler knows it.
 template <class Real, class Team, int kBoxes = 0, int kFeatures = WalkMemory::kMostFeatures>
 class WarpWalk {
  public:
-  /// Shapes for which there is room.
+  /// Whether there is room for the shape.
   static PANDORA_HD bool fits(const Shape& shape) {
     return shape.A <= 4 && shape.d <= WalkMemory::kMostFeatures && shape.B <= kWarp;
   }
-  /// Whether it takes a lane: of such a shape, not recorded, and one that learns nothing, or indices under DOW's rules
-  /// with a bonus that stays, each period's reward told at its end, or LinUCB.
+  /// Whether it takes a lane. The lane must have such a shape and not be recorded. It must learn nothing, be LinUCB, or
+  /// learn indices under DOW's rules with a constant bonus and rewards that are told at each period's end.
   static PANDORA_HD bool fits(const Problem<Real>& problem, const LaneView<Real>& lane) {
     const LaneSpec& spec = lane.spec;
     if (!fits(problem.shape) || lane.decisions != nullptr || lane.outcomes != nullptr) return false;
@@ -79,7 +78,7 @@ class WarpWalk {
            lane.box[0].weight == nullptr && lane.box[0].learned == nullptr;
   }
 
-  /// `tape`: WalkMemory::stage() was there; `own`: its place for this lane.
+  /// WalkMemory::stage() must have filled `tape`; `own` is the place for this lane.
   PANDORA_HD WarpWalk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range,
                       const WalkMemory& tape, double* own)
       : all_{team},
@@ -91,8 +90,8 @@ class WarpWalk {
         y_(own + tape_.gram_doubles()),
         score_(y_ + (2 * tape_.A + 1) * tape_.features()) {}
 
-  /// Goes on from where the lane stands until the block ends or something waits for a solve (progress->due). kTracks:
-  /// whether every sample is a step of rho_hat (LaneNeeds::steps).
+  /// Goes on from where the lane stands until the block ends or a solve is due (progress->due). kTracks: whether
+  /// rho_hat takes a step with every sample (LaneNeeds::steps).
   template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void run() const {
     static_assert(kBoxes == 0);
@@ -126,22 +125,22 @@ class WarpWalk {
   template <class, class, int, int>
   friend class WarpWalk;
   static constexpr int kMost = 4, kN = kBoxes > 0 ? kBoxes : kMost;
-  // Of members 0 to 11, four by four; the others repeat what these do.
+  // The roles of members 0 to 11, four by four; the other members repeat the same work.
   enum Role { kScore, kWorth, kSlope };
-  enum { kOfStep = 16, kOfWeight, kOfDesign };  // members that divide m(z), h and the design's 1
+  enum { kOfStep = 16, kOfWeight, kOfDesign };  // the members that divide m(z), h and the design's 1
   template <class T>
   using Mine = Own<Team, T>;
   using Four = engine::Four<Real>;
-  // What a walk keeps in registers.
+  // The values that a walk keeps in registers.
   struct Held {
     Mine<Real> prediction[kN], square_width[kN], scale[kN];  // p_a[i], w_a[i], f
-    Mine<Real> step;                                         // LinUCB's: by how much eta_hat moved
+    Mine<Real> step;                                         // LinUCB: by how much eta_hat moved
     unsigned open_in[kN];                                    // the periods of the block in which a box was opened
     int left[kN], reward_left;                               // samples until a solve is due
     Mine<double> M[kFeatures];
-    Mine<double> linear, square;  // of the period and a box: theta' phi and phi' y
-    // Under `tracking`: the periods of the block in which the curvature gained a column; of kSlope's boxes m(z), h and
-    // G'; and member k's part of how far theta_hat moved since the last flush.
+    Mine<double> linear, square;  // for the period and a box: theta' phi and phi' y
+    // Under `tracking`: the periods of the block in which the curvature gained a column; m(z), h and G' of the boxes of
+    // the kSlope members; and member k's part of theta_hat's move since the last flush.
     unsigned curved_in[kN];
     Mine<Real> moment, weight, slope, moved[kN];
   };
@@ -151,7 +150,7 @@ class WarpWalk {
   PANDORA_HD int box_of(int i) const { return i % kMost < tape_.A ? i % kMost : tape_.A - 1; }
   PANDORA_HD const Team& team() const { return all_.team; }
 
-  // A period's outcome; to be added: order[k] << 2 k, 1 << (16 + a) of opened boxes.
+  // A period's outcome in one integer. The caller adds order[k] << 2 k, and 1 << (16 + a) for opened boxes.
   static PANDORA_HD int packed(int queried, int ranked, int deployed, Stop stop) {
     return queried << 8 | ranked << 11 | deployed << 14 | static_cast<int>(stop) << 20;
   }
@@ -164,7 +163,7 @@ class WarpWalk {
   static PANDORA_HD unsigned below(int i) { return (1u << i) - 1u; }
   static PANDORA_HD unsigned upto(int n) { return n < kWarp ? below(n) : ~0u; }
 
-  // x[a] of an array in registers, and two that change places, without a branch.
+  // x[a] of an array in registers, and the swap of two elements, without a branch.
   template <class T>
   static PANDORA_HD PANDORA_INLINE T pick(const T (&x)[kN], int a) {
     T out = x[0];
@@ -197,7 +196,7 @@ class WarpWalk {
     return count_bits(held.open_in[a] & ~below(first) & below(j));
   }
 
-  // The periods that are left, one by every member.
+  // Decides the remaining periods, one by every member.
   PANDORA_HD PANDORA_INLINE Passed separate(int first, Mine<int>& outcome) const {
     const SerialTeam alone;
     const Walk<Real, SerialTeam, kMost> walk(alone, problem_, lane_, range_);
@@ -219,7 +218,7 @@ class WarpWalk {
     return {failed != 0 ? lowest_bit(failed) : range_.B, 0, failed != 0};
   }
 
-  // The periods of the block in which a box's Gram matrix has gained a column.
+  // The periods of the block in which a box's Gram matrix gained a column.
   PANDORA_HD PANDORA_INLINE unsigned columns_of(const GramView<Real>& g) const {
     const int updates = g.count->updates, columns = g.count->columns;
     Mine<unsigned> periods;
@@ -227,14 +226,14 @@ class WarpWalk {
       const int after = i + 1 < updates ? g.log[i + 1].columns_before : columns;
       periods[i] = i < updates && after > g.log[i].columns_before ? 1u << g.log[i].period : 0u;
     });
-    all_.template add_up<1, kWarp / 2>(periods);  // of different bits
+    all_.template add_up<1, kWarp / 2>(periods);  // the bits are different, so adding them joins the sets
     return all_.of(periods, 0);
   }
 
-  // The Gram matrices: rows from `first` to `last`, and before them C or zeros.
+  // Loads the Gram matrices: the rows from `first` to `last`, and before them C or zeros.
   template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void take_grams(const Held& held, int first, int last) const {
-    constexpr int kAtOnce = 16;  // rows on their way from global memory
+    constexpr int kAtOnce = 16;  // rows that are on their way from global memory at once
     const int width = problem_.shape.width;
     PANDORA_ROLLED
     for (int n = lane_.needs.design ? 0 : tape_.A; n < (kTracks ? 2 : 1) * tape_.A; ++n) {
@@ -245,7 +244,7 @@ class WarpWalk {
       Real* const own = gram(n);
       const Real *C = g.column, *const rows = g.gram;
       all_.each([&](int i) {
-        for (int r = 0; r < last && r <= i && i < range_.B; r += 4)  // also what fours have behind a column's end
+        for (int r = 0; r < last && r <= i && i < range_.B; r += 4)  // also fills the rest of the last four of a column
           *fours(own + WalkMemory::column_at(i) + r) = Four{};
       });
       PANDORA_ROLLED
@@ -269,7 +268,7 @@ class WarpWalk {
     }
   }
 
-  // Samples until a box is solved, which is never before the next one.
+  // Samples until a box is solved; a solve comes at the next sample at the earliest.
   PANDORA_HD int samples_left(const BoxProgress& done) const {
     const bool tracking = problem_.refit.kind == RefitSchedule::Kind::tracking;
     if (tracking && done.samples < RefitSchedule::kTrackingExact) return 1;
@@ -282,7 +281,7 @@ class WarpWalk {
     const int d = tape_.d;
     const bool learns = lane_.spec.online() && lane_.needs.design,
                solves = lane_.spec.learns_index() && problem_.refit.kind != RefitSchedule::Kind::every;
-    int last = first + 1;  // every period opens a box: when a solve is due at the latest
+    int last = first + 1;  // every period opens a box: the latest period at which a solve is due
     PANDORA_UNROLL
     for (int a = 0; a < kN; ++a) {
       const BoxView<Real>& box = lane_.box[a < tape_.A ? a : 0];
@@ -301,7 +300,7 @@ class WarpWalk {
       if (a >= tape_.A) continue;
       all_.each([&](int i) {
         held.moved[a][i] = i < d ? box.theta_moved[i] : Real(0);
-        Real N[kRow];  // whole fours
+        Real N[kRow];  // a multiple of four
         PANDORA_UNROLL
         for (int k = 0; k < kRow; ++k)
           N[k] = k < d && i < range_.B ? box.coupling[k * problem_.shape.width + i] : Real(0);
@@ -329,7 +328,7 @@ class WarpWalk {
     team().sync();
   }
 
-  // y of all boxes and both M; theta' phi, and phi' y of Phi^-1 (kWorth) and C (kSlope).
+  // Computes y of all boxes and both M, theta' phi, and phi' y for Phi^-1 (kWorth) and C (kSlope).
   PANDORA_HD PANDORA_INLINE void make_images(Held& held, int j) const {
     PANDORA_UNROLL
     for (int a = 0; a < kN; ++a) {
@@ -359,7 +358,7 @@ class WarpWalk {
     });
   }
 
-  // Scores, worths and slopes; returns the members whose argument is not finite. The links hide it.
+  // Computes scores, worths and slopes. Returns the members whose argument is not finite, which the links would hide.
   template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE unsigned evaluate(Held& held, int j, int first, bool paces, double multiplier,
                                               Mine<double>& value) const {
@@ -383,7 +382,7 @@ class WarpWalk {
                      worth = held.linear[i] + (spec.c_theta <= 0.0 ? 0.0 : spec.c_theta * width);
         of = role == kScore ? of : role == kWorth ? worth : held.linear[i];
       }
-      const bool index = !kLearned || role == kScore;  // index_link, else logistic
+      const bool index = !kLearned || role == kScore;  // index_link, otherwise logistic
       const double quotient = (index ? 2.0 : 1.0) / (exponential(index ? 2.0 * of : -of) + 1.0);
       double out = payoff ? of : index ? 1.0 - quotient : quotient;
       if (paces) out -= role == kScore ? multiplier : 0.0;
@@ -393,7 +392,7 @@ class WarpWalk {
       }
       if (!kLearned && role != kScore) out = of = tape_.mu()[j * tape_.A + a];
       value[i] = out;
-      if constexpr (kTracks) {  // of kSlope
+      if constexpr (kTracks) {  // for kSlope
         const Real mu = static_cast<Real>(out);
         const auto moment =
             index_moment(Loss::reservation, prediction, static_cast<Real>(tape_.cost()[j * tape_.A + a]), mu);
@@ -405,7 +404,7 @@ class WarpWalk {
     });
   }
 
-  // row of period j, of Gram matrix n and of those that lie A, 2 A, ... behind it.
+  // The row of period j, for Gram matrix n and for those that lie A, 2 A, ... behind it.
   template <int kCount>
   PANDORA_HD PANDORA_INLINE void rows_of(int n, int j, Mine<Real> (&row)[kCount]) const {
     const int apart = tape_.A * WalkMemory::column_at(tape_.B);
@@ -435,7 +434,7 @@ class WarpWalk {
     });
   }
 
-  // Box a was opened in period j.
+  // Updates the widths after box a was opened in period j.
   PANDORA_HD PANDORA_INLINE void update_widths(Held& held, int a, int j, bool payoff) const {
     Real* const g = gram(a);
     Mine<Real> rows[1];
@@ -460,7 +459,7 @@ class WarpWalk {
     });
   }
 
-  // The same under `tracking`, with the step of rho_hat; not its own where a solve follows.
+  // The same under `tracking`, with the step of rho_hat, which is left out where a solve follows.
   template <bool kLearned>
   PANDORA_HD PANDORA_INLINE void track(Held& held, int a, int j, int first, bool exact_follows) const {
     const BoxView<Real>& box = lane_.box[a];
@@ -484,7 +483,7 @@ class WarpWalk {
     held.curved_in[a] |= (active ? 1u : 0u) << j;
     PANDORA_ASSERT(pending < range_.B && update < range_.B);
     all_.each([&](int i) {
-      if (kLearned && i < kRow) {  // whole fours
+      if (kLearned && i < kRow) {  // a multiple of four
         ranks(a)[i] = quotient[i];
         if (i < d) {
           box.pending_rank[pending * d + i] = active ? quotient[i] : Real(0);
@@ -516,7 +515,7 @@ class WarpWalk {
     });
   }
 
-  // Predictions follow theta_hat.
+  // Moves the predictions after theta_hat.
   PANDORA_HD PANDORA_INLINE void follow(Held& held) const {
     team().sync();  // moves() are there
     all_.each([&](int i) {
@@ -539,7 +538,7 @@ class WarpWalk {
     });
   }
 
-  // The reward of the output that was deployed in period j.
+  // Learns the reward of the output that was deployed in period j.
   template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void learn_reward(Held& held, const Mine<double>& value, int j, int deployed) const {
     const double of_phi = all_.of(held.square, kWorth * kMost + deployed),
@@ -553,7 +552,7 @@ class WarpWalk {
       const double own = i % 16 < kFeatures ? y(is_C, deployed)[i % 16] : 0.0;
       const double h = is_C ? G * (1.0 - G) : 1.0, s = 1.0 + h * (is_C ? of_C : of_phi), f = ::sqrt(h / s),
                    scaled = -(f * own), step = error / s;
-      // What the boxes follow once theta_hat is solved.
+      // Keeps what the boxes need to follow theta_hat once it is solved.
       if (kTracks && held.reward_left <= 1 && is_C && i < 16 + tape_.d)
         step_scratch(lane_.reward_memory, tape_.d)[RewardState::stride(tape_.d) + i - 16] = theta()[i - 16];
       if (is_C && !problem_.refit_reward.steps) return;
@@ -566,7 +565,7 @@ class WarpWalk {
     });
   }
 
-  // From period to period until something is due.
+  // Goes from period to period until a solve is due.
   template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE Passed walk(int first, Mine<int>& outcome) const {
     const LaneSpec& spec = lane_.spec;
@@ -590,7 +589,7 @@ class WarpWalk {
         worth[a] = all_.of(value, kWorth * kMost + a);
         order[a] = a;
       }
-      // Neighbours change places where the second has the higher score: ties stay in the order of boxes.
+      // Neighbours change places if the second has the higher score, so that ties stay in the order of boxes.
       PANDORA_UNROLL
       for (int k = 0; k < kN * (kN - 1) / 2; ++k) {
         const int at = kN == 4 ? (k < 3 ? k : k < 5 ? k - 3 : 0) : k % 2;
@@ -599,14 +598,14 @@ class WarpWalk {
         swap_if(swaps, worth[at], worth[at + 1]);
         swap_if(swaps, order[at], order[at + 1]);
       }
-      // Boxes are opened until the best output reaches the scores left; LinUCB opens the first alone.
+      // Opens boxes until the best output reaches the remaining scores. LinUCB opens only the first.
       const double *const cost = tape_.cost() + j * A, *const mu = tape_.mu() + j * A;
       double best = worth[0], spent = cost[order[0]];
       int queried = 1, deployed = order[0], ordered = order[0];
       unsigned opened = 1u << order[0];
       PANDORA_UNROLL
       for (int k = 1; k < kN; ++k) {
-        const bool opens = (k < A) & (queried == k) & (best < score[k]) & !payoff;  // no branches
+        const bool opens = (k < A) & (queried == k) & (best < score[k]) & !payoff;  // without branches
         const bool better = opens & ((worth[k] > best) | ((worth[k] == best) & (order[k] < deployed)));
         const double after = spent + cost[k < A ? order[k] : 0];
         spent = opens ? after : spent;
@@ -623,7 +622,7 @@ class WarpWalk {
       all_.each([&](int i) {
         outcome[i] = i == j ? whole : outcome[i];
         const int a = i % kMost;
-        const bool known = i < kMost || (opened >> a & 1) != 0;  // outputs that nobody saw answer with mu*
+        const bool known = i < kMost || (opened >> a & 1) != 0;  // outputs that nobody saw have the value mu*
         if (i < 2 * kMost && a < A) (i < kMost ? score_ : response())[j * A + a] = known ? value[i] : mu[a];
       });
       if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
@@ -668,7 +667,7 @@ class WarpWalk {
     return {j, due, failed};
   }
 
-  // The columns of the `fresh` among the periods that have one.
+  // Writes the `fresh` columns, among the periods that have one.
   PANDORA_HD PANDORA_INLINE void leave_columns(const GramView<Real>& g, const Real* from, unsigned all,
                                                unsigned fresh) const {
     PANDORA_ROLLED
@@ -681,7 +680,7 @@ class WarpWalk {
     }
   }
 
-  // Back to where solves and the next walk look for it.
+  // Writes the lane back to where solves and the next walk look for it.
   template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE void leave(const Held& held, const Mine<int>& outcome, int first, int end) const {
     const int row = lane_.tape.online_row(range_.first_period), d = tape_.d;
@@ -716,7 +715,7 @@ class WarpWalk {
             if (couples && k < d && i < range_.B) box.coupling[k * problem_.shape.width + i] = coupling(a, i)[k];
         });
       }
-      team().sync();  // all have read what member 0 changes
+      team().sync();  // all have read the values that member 0 changes
       if (team().rank() != 0) continue;
       box.progress->samples = samples + count_bits(fresh);
       if (payoff || kTracks) box.progress->pending = pending + count_bits(fresh);
@@ -746,7 +745,7 @@ class WarpWalk {
     if (team().rank() == 0) lane_.progress->reward_samples = samples + (end - first);
   }
 
-  // The periods that passed join the tally.
+  // Adds the finished periods to the tally.
   PANDORA_HD PANDORA_INLINE void count(const Mine<int>& outcome, int first, int end) const {
     LaneTally& tally = *lane_.tally;
     const int A = tape_.A, periods = tally.periods, recorded = tally.recorded, next = tally.next;
@@ -807,7 +806,7 @@ class WarpWalk {
       tally.depth[a + 1] += depth;
     }
   }
-  static constexpr int kParts = kCountOfParts + kCountOfGaps;  // the first sums; the others from `utility` to `cost`
+  static constexpr int kParts = kCountOfParts + kCountOfGaps;  // the first sums; the others go from `utility` to `cost`
   static_assert(kParts + 6 == WalkMemory::kSums && offsetof(LaneTally, cost) - offsetof(LaneTally, utility) == 40);
 
   const Members<Team> all_;

@@ -36,7 +36,7 @@ inline void gram_rows(const Real* image, int m, int stride, const Real* transpos
     gram_tile<Real, 1, NV>(row_of(image, j, stride), m, stride, transposed, width, row_of(gram, j, width));
 }
 
-// NV vectors of a block's contexts times v; a product overlaps with the others.
+// NV vectors of a block's contexts times v, side by side, so that the products overlap in time.
 template <class Real, int NV>
 inline void project_columns(const Real* transposed, int m, int width, const Real* v, Real* out) {
   using S = Simd<Real>;

@@ -1,5 +1,5 @@
-// Where teams without vectors keep an inverse P between two blocks, and the memory through which it passes from one to
-// the next. Shape alone decides both, so that bodies agree which run with different teams.
+// Where teams without vectors keep an inverse P between two blocks, and the memory through which P passes from one
+// block to the next. The shape alone decides both, so that bodies that run with different teams agree.
 #pragma once
 
 #include "kernels/products/square_tiles.hpp"
@@ -7,18 +7,18 @@
 
 namespace pandora::engine {
 
-/// Where TiledProducts works. Its stages follow each other in the same places:
+/// The memory in which TiledProducts works. Its stages follow each other in the same places:
 ///
 ///   tiles of P, at a stride that spreads neighbours over the banks      then, when P is done with, the images
-///   u_q or what they come from, the columns C, periods and roots        then the contexts, rho and what else a block
-///                                                                       begins with
+/// u_q or their sources, the columns C, periods and roots              then the contexts, rho and the other inputs
+///                                                                       of the block that begins
 template <class Real>
 class ProductMemory {
  public:
   static constexpr int kSide = kTileSide, kTile = kTileStride;
   static constexpr int kGroup = 4;  ///< panels of eight features whose images a warp forms
 
-  /// Bytes of a block's memory; 0 where that is more than every device has. Then matrices are formed by a library.
+  /// Bytes of a block's memory; 0 if that is more than some supported device has. A library then forms the matrices.
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape) {
     return bytes(shape) <= kMostShared ? bytes(shape) : 0;
   }
@@ -30,7 +30,7 @@ class ProductMemory {
 
   PANDORA_HD Real* tile(int k) const { return start_ + k * kTile; }
   PANDORA_HD Real* tile(int i, int j) const { return tile(i * (i + 1) / 2 + j); }  ///< j <= i
-  /// Tile (j, i) of P, i < j, both panels of one group: the transpose of tile(j, i), by rows of panel i.
+  /// Tile (j, i) of P, i < j, where both panels are in one group: the transpose of tile(j, i), by rows of panel i.
   PANDORA_HD Real* mirrored(int i, int j) const {
     const int at = i % kGroup;
     return mirrored_tiles() + (i / kGroup * kPairs + at * (kGroup - 1) - at * (at - 1) / 2 + j - i - 1) * kTile;
@@ -77,9 +77,9 @@ class ProductMemory {
   Real* const rest_;
 };
 
-/// How an inverse P lies in a backend's memory: in full, m rows of Shape::stride, for teams with vectors and where a
-/// library multiplies; else, where matrices pass through ProductMemory, the lower triangle tile by tile. Those of the
-/// diagonal are whole, and what they have beyond m is 0.
+/// How an inverse P lies in a backend's memory. Teams with vectors, and shapes for which a library multiplies, have it
+/// in full: m rows of Shape::stride. Where matrices pass through ProductMemory it is the lower triangle, tile by tile.
+/// Tiles on the diagonal are whole, and elements beyond m are 0.
 template <class Real>
 class StoredInverse {
  public:
@@ -88,7 +88,7 @@ class StoredInverse {
 
   PANDORA_HD bool tiled() const { return tiled_; }
   PANDORA_HD int size() const { return tiled_ ? ProductMemory<Real>::tiles(m_) * kTileSide * kTileSide : m_ * stride_; }
-  /// Where element (i, k) is read.
+  /// The place from which element (i, k) is read.
   PANDORA_HD int at(int i, int k) const {
     if (!tiled_) return i * stride_ + k;
     const int row = i < k ? k : i, column = i < k ? i : k, panel = row / kTileSide;
@@ -96,7 +96,7 @@ class StoredInverse {
            column % kTileSide;
   }
 
-  /// P(i, k) = P(k, i) = value(i, k) of i >= k, by a team.
+  /// Sets P(i, k) = P(k, i) = value(i, k) for i >= k, by a team.
   template <class Team, class Value>
   PANDORA_HD void store(const Team& team, Real* P, Value&& value) const {
     const int rows = tiled_ ? size() / kTileSide : m_, width = tiled_ ? kTileSide : stride_;
@@ -111,7 +111,7 @@ class StoredInverse {
     team.sync();
   }
 
-  /// Everything that is stored in pieces of 4 x 4: from element (i, k) on, at `first`, with rows of `step`.
+  /// A piece of 4 x 4, in which everything is stored: it begins with element (i, k) at `first` and has rows of `step`.
   struct Square {
     int i, k, first, step;
   };

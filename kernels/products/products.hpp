@@ -1,8 +1,8 @@
-// The matrix products of a block by a team: images and Gram matrix, predictions, the application of updates. For
-// VectorTeam they are the register tiles of tiles.hpp, through vector_products.hpp, with P in full. A block of threads
-// has tiles in its shared memory (tiled_products.hpp), up to m = 176 or so, with the lower triangle of P. For larger m
-// a library forms all matrices of a block at once (kernels/cuda/), and what stands here, element by element, a single
-// one anew.
+// The matrix products of a block by a team: images and Gram matrix, predictions, and the application of updates.
+// VectorTeam uses the register tiles of tiles.hpp, through vector_products.hpp, with P in full. A block of threads uses
+// tiles in its shared memory (tiled_products.hpp) and the lower triangle of P, up to about m = 176. For larger m a
+// library forms all matrices of a block at once (kernels/cuda/); a single matrix is formed anew by the functions here,
+// element by element.
 #pragma once
 
 #include "kernels/products/product_memory.hpp"
@@ -43,7 +43,7 @@ PANDORA_HD void form_products(const Team& team, const Shape& shape, const GramVi
   team.sync();
 }
 
-/// form_products where nothing but the diagonal of the Gram matrix is read.
+/// form_products for callers that read only the diagonal of the Gram matrix.
 template <class Real, class Team>
 PANDORA_HD void form_widths(const Team& team, const Shape& shape, const GramView<Real>& g,
                             const BlockContexts<Real>& block) {
@@ -63,14 +63,14 @@ PANDORA_HD void predict(const Team& team, const Shape& shape, const BlockContext
   team.sync();
 }
 
-/// The same for `rows` vectors of `stride` elements, to rows of `width`.
+/// The same for `rows` vectors of `stride` elements; the results go to rows of `width`.
 template <class Real, class Team>
 PANDORA_HD void predict_rows(const Team& team, const Shape& shape, const BlockContexts<Real>& block, const Real* v,
                              int rows, Real* out) {
   for (int r = 0; r < rows; ++r) predict(team, shape, block, v + r * shape.stride, out + r * shape.width);
 }
 
-/// x' y over n elements, whole vectors V; by each member that asks.
+/// x' y over n elements in whole vectors V. Each member that calls it computes the whole product.
 template <class V, class Real>
 PANDORA_HD Real padded_product(const Real* x, const Real* y, int n) {
   typename V::Vector even{}, odd{};
@@ -106,7 +106,7 @@ PANDORA_HD void subtract_outer(const Team& team, const Shape& shape, Real* P, co
       for (int r = 0; r < T; ++r)
         for (int c = 0; c < T; ++c) sum[r][c] = fused(-a[r], b[c], sum[r][c]);
     }
-    // Columns from m on hold zeros and stay zero: u is zero there.
+    // Columns from m on hold zeros and stay zero, because u is zero there.
     for (int r = 0; r < T && at.i + r < m; ++r)
       for (int c = 0; c < T; ++c) P[at.first + r * at.step + c] = sum[r][c];
   }

@@ -1,5 +1,5 @@
-// Lower triangles in tiles of 8 x 8, each by rows, those of a row of tiles one after the other: what blocks of threads
-// keep in their shared memory.
+// Lower triangles in tiles of 8 x 8, which blocks of threads keep in their shared memory. A tile is stored by rows, and
+// the tiles of a row follow one another.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,8 @@ namespace pandora::engine {
 
 /// Rows and columns of a tile.
 inline constexpr int kTileSide = 8;
-/// From one tile to the next: four more than it has, so that the tiles of neighbouring members lie in different banks.
+/// Elements from one tile to the next: four more than a tile has, so that the tiles of neighbouring members lie in
+/// different banks.
 inline constexpr int kTileStride = kTileSide * kTileSide + 4;
 
 /// Four numbers that are moved at once.
@@ -27,7 +28,8 @@ PANDORA_HD const Four<Real>* fours(const Real* p) {
   return reinterpret_cast<const Four<Real>*>(p);
 }
 
-/// N numbers into registers or back, 16 bytes at a time; `apart`: from one four of them to the next.
+/// Copies N numbers into registers or back, 16 bytes at a time. `apart` is the distance from one group of four to the
+/// next.
 template <int N, class T>
 PANDORA_HD PANDORA_INLINE void load(const T* from, T (&to)[N], int apart = 4) {
   constexpr int kPiece = 16 / sizeof(T);
@@ -67,13 +69,13 @@ PANDORA_HD PANDORA_INLINE void add_outer(const Real (&a)[kTileSide], const Real 
   for (int c = 0; c < kTileSide; ++c) sum[r][c] = fused(a[r], b[c], sum[r][c]);
 }
 
-/// Row and column of a tile among the tiles.
+/// Row and column of a tile in the triangle.
 struct TilePlace {
   int i, j;
 };
 
 PANDORA_HD inline TilePlace place_of_tile(int tile) {
-  int i = static_cast<int>((::sqrtf(8.0f * static_cast<float>(tile) + 1.0f) - 1.0f) * 0.5f);  // or one off
+  int i = static_cast<int>((::sqrtf(8.0f * static_cast<float>(tile) + 1.0f) - 1.0f) * 0.5f);  // possibly one off
   i += (i + 1) * (i + 2) / 2 <= tile ? 1 : 0;
   i -= i * (i + 1) / 2 > tile ? 1 : 0;
   return {i, tile - i * (i + 1) / 2};

@@ -4,12 +4,12 @@
 //   u_q = f_q (image_j - sum_{i<q} C_i[j] u_i), j the period of update q      P <- P - sum_q u_q u_q'
 //   image_j = P psi_j      gram(j, i) = psi_i' image_j, i >= j      prediction_j = psi_j' rho      sound_gram
 //
-// Sums go over features and updates in their order whatever the team's size.
+// Sums run over features and updates in their order, whatever the team's size.
 //
-// What counts is the number of instructions and of reads of shared memory, so every stage keeps in registers what it
+// The time goes into instructions and reads of shared memory, so every stage keeps in registers the numbers that it
 // uses often: four updates of a feature; a tile of P; the images of 4 periods in a panel of 8 features; 2 x 4 elements
-// of the Gram matrix. All that the end of a block reads is on its way at once, in pieces of 16 bytes: P, the images of
-// all periods, whether updated or not, and the columns. A member meets the others eight times.
+// of the Gram matrix. All that the end of a block reads is fetched at once, in pieces of 16 bytes: P, the images of all
+// periods (updated or not), and the columns. A member meets the others eight times.
 #pragma once
 
 #include "kernels/base/team.hpp"
@@ -17,31 +17,31 @@
 
 namespace pandora::engine {
 
-/// What a block that begins wants of a matrix.
+/// The inputs and outputs of a matrix for the block that begins.
 template <class Real>
 struct BlockStart {
   BlockContexts<Real> block;
   const Real* rho = nullptr;   ///< the vector that predicts, of Shape::stride elements; null: nothing is predicted
-  Real* prediction = nullptr;  ///< where to
-  bool bounded = false;        ///< whether the diagonal of the Gram matrix has to be sound
-  MostInverse<Real> most{};    ///< under this
+  Real* prediction = nullptr;  ///< where the predictions go
+  bool bounded = false;        ///< whether the diagonal of the Gram matrix is checked
+  MostInverse<Real> most{};    ///< the bound for that check
 };
 
-/// By a team of a multiple of 32 members, or one; every function ends with all members done.
+/// For a team of one member or of a multiple of 32. Every function ends with all members done.
 template <class Real, class Team>
 class TiledProducts {
  public:
-  /// Warps do not have the same to do. `turn`, 32 random bits, says which begins, so that not every team keeps the same
-  /// part of a multiprocessor waiting.
+  /// Warps have different amounts of work. `turn`, 32 random bits, says which warp begins, so that not every team keeps
+  /// the same part of a multiprocessor waiting.
   PANDORA_HD PANDORA_INLINE TiledProducts(const Team& team, const Shape& shape, void* memory, unsigned turn)
       : team_(team), shape_(shape), start_(memory), warp_(turned(part().index, turn, part().count)) {}
 
-  /// Ends a block where `ends`, and begins the one of `start` where that is not null. Returns whether what begins is
+  /// Ends a block if `ends`, and begins the block of `start` if that is not null. Returns whether the new block is
   /// sound.
   PANDORA_HD PANDORA_INLINE bool advance(const GramView<Real>& g, bool ends, const BlockStart<Real>* start) const {
     const GramCounts count = *g.count;
     const int columns = ends ? count.columns : 0;
-    const bool flushed = count.materialised > 0;  // then all of them, to g.u
+    const bool flushed = count.materialised > 0;  // then all updates were, to g.u
     if (columns > 0 || start != nullptr) {
       fetch(g, columns, flushed ? 0 : count.updates, flushed);
       team_.sync();
@@ -67,7 +67,7 @@ class TiledProducts {
     return sound;
   }
 
-  /// The predictions of `start` alone.
+  /// Computes only the predictions of `start`.
   PANDORA_HD PANDORA_INLINE void predict_alone(const BlockStart<Real>& start) const {
     stage(start);
     team_.arrived();
@@ -79,13 +79,13 @@ class TiledProducts {
  private:
   static constexpr int kSide = ProductMemory<Real>::kSide, kTile = ProductMemory<Real>::kTile,
                        kGroup = ProductMemory<Real>::kGroup;
-  static constexpr int kPeriods = 4;  // of a member's piece of images and Gram matrix
+  static constexpr int kPeriods = 4;  // in a member's piece of images and Gram matrix
 
   static PANDORA_HD int turned(int index, unsigned turn, int count) {
     const int at = index + static_cast<int>((static_cast<std::uint64_t>(turn) * static_cast<unsigned>(count)) >> 32);
     return at < count ? at : at - count;
   }
-  // Found anew where they are used: what would be kept beside a stage's own registers would not fit.
+  // Computed anew where it is used, because it would not fit beside a stage's own registers.
   PANDORA_HD ProductMemory<Real> memory() const {
     if constexpr (Team::kShares)
       return {Team{}.shared(), shape_};
@@ -101,7 +101,7 @@ class TiledProducts {
   PANDORA_HD int width() const { return panels() * kSide; }
   PANDORA_HD int pieces_of_row() const { return width() / 4; }
 
-  // Rows of features to the team's memory, each by a warp in pieces of four.
+  // Copies rows of features to the team's memory, a row per warp, in pieces of four.
   PANDORA_HD PANDORA_INLINE void copy_rows(const Real* from, int rows, Real* to) const {
     const int step = warps() * memory().row() / 4, far = warps() * shape_.stride / 4;
     for (int piece = lane(); piece < pieces_of_row(); piece += lanes()) {
@@ -111,8 +111,8 @@ class TiledProducts {
     }
   }
 
-  // f(tile in the team's memory, the same in the backend's, from one such tile to a member's next one in pieces, in
-  // either, tiles left) for a member's first tile, of which it moves the same piece in each.
+  // Calls f(tile in the team's memory, the same in the backend's, distance in pieces to the member's next tile in each,
+  // tiles left) for a member's first tile. The member moves the same piece in each of its tiles.
   template <class F>
   PANDORA_HD PANDORA_INLINE void for_pieces(F&& f) const {
     constexpr int kPieces = kSide * kSide / 4;
@@ -122,8 +122,8 @@ class TiledProducts {
       f(fours(memory().tile(first)) + piece, first * kPieces + piece, step, memory().tiles() - first);
   }
 
-  // P, and what `columns` u_q come from: the images of all periods, C transposed so that a period's elements lie side
-  // by side, and f; or the u_q where they are there.
+  // Fetches P and the sources of `columns` u_q: the images of all periods, f, and C transposed so that a period's
+  // elements lie side by side. If the u_q are there already, fetches them instead.
   PANDORA_HD PANDORA_INLINE void fetch(const GramView<Real>& g, int columns, int updates, bool flushed) const {
     const int B = memory().periods_of_block(), needed = flushed ? 0 : columns,
               padded = ProductMemory<Real>::padded(needed);
@@ -139,11 +139,11 @@ class TiledProducts {
         if (q < needed)
           team_.copy(to, g.column + q * shape_.width + j);
         else
-          *to = Real(0);  // beyond the last
+          *to = Real(0);  // beyond the last one
       }
     PANDORA_ROLLED
     for (int k = rank(); k < padded || k < updates; k += team_.size()) {
-      if (k >= needed && k < padded) {  // beyond the last
+      if (k >= needed && k < padded) {  // beyond the last one
         memory().periods()[k] = 0;
         memory().roots()[k] = Real(0);
       }
@@ -156,8 +156,8 @@ class TiledProducts {
     team_.arrived();
   }
 
-  // u_q in row q, a feature each, four at once. Update q is of period q or later: a row that is overwritten holds the
-  // image of an earlier update's period or of none. Those beyond the last have root 0.
+  // Puts u_q in row q. A member takes a feature and four updates at once. Update q belongs to period q or later, so an
+  // overwritten row holds the image of an earlier update's period or of none. Updates beyond the last have root 0.
   PANDORA_HD PANDORA_INLINE void form_updates(int columns) const {
     const int row = memory().row(), step = memory().column_row();
     for (int feature = rank(); feature < width(); feature += team_.size()) {

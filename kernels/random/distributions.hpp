@@ -1,4 +1,4 @@
-// Laws of one coordinate, from the words of a coordinate block. Ranges are exact statements about the code.
+// Laws of one coordinate, from the words of a coordinate block. The stated ranges hold exactly for this code.
 #pragma once
 
 #include "kernels/base/lanes.hpp"
@@ -9,18 +9,18 @@ namespace pandora {
 /// Law of the output shocks xi before truncation.
 enum class Law : std::uint8_t { uniform = 0, gaussian = 1, student_t5 = 2, custom = 3 };
 
-/// A law with, for Law::custom, the coordinate as a function of two independent words (uniform on 0 .. 2^32 - 1), as
-/// student_t5() below is one. Law::custom runs on the CPU alone.
+/// A law. For Law::custom it has the coordinate as a function of two independent words (uniform on 0 .. 2^32 - 1), as
+/// in student_t5() below. Law::custom runs on the CPU only.
 struct CoordinateLaw {
   using Function = float (*)(std::uint32_t, std::uint32_t);
   Law law;
   Function custom;
-  /// sqrt(r) and sqrt(1 - r): weights of the normals that all boxes of a period share and of a box's own, for boxes
-  /// whose shocks depend on each other. r = 0: the normals are a box's own and drawn in fewer words.
+  /// sqrt(r) and sqrt(1 - r), for boxes whose shocks depend on each other: the weights of the normals that all boxes of
+  /// a period share and of the box's own normals. With r = 0 a box has only its own normals, which take fewer words.
   float common = 0.0f, own = 1.0f;
   PANDORA_HD CoordinateLaw(Law which, Function function = nullptr)
       : law(which), custom(function) {}  // NOLINT: implicit
-  /// The same law of each box by itself, where the normals behind the shocks of two boxes have correlation r.
+  /// The same law for each box, but the normals behind the shocks of two boxes have correlation r.
   CoordinateLaw correlated(double r) const {
     CoordinateLaw out = *this;
     out.common = static_cast<float>(std::sqrt(r));
@@ -29,7 +29,7 @@ struct CoordinateLaw {
   }
 };
 
-/// The box of a stream of shocks at whose place the normals are drawn that all boxes of a period share: above every box.
+/// The normals that all boxes of a period share are drawn at this box number, which is above every box.
 inline constexpr std::uint32_t kSharedShock = 0xff;
 
 /// [-1, 1], both ends possible: the word as a signed fraction, rounded to 24 bits.
@@ -84,10 +84,10 @@ PANDORA_HD PANDORA_INLINE float centred_normal_cdf(float z) {
   return z < 0.0f ? -value : value;
 }
 
-/// shock_group() of boxes whose normals z = sqrt(r) g + sqrt(1 - r) e have g in common: gaussian is z, uniform
-/// 2 Phi(z) - 1, student_t5 is z / sqrt(chi^2_5 / 5) with a chi^2_5 of the box's own. So every box has the law that it has
-/// by itself. The g of an attempt is all boxes', whichever of them needs the attempt: a box's first vector inside the
-/// ball has then the truncated law, also given that it is drawn beside others.
+/// shock_group() for boxes whose normals z = sqrt(r) g + sqrt(1 - r) e share g. gaussian is z, uniform is 2 Phi(z) - 1,
+/// student_t5 is z / sqrt(chi^2_5 / 5) with a chi^2_5 of the box's own. So every box has the same law as without
+/// correlation. All boxes share the g of an attempt, whichever of them needs the attempt. A box's first vector inside
+/// the ball therefore has the truncated law, also when it is drawn beside others.
 template <int W>
 PANDORA_HD inline void correlated_group(CoordinateLaw coordinate, const Stream& stream, std::uint32_t group,
                                         const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],

@@ -5,8 +5,8 @@
 //   std::uint32_t words[4][1];
 //   philox<1>(stream, {coordinate_block}, {period}, {box}, words);
 //
-// Random123 and cuRAND produce the same words (tests/kernels/random/philox_test.cpp); the device calls cuRAND's, the
-// CPU has the generator written out because a width-W form with the W counters side by side is what vectorises there.
+// Random123 and cuRAND produce the same words (tests/kernels/random/philox_test.cpp). The device calls cuRAND's
+// generator. The CPU has the generator written out, because W counters side by side vectorise there.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace pandora {
 
-/// What a random number is for. The values are part of the stream layout: never renumber, only append.
+/// The purpose of a random number. The values are part of the stream layout: never renumber them, only append.
 enum class Purpose : std::uint8_t {
   theta_direction = 0,
   reward_output_matrix = 1,       // D
@@ -42,12 +42,12 @@ enum class Purpose : std::uint8_t {
   online_reward = 18,
   random_order = 19,
   projection_vector = 20,
-  custom_policy = 21,       // for policies that users write
+  custom_policy = 21,       // for users' policies
   exploration = 22,         // draws of policies: Thompson's normals at box 0, epsilon-greedy's at box 1
   cost_factor = 23,         // at box + kMaxBoxes * segment of the tape (x_0, calibration, online)
   index_coefficients = 24,  // rho_a of linear indices: slopes at period a, the intercept at kMaxBoxes + a
-  drift = 25,               // which parameters change at change k of period k, and how directions turn
-  feedback = 26,            // of a period: whether its reward is told, whether wrong, and when
+  drift = 25,               // which parameters change at change k, drawn at period k, and how directions turn
+  feedback = 26,            // for a period: whether its reward is told, whether it is wrong, and when it is told
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

@@ -11,11 +11,10 @@ namespace pandora {
 
 inline constexpr int kLinearCheckpoints = 40;
 
-/// At least as many as there are for any int T: 1, 2, 5, ..., 10^9, 2 10^9 are 29 values below 2^31, and 40 linear
-/// ones.
+/// An upper bound for any int T: 1, 2, 5, ..., 10^9, 2 10^9 are 29 values below 2^31, and there are 40 linear ones.
 inline constexpr int kMostCheckpoints = 29 + kLinearCheckpoints;
 
-/// The smallest checkpoint > after >= 0; 0 where there is none, that is for after >= T.
+/// The smallest checkpoint greater than after >= 0; 0 if there is none, which is so for after >= T.
 PANDORA_HD inline int next_checkpoint(int after, int T) {
   if (after >= T) return 0;
   // ceil(x) > after exactly where x > after: the first i with i T > 40 after. It is at most 40.
@@ -27,7 +26,7 @@ PANDORA_HD inline int next_checkpoint(int after, int T) {
   return static_cast<int>(next);
 }
 
-/// All of them, in ascending order.
+/// All checkpoints, in ascending order.
 inline std::vector<int> checkpoints(int T) {
   std::vector<int> out;
   for (int at = next_checkpoint(0, T); at != 0; at = next_checkpoint(at, T)) out.push_back(at);

@@ -1,4 +1,4 @@
-// What a study says about estimation, for all policies alike.
+// A study's settings of estimation, which hold for all policies.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace pandora {
 /// The constants of Section 4 that the paper leaves open, for Bonus::theory.
 struct TheoryConstants {
   double delta = 0.05;     ///< confidence, in (0, 1)
-  double C_1 = 1.0;        ///< of B_at* (eq:index:error:theta:known)
-  double C_2 = 1.0;        ///< of B_at (eq:index:error:unknown:theta)
+  double C_1 = 1.0;        ///< for B_at* (eq:index:error:theta:known)
+  double C_2 = 1.0;        ///< for B_at (eq:index:error:unknown:theta)
   double d_B = 1.0;        ///< radius of the index parameters
   double C_phi = 1.0;      ///< bound of ||phi||
-  double gamma_0 = 1.0;    ///< of beta_t (eq:beta:t-1)
-  double mu_min = 1.0;     ///< least slope of G, of beta_t
-  double alpha_bar = 1.0;  ///< bound of ||theta_*||, of beta_t
+  double gamma_0 = 1.0;    ///< for beta_t (eq:beta:t-1)
+  double mu_min = 1.0;     ///< least slope of G, for beta_t
+  double alpha_bar = 1.0;  ///< bound of ||theta_*||, for beta_t
 };
 
 struct EstimationOptions {
@@ -27,36 +27,35 @@ struct EstimationOptions {
   double ridge_index = 1.0;   ///< eta_1 of (eq:known-theta-V) and of the loss's ridge term
   double ridge_reward = 1.0;  ///< eta_0 of (eq:hat:theta:def)
   RewardSchedule refit_reward = {};
-  // In place of what a policy says itself:
+  // These replace a policy's own values:
   std::optional<Bonus> bonus = {};
   std::optional<int> forced = {};  ///< LaneSpec::forced
   std::optional<Shrinkage> shrinkage = {};
-  double ridge_mean = 1000.0, ridge_own = 1000.0;  ///< LaneSpec's, with a shrinkage
+  double ridge_mean = 1000.0, ridge_own = 1000.0;  ///< the same members of LaneSpec, for fits with a shrinkage
   std::optional<int> joint_steps = {};
   std::optional<double> joint_tolerance = {};
   TheoryConstants theory = {};
   Forgetting forgetting = {};
-  double ridge_payoff = 1.0;  ///< of LinUCB's regression and its A
-  // Of the reference engine, and of policies that are code:
-  int most_samples = 0;  ///< of a box; of more than that the older half is forgotten. 0: any number
-  /// In place of eta_1 on the slopes of every rho_a, in the loss and in V; 0: eta_1. No concern of Fit::shrunk and of
-  /// LinUCB.
+  double ridge_payoff = 1.0;  ///< for LinUCB's regression and its A
+  // Only for the reference engine and for policies that are code:
+  int most_samples = 0;  ///< of a box; with more, the older half is forgotten. 0: any number
+  /// Replaces eta_1 on the slopes of every rho_a, in the loss and in V; 0: eta_1. Fit::shrunk and LinUCB ignore it.
   double ridge_slopes = 0.0;
-  // Of the same: radii of the balls around 0 that the paper minimises over,
-  // B of (eq:known-theta-rho-estimator), (eq:hat:rho:at) and Theta of (eq:hat:theta:def); 0: everywhere.
+  // Also only for these: radii of the balls around 0 over which the paper minimises, that is, B of
+  // (eq:known-theta-rho-estimator), (eq:hat:rho:at) and Theta of (eq:hat:theta:def). 0: no bound.
   double radius_rho = 0.0, radius_theta = 0.0;
-  double ridge_loss = 0.0;  ///< of the same: the loss's ridge on all coordinates, where V keeps its own; 0: that of V
+  double ridge_loss = 0.0;  ///< also only for these: the loss's ridge on all coordinates; V keeps its own. 0: that of V
 
-  /// Of a lane's V, LinUCB's A.
+  /// The ridges of a lane's V, or of LinUCB's A.
   Ridges design_ridges(const LaneSpec& spec) const {
     return spec.learns_payoff() ? Ridges(ridge_payoff) : index_ridges();
   }
-  /// diag(eta_1, eta_slopes, ..., eta_slopes): of V, and of the loss where it has none of its own
+  /// diag(eta_1, eta_slopes, ..., eta_slopes): the ridges of V, and of the loss unless it has its own.
   Ridges index_ridges() const { return {ridge_index, ridge_slopes > 0.0 ? ridge_slopes : ridge_index}; }
   Ridges loss_ridges() const { return ridge_loss > 0.0 ? Ridges(ridge_loss) : index_ridges(); }
 };
 
-/// The lane under what the study says; A, m, d, T: its dimensions and horizon.
+/// The lane's spec with the study's settings of estimation. A, m, d, T: its dimensions and horizon.
 inline LaneSpec with_estimation(LaneSpec spec, const EstimationOptions& options, int A, int m, int d, int T) {
   const TheoryConstants& say = options.theory;
   const bool learns = spec.learns_reward();
@@ -73,7 +72,8 @@ inline LaneSpec with_estimation(LaneSpec spec, const EstimationOptions& options,
   Theory& theory = spec.bonus.theory;
   theory.scale = learns ? say.C_2 : std::sqrt(say.C_1);
   theory.base = m * std::log(static_cast<double>(T)) + std::log(static_cast<double>(T) * A / say.delta);
-  // Of the ridge matrix D the proof needs e'D e <= ridge * d_B^2 for differences e in B: D's largest number.
+  // For the matrix D of ridges, the proof needs e'D e <= ridge * d_B^2 for differences e in B, so `ridge` is D's
+  // largest number.
   const double ridge = spec.fits_jointly() ? options.ridge_index : options.index_ridges().greatest();
   theory.ridge = learns ? 0.0 : ridge * say.d_B * say.d_B;
   theory.features = d;

@@ -23,7 +23,7 @@ template <class Real, class Fma = Fused>
 PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Loss loss, Real z, Real cost, Real mu, Fma&& fused = Fma()) {
   const Real link = loss == Loss::reservation ? index_link(z, fused) : z;
   const Real gap = mu - link;
-  // This way round a NaN in mu reaches the gradient, where it is found.
+  // In this order a NaN in mu reaches the gradient, where it is detected.
   const Real slope = loss == Loss::reservation ? index_link_slope(link) : Real(1);
   return {gap <= Real(0) ? cost : cost - gap, gap <= Real(0) ? Real(0) : slope};
 }
@@ -34,16 +34,16 @@ PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real
   return index_moment(Loss::reservation, z, cost, mu);
 }
 
-/// rho_hat counts as solved when the squared Newton decrement is below this: an error in the linear
-/// index of 1e-3 times the width ||psi||_{H^-1}, which is about its statistical error. Few samples have wide widths
-/// and cheap gradients, so there it is 1e-5 times. Widths grow as the ridge shrinks, without bound where samples say
-/// nothing; below a ridge of 0.01 the tolerance shrinks with it, so that scores keep their digits.
+/// rho_hat counts as solved when the squared Newton decrement is below this. That is an error in the linear index of
+/// 1e-3 times the width ||psi||_{H^-1}, which is about its statistical error. With few samples widths are large and
+/// gradients cheap, so there it is 1e-5 times the width. Widths grow without bound as the ridge shrinks if the samples
+/// say nothing; below a ridge of 0.01 the tolerance shrinks with it, so that scores keep their digits.
 PANDORA_HD inline constexpr double index_tolerance(int n, double ridge) {
   return (n <= 1000 ? 1e-10 : 1e-6) * (ridge < 0.01 ? 100.0 * ridge : 1.0);
 }
 
-/// l(z) in closed form: beyond z* = atanh(mu) the bracket is c alone; before it the integral of mu - tanh is
-/// mu z - log cosh z. With the identity as link that is c z + ((mu - z)_+^2 - mu^2) / 2.
+/// l(z) in closed form. Up to z* = atanh(mu) the integral of mu - tanh is mu z - log cosh z; beyond z* only c remains
+/// of the bracket. With the identity as link the loss is c z + ((mu - z)_+^2 - mu^2) / 2.
 inline double index_loss(double z, double cost, double mu, Loss loss = Loss::reservation) {
   if (loss == Loss::linear_quadratic) return cost * z + 0.5 * (std::pow(std::max(mu - z, 0.0), 2) - mu * mu);
   const double stop = std::min(z, std::atanh(mu));

@@ -1,4 +1,4 @@
-// What a lane has to carry, from its spec and the schedule of its solves.
+// The state that a lane must keep, given its spec and the schedule of its solves.
 #pragma once
 
 #include "kernels/rules/refit_schedule.hpp"
@@ -8,9 +8,9 @@ namespace pandora {
 
 struct LaneNeeds {
   bool design = false;     ///< V^-1, or LinUCB's A^-1
-  bool widths = false;     ///< psi' V^-1 psi of online periods: the design takes part in every block
+  bool widths = false;     ///< psi' V^-1 psi of online periods: every block needs the design
   bool curvature = false;  ///< Hinv; C_aa of a shrunk fit
-  bool steps = false;      ///< the Newton step of every sample (`tracking`)
+  bool steps = false;      ///< a Newton step with every sample (`tracking`)
   bool response = false;   ///< Q, by which rho_hat follows theta_hat
 };
 

@@ -7,11 +7,11 @@ namespace pandora {
 
 struct Pacing {
   enum class Of : unsigned char { nothing, queries, costs } of = Of::nothing;
-  double budget = 0.0;  ///< of boxes opened, or of their costs, per period
-  double step = 0.01;   ///< of the multiplier
+  double budget = 0.0;  ///< the mean per period, of boxes opened or of their costs
+  double step = 0.01;   ///< step size of the multiplier
   double start = 0.0;   ///< the multiplier in the first period
 
-  /// The multiplier after a period that opened `queries` boxes for `cost`: projected subgradient.
+  /// The multiplier after a period that opened `queries` boxes for `cost`: a step of the projected subgradient method.
   PANDORA_HD double next(double multiplier, int queries, double cost) const {
     const double moved = multiplier + step * ((of == Of::queries ? queries : cost) - budget);
     return moved > 0.0 ? moved : 0.0;

@@ -1,5 +1,5 @@
-// One lane through one period: order, query, stop, deploy (alg:DOW:detailed; the oracle of prop:oracle-weitzman; their
-// rivals).
+// One lane through one period: order, query, stop, deploy. The rules cover alg:DOW:detailed, the oracle of
+// prop:oracle-weitzman, and their rivals.
 #pragma once
 
 #include "kernels/rules/spec.hpp"
@@ -13,7 +13,7 @@ struct PeriodOutcome {
   int deployed = 0;      ///< a_t
 };
 
-/// order[0..n) sorted by descending key, ties to the lowest box.
+/// Sorts order[0..n) by descending key; ties go to the lowest box.
 template <class Key>
 PANDORA_HD inline void sort_boxes(int n, const Key* key, int* order) {
   for (int a = 0; a < n; ++a) {
@@ -23,7 +23,7 @@ PANDORA_HD inline void sort_boxes(int n, const Key* key, int* order) {
   }
 }
 
-/// The permutation of Order::random in `period`: boxes sorted by one Philox word each. kMost: boxes at the most.
+/// The permutation of Order::random in `period`: boxes sorted by one Philox word each. kMost: the most boxes.
 template <int kMost = kMaxBoxes>
 PANDORA_HD inline void random_permutation(const Stream& stream, std::uint32_t period, int boxes, int* order) {
   std::uint32_t key[kMost + 3];
@@ -36,13 +36,13 @@ PANDORA_HD inline void random_permutation(const Stream& stream, std::uint32_t pe
   sort_boxes(boxes, key, order);
 }
 
-/// The order and the stop of a period: the lane's, but in a period that explores.
+/// The order and the stop of a period: the lane's own, unless the period explores.
 struct PeriodRules {
   Order order;
   Stop stop;
 
   PANDORA_HD PeriodRules(const LaneSpec& spec) : order(spec.order), stop(spec.stop) {}  // NOLINT: implicit
-  /// With probability epsilon each: a random order, and no stop before every box is open.
+  /// Each with probability epsilon: a random order, and no stop before every box is open.
   PANDORA_HD PeriodRules(const LaneSpec& spec, const Stream& exploration, std::uint32_t period) : PeriodRules(spec) {
     if (!(spec.epsilon > 0.0)) return;
     std::uint32_t words[4][1];
@@ -53,7 +53,7 @@ struct PeriodRules {
   }
 };
 
-/// The threshold of the k-th response: of a list, that of its k-th box that is there.
+/// The threshold of the k-th response. With a listed order it belongs to the k-th box of the list that is there.
 PANDORA_HD inline double threshold_at(const LaneSpec& spec, int k, unsigned there) {
   if (there == kAllBoxes || spec.order != Order::listed) return spec.threshold[k];
   int place = 0;
@@ -62,12 +62,12 @@ PANDORA_HD inline double threshold_at(const LaneSpec& spec, int k, unsigned ther
   return spec.threshold[place];
 }
 
-/// Whether querying stops after the k-th of `length` boxes in `order`, which has responded with mu; `best` is the
-/// largest response so far.
+/// Whether querying stops after the k-th of `length` boxes in `order` has responded with mu. `best` is the largest
+/// response so far.
 template <class Real>
 PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const Real* score, const int* order, int k,
                              Real mu, Real best, unsigned there = kAllBoxes) {
-  switch (stop) {  // without a default: a rule that is forgotten here does not compile
+  switch (stop) {  // without a default, so that a rule that is missing here does not compile
     case Stop::best_reaches_scores_left: {
       Real largest = score[order[k + 1]];
       for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
@@ -83,7 +83,8 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
   return false;
 }
 
-/// Leaves the boxes of an order that are there. A list without any is replaced by the first box that is there.
+/// Removes the boxes that are not there from an order. If none of a list is there, the first box that is there replaces
+/// it.
 PANDORA_HD inline void keep_those_there(unsigned there, int boxes, PeriodOutcome& outcome) {
   if (there == kAllBoxes) return;
   int kept = 0;
@@ -94,8 +95,8 @@ PANDORA_HD inline void keep_those_there(unsigned there, int boxes, PeriodOutcome
   outcome.ranked = kept;
 }
 
-/// The order of a period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
-/// (else unused).
+/// The order of a period. `score[a]` is box a's number under spec.score; `permutation` is the order of Order::random
+/// and not used otherwise.
 template <class Real>
 PANDORA_HD inline void start_walk(const LaneSpec& spec, const PeriodRules& rules, int boxes, const Real* score,
                                   const int* permutation, PeriodOutcome& outcome, unsigned there = kAllBoxes) {
@@ -108,8 +109,8 @@ PANDORA_HD inline void start_walk(const LaneSpec& spec, const PeriodRules& rules
   keep_those_there(there, boxes, outcome);
 }
 
-/// The next box of the order was opened and the lane's estimate of its response is mu. `best` is the largest so far,
-/// that of outcome.deployed. Returns whether querying stops.
+/// Records that the next box of the order was opened and that the lane estimates its response as mu. `best` is the
+/// largest estimate so far, that of outcome.deployed. Returns whether querying stops.
 template <class Real>
 PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real* score, Real mu,
                                      PeriodOutcome& outcome, Real& best, unsigned there = kAllBoxes) {
@@ -121,7 +122,7 @@ PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real
   return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best, there);
 }
 
-/// A period that is walked step by step: next() until done.
+/// A period that is walked step by step: call next() until done.
 template <class Real>
 struct PeriodWalk {
   PeriodOutcome outcome;
@@ -135,7 +136,7 @@ struct PeriodWalk {
 };
 
 /// Walks one period. `reward_of(a)` is the lane's estimate of mu for the output of box a, called once per queried box.
-/// The first box is always opened, also with a negative index.
+/// The first box is always opened, also if its index is negative.
 template <class Real, class RewardOf>
 PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRules& rules, int boxes,
                                             const Real* score, const int* permutation, RewardOf&& reward_of,

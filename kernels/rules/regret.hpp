@@ -1,24 +1,24 @@
 // Where the regret of a period comes from. A lane differs from the oracle in its order of boxes, in when it stops and
-// in what it deploys. From the oracle to the lane there are two paths: first the lane's order with the oracle's
-// stopping and then the lane's own stopping, or first the lane's stopping in the oracle's order and then the lane's own
-// order. What a step costs depends on the path, so a part is the mean over both (the Shapley value of two players). On
-// each path the parts add up to the regret, to rounding, and so do the means, also summed over periods.
+// in which output it deploys. Two paths lead from the oracle to the lane. One changes the order first and then the
+// stopping, the other changes the stopping first and then the order. The cost of a step depends on the path, so each
+// part is the mean over both paths (the Shapley value of two players). On each path the parts add up to the regret, up
+// to rounding. So do their means, and sums over periods.
 #pragma once
 
 #include "kernels/rules/period.hpp"
 
 namespace pandora {
 
-/// Of one period or of sums over periods. Each is a difference of expected utilities (with mu*), a mean over both
-/// paths. Single periods can be negative: the oracle's rule is the best on average, and its stopping is the best one
-/// in its own order.
+/// The parts of one period, or sums over periods. Each is a difference of expected utilities (with mu*), averaged over
+/// both paths. Single periods can be negative: the oracle's rule is only the best on average, and its stopping is the
+/// best one in its own order.
 struct RegretParts {
-  double wrong_order = 0.0;       ///< what the step from the oracle's order to the lane's costs
-  double too_early = 0.0;         ///< the step from the oracle's stopping to the lane's, where that opens fewer boxes
-  double too_many = 0.0;          ///< the same where it opens more
+  double wrong_order = 0.0;  ///< the cost of the step from the oracle's order to the lane's
+  double too_early = 0.0;    ///< of the step from the oracle's stopping to the lane's, where the lane opens fewer boxes
+  double too_many = 0.0;     ///< the same where the lane opens more
   double wrong_deployment = 0.0;  ///< the best of the opened outputs - the deployed one; 0 where mu* is known
-  // The first path (order, then stopping) less the second; for too_many it is what is missing to 0. NaN where an
-  // earlier version wrote the parts: it knew the first path alone.
+  // The first path (order, then stopping) minus the second; for too_many the gap is such that the gaps sum to 0. NaN in
+  // results of an earlier version, which computed the first path only.
   double wrong_order_gap = 0.0;
   double too_early_gap = 0.0;
 
@@ -33,8 +33,8 @@ struct RegretParts {
   friend bool operator==(const RegretParts&, const RegretParts&) = default;
 };
 
-/// A number of RegretParts with its name in files and its title in tables and figures. What reads or writes parts goes
-/// over kRegretParts, the parts that add up to the regret, and kPathGaps.
+/// A member of RegretParts with its name in files and its title in tables and figures. Code that reads or writes parts
+/// loops over kRegretParts, the parts that add up to the regret, and kPathGaps.
 struct RegretPart {
   using Member = double RegretParts::*;
   const char *name, *title;
@@ -55,7 +55,7 @@ inline constexpr int kCountOfGaps = sizeof kPathGaps / sizeof kPathGaps[0];
 static_assert(sizeof(RegretParts) == (kCountOfParts + kCountOfGaps) * sizeof(double),
               "a number that neither kRegretParts nor kPathGaps names");
 
-/// The best mu* of the first `opened` boxes of an order, less their costs.
+/// The best mu* of the first `opened` boxes of an order minus their costs.
 PANDORA_HD inline double best_of_first(const int* order, int opened, const double* mu, const double* cost) {
   double best = mu[order[0]], spent = cost[order[0]];
   for (int k = 1; k < opened; ++k) {
@@ -65,7 +65,7 @@ PANDORA_HD inline double best_of_first(const int* order, int opened, const doubl
   return best - spent;
 }
 
-/// How many boxes of an order the oracle opens: until the best mu* reaches every index left.
+/// How many boxes of an order the oracle opens: it stops when the best mu* reaches every remaining index.
 PANDORA_HD inline int opened_by_oracle(const int* order, int boxes, const double* mu, const double* sigma) {
   double best = mu[order[0]];
   for (int opened = 1; opened < boxes; ++opened) {
@@ -77,8 +77,8 @@ PANDORA_HD inline int opened_by_oracle(const int* order, int boxes, const double
   return boxes;
 }
 
-/// How many boxes of an order, which need not be its own, a lane's stopping opens, at most `length`: box a answers with
-/// response[a].
+/// How many boxes of an order the lane's stopping rule opens, at most `length`. The order need not be the lane's own.
+/// Box a answers with response[a].
 PANDORA_HD inline int opened_by_lane(const LaneSpec& spec, Stop stop, int length, const double* score,
                                      const double* response, const int* order, unsigned there = kAllBoxes) {
   double best = response[order[0]];
@@ -89,10 +89,11 @@ PANDORA_HD inline int opened_by_lane(const LaneSpec& spec, Stop stop, int length
   }
 }
 
-/// The parts of a period in which the lane did `outcome`; mu*, costs and oracle indices of all boxes. Boxes that the
-/// lane has no place for come last, in the oracle's order. `opens(order)` says how many boxes of the oracle's order the
-/// lane's own stopping opens, at least one: outputs that it opened in this period answer with what it took them to be
-/// worth, others, which it has not seen, with mu*. Boxes that are not there count for nothing. kMost: boxes at the most.
+/// The parts of a period in which the lane did `outcome`, given mu*, costs and oracle indices of all boxes. Boxes that
+/// are not in the lane's order come last, in the oracle's order. `opens(order)` returns how many boxes of the oracle's
+/// order the lane's own stopping opens, at least one. For this, outputs that the lane opened in the period have the
+/// value that the lane estimated; outputs that it has not seen have mu*. Boxes that are not there do not count. kMost:
+/// the most boxes.
 template <int kMost = kMaxBoxes, class Opens>
 PANDORA_HD inline RegretParts regret_parts(const PeriodOutcome& outcome, int boxes, const double* mu,
                                            const double* cost, const double* sigma, Opens&& opens,

@@ -6,20 +6,21 @@
 
 namespace pandora {
 
-/// The diagonal of the matrix of ridges: of the first feature (the intercept) and of the others (the slopes).
+/// The diagonal of the matrix of ridges: one value for the first feature (the intercept), one for the others (the
+/// slopes).
 struct Ridges {
   double first = 1.0, others = 1.0;
   Ridges() = default;
   PANDORA_HD constexpr Ridges(double all) : first(all), others(all) {}  // NOLINT: implicit
   PANDORA_HD constexpr Ridges(double of_first, double of_others) : first(of_first), others(of_others) {}
 
-  /// Of feature k.
+  /// The ridge of feature k.
   PANDORA_HD constexpr double of(int k) const { return k == 0 ? first : others; }
   PANDORA_HD constexpr double least() const { return others < first ? others : first; }
   PANDORA_HD constexpr double greatest() const { return others > first ? others : first; }
 };
 
-/// What an inverse is at most: diag(first, others, ..., others).
+/// An upper bound on an inverse matrix: diag(first, others, ..., others).
 template <class Real>
 struct MostInverse {
   Real first, others;
@@ -31,7 +32,7 @@ struct MostInverse {
   }
 };
 
-/// That of matrices of at least diag(ridges), with a little slack for rounding.
+/// The bound on the inverses of matrices of at least diag(ridges), with a little slack for rounding.
 template <class Real>
 PANDORA_HD MostInverse<Real> most_inverse(Ridges ridges) {
   return {static_cast<Real>(1.001 / ridges.first), static_cast<Real>(1.001 / ridges.others)};

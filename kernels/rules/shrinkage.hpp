@@ -1,13 +1,13 @@
-// Two-level shrinkage: how the slopes of the boxes' index parameters share a common part, and what is learned about how
-// much of it. rho_a = (rho_a0, r_a) with intercept and slopes. Over all boxes together,
+// Two-level shrinkage: the slopes of the boxes' index parameters rho_a = (rho_a0, r_a), intercept and slopes, share a
+// common part. The data says how large it is. The fit minimises over all boxes together
 //
 //   sum_a (1/kappa_a) sum_s l_s(rho_a' psi_s) + eta_1/2 sum_a rho_a0^2
 //     + lambda_d/2 sum_a |r_a|^2 + (lambda_m - lambda_d)/(2A) |sum_a r_a|^2
 //
-// is minimised: a ridge lambda_m on the mean slope (A times) and lambda_d on the deviations from it. Both are learned
-// by the fixed point of their evidence, and so is the dispersion kappa_a of a box's moments. docs/beyond.md has the
-// derivation. The made-up numbers that hold the ridges are in units of the features' own scale, so that features times
-// a factor are the same problem.
+// which puts a ridge lambda_m on the mean slope (A times) and lambda_d on the deviations from it. Both are learned by
+// the fixed point of their evidence, and so is the dispersion kappa_a of a box's moments. docs/beyond.md has the
+// derivation. The weak prior of the ridges is in units of the features' own scale, so that multiplying features by a
+// factor does not change the problem.
 #pragma once
 
 #include "kernels/rules/learned_ridge.hpp"
@@ -15,11 +15,11 @@
 
 namespace pandora {
 
-/// What a lane that fits jointly carries beside its rho_hat and C_aa.
+/// The state of a lane that fits jointly, beside its rho_hat and C_aa.
 struct JointState {
   double ridge_mean, ridge_own;   ///< lambda_m, lambda_d
   double dispersion[kMaxBoxes];   ///< kappa_a
-  int samples, samples_at_solve;  ///< where samples fade, the sum of their weights, rounded
+  int samples, samples_at_solve;  ///< where samples fade, the rounded sum of their weights
   int unsolved;                   ///< refits that ended at their greatest number of steps (RefitPlan)
   double squares;                 ///< sum of |slopes of psi|^2 over the samples of the last solve
   double scale;                   ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
@@ -34,15 +34,15 @@ struct JointState {
     scale = 1.0;
   }
 
-  /// Before any solve: ridges and dispersions that another one has learned, for features of this scale.
+  /// Before any solve: takes the ridges and dispersions that another lane has learned, for features of this scale.
   PANDORA_HD void start_at(const JointState& near) {
     ridge_mean = near.ridge_mean / near.scale;
     ridge_own = near.ridge_own / near.scale;
     for (int a = 0; a < kMaxBoxes; ++a) dispersion[a] = near.dispersion[a];
   }
 
-  /// Before a solve, with `squares` over all `kept` samples: ridges that nothing has been learned of yet are brought to
-  /// the features' scale. Ridges that are fixed are taken as they are. `slopes`: of a box.
+  /// Before a solve, with `squares` over all `kept` samples: scales the initial ridges to the features, if nothing has
+  /// been learned about them yet. Fixed ridges are not scaled. `slopes`: how many a box has.
   PANDORA_HD void learn_scale(Shrinkage shrinkage, int slopes, int kept) {
     if (shrinkage == Shrinkage::fixed || !(squares > 0.0)) return;
     scale = 3.0 * squares / (static_cast<double>(kept) * slopes);
@@ -51,8 +51,8 @@ struct JointState {
     ridge_own *= scale;
   }
 
-  /// kappa_a of n samples with sums of m^2 and h, and gamma_a parameters that they have determined: m's variance over
-  /// its slope, held by a few made-up samples, so that none gives 0.08.
+  /// kappa_a of n samples with sums of m^2 and h, where gamma_a parameters are determined by them: m's variance divided
+  /// by its slope. A prior worth a few samples gives 0.08 where there are none.
   static PANDORA_HD double dispersion_of(int n, double moment_squares, double curvature, double determined) {
     const double left = n == 0 ? 1.0 : 1.0 - determined / n;
     const double kappa = (0.4 + moment_squares / (left > 0.5 ? left : 0.5)) / (5.0 + curvature);
@@ -60,66 +60,66 @@ struct JointState {
   }
 };
 
-/// What a Newton step has found of the slopes: squares and traces of their covariance, of the mean (times sqrt(A)) and
-/// of all boxes.
+/// Sums over the slopes after a Newton step: squares, and traces of their covariance. They exist for the mean (times
+/// sqrt(A)) and for all boxes.
 struct SlopeSums {
   double mean_square, square;  ///< |sum_a r_a|^2 / A and sum_a |r_a|^2
   double mean_trace, trace;
 };
 
-/// How a refit goes. Where most of its samples are new (a first fit, one after a calibration or of a table, new costs)
-/// it has far to go and is solved to the end: until the squared decrement g' C g is below the tolerance of other solves
-/// (index_tolerance()) under an inverse Hessian that was formed afresh. Other refits start near their end and stop as
-/// the lane's rules say.
+/// How a refit proceeds. A refit with mostly new samples (a first fit, one after a calibration or of a table, or after
+/// new costs) has far to go and is solved to the end: until the squared decrement g' C g, under an inverse Hessian that
+/// was computed afresh, is below the tolerance of other solves (index_tolerance()). Other refits start near their end
+/// and stop by the lane's rules.
 struct RefitPlan {
-  /// Of a refit that is solved to the end: from so many steps on ridges and dispersions stand still, as their fixed
-  /// point may be none where samples change sides, while what then remains is a convex problem; and its guard.
+  /// For a refit that is solved to the end. After kLearningSteps ridges and dispersions stand still: they may have no
+  /// fixed point where samples change sides, and the remaining problem is convex. kMostSteps is a guard.
   static constexpr int kLearningSteps = 50, kMostSteps = 200;
   static constexpr double kTolerance = 1e-6;
 
   bool whole;       ///< solved to the end
-  bool every_step;  ///< the Hessian is formed in every step: samples are few for so many parameters
+  bool every_step;  ///< the Hessian is formed in every step, because samples are few for so many parameters
   double tolerance;
   int most_steps;
 
-  /// Of n samples, of which the last refit had `before`.
+  /// For n samples, when the last refit had `before`.
   PANDORA_HD RefitPlan(const LaneSpec& spec, int n, int before, int parameters)
       : whole(n / 2 > before),
         every_step(n < 3 * parameters),
         tolerance(whole && kTolerance < spec.joint_tolerance ? kTolerance : spec.joint_tolerance),
         most_steps(whole ? kMostSteps : spec.joint_steps) {}
 
-  /// Whether a step may take its direction from the inverse Hessian of a step before: where that promises to move all
-  /// estimates together by at most a standard deviation of theirs, or by far less than the step before did. Both are
-  /// squared, as -gradient' direction. The end of a whole solve wants more: a tenth of a standard deviation.
+  /// Whether a step may use the inverse Hessian of an earlier step. It may if the step would move all estimates
+  /// together by at most one standard deviation, or by far less than the step before. Both arguments are squared, as
+  /// -gradient' direction. The end of a whole solve asks for a tenth of a standard deviation.
   PANDORA_HD bool inverse_serves(double decrement, double before) const {
     return whole ? decrement <= 0.01 : decrement <= 1.0 || decrement <= 0.25 * before;
   }
 
-  /// Whether ridges and dispersions move after a step. Where the last step of a whole solve has been taken they stay
-  /// those that it was solved under.
+  /// Whether ridges and dispersions move after a step. They do not after the last step of a whole solve, so that the
+  /// solution belongs to them.
   PANDORA_HD bool learns(int step, bool last) const { return !whole || (!last && step <= kLearningSteps); }
 };
 
-/// Whether the last step of a refit is taken as it is, without a look at where it leads: it moves all estimates
-/// together by at most a standard deviation of theirs.
+/// Whether the last step of a refit is taken without a check of its end. This is so if it moves all estimates together
+/// by at most one standard deviation.
 PANDORA_HD inline bool step_is_trusted(double decrement) {
   return decrement <= 1.0;
 }
 
-/// tr C of `size` parameters when their ridge has moved by `moved` since C was found, as if the samples told as much of
-/// one of them as of another: with H = h I, size / tr C = h + ridge. Where ridges stand still it is tr C, so that a
-/// fixed point of ridges learned from it is one of those learned from C afresh.
+/// tr C of `size` parameters after their ridge has moved by `moved` since C was computed, as if the samples told
+/// equally much of each parameter: with H = h I, size / tr C = h + ridge. If ridges stand still, this is tr C itself,
+/// so fixed points are the same as with C computed afresh.
 PANDORA_HD inline double carried_trace(double trace, int size, double moved) {
   return trace > 0.0 && size > 0 ? trace * size / (size + trace * moved) : 0.0;
 }
 
-/// Traces of the slopes' covariance, and the ridges that it was found under.
+/// Traces of the slopes' covariance, and the ridges under which they were computed.
 struct SlopeTraces {
   double ridge_mean, ridge_own;
   double mean, all;  ///< SlopeSums::mean_trace, SlopeSums::trace
 
-  /// Under the ridges of `state`; `slopes`: of a box.
+  /// The sums under the ridges of `state`. `slopes`: how many a box has.
   PANDORA_HD SlopeSums carried(const JointState& state, int A, int slopes) const {
     SlopeSums sums{};
     sums.mean_trace = carried_trace(mean, slopes, state.ridge_mean - ridge_mean);
@@ -128,7 +128,7 @@ struct SlopeTraces {
   }
 };
 
-/// After a step: the ridges for the next one. `slopes`: of a box.
+/// Sets the ridges for the next step. `slopes`: how many a box has.
 PANDORA_HD inline void learn_ridges(JointState& state, Shrinkage shrinkage, int A, int slopes, const SlopeSums& sums) {
   if (shrinkage == Shrinkage::fixed) return;
   if (shrinkage == Shrinkage::one_level || A == 1) {

@@ -1,6 +1,6 @@
-// Policies as data. A lane is one policy with one hyperparameter in one replication and one T_0; what it does in
-// a period follows from the rules below, so that thousands of lanes of different policies walk through one
-// functor (kernels/rules/period.hpp) on any backend.
+// Policies as data. A lane is one policy with one hyperparameter in one replication and one T_0. The rules below say
+// what it does in a period, so that thousands of lanes of different policies run through the same code
+// (kernels/rules/period.hpp) on any backend.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pandora {
 
-/// In which order boxes are queried.
+/// The order in which boxes are queried.
 enum class Order : std::uint8_t {
   by_score,  ///< descending score, ties to the lowest box
   listed,    ///< LaneSpec::list
@@ -24,12 +24,12 @@ enum class Score : std::uint8_t {
   oracle_index,    ///< sigma_a^*(x), (eq:oracle-weitzman-index)
   learned_index,   ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:tilde:sigma:theta:known), (eq:indices:tilde)
   learned_payoff,  ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
-  hindsight        ///< hindsight_score(): what nobody can know
+  hindsight        ///< hindsight_score(): uses values that no policy can know
 };
 
-/// What `explain` calls the score; empty if there is none.
+/// The score's name in the output of `explain`; empty if there is none.
 constexpr const char* score_name(Score score) {
-  switch (score) {  // without a default: a score that is forgotten here does not compile
+  switch (score) {  // without a default, so that a score that is missing here does not compile
     case Score::none:
       return "";
     case Score::oracle_index:
@@ -52,11 +52,11 @@ enum class Stop : std::uint8_t {
   never
 };
 
-/// Why a lane under this rule stops before its order is exhausted, as a pattern that why_stopped() fills in: {best} of
-/// {best_box}, {last} of {last_box} (the response that came last), {left} of {left_box} (the largest score of the boxes
-/// left) and {threshold}. A box is a name such as "box 2".
+/// Why a lane under this rule stops before its order is exhausted, as a pattern that why_stopped() fills in. It has
+/// {best} of {best_box}, {last} of {last_box} (the latest response), {left} of {left_box} (the largest score of the
+/// remaining boxes) and {threshold}. A box is a name such as "box 2".
 constexpr const char* stop_pattern(Stop stop) {
-  switch (stop) {  // without a default: a rule that is forgotten here does not compile
+  switch (stop) {  // without a default, so that a rule that is missing here does not compile
     case Stop::best_reaches_scores_left:
       return "the best response, {best:.4f} of {best_box}, reaches the largest {score} left, {left:.4f} of "
              "{left_box}";
@@ -73,14 +73,14 @@ constexpr const char* stop_pattern(Stop stop) {
 /// Whether mu* is given or estimated by G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde).
 enum class RewardModel : std::uint8_t { known, learned };
 
-/// Which samples the estimates use.
+/// The samples from which estimates are made.
 enum class Learning : std::uint8_t {
   none,
   calibration,  ///< the T_0 calibration periods only
   online        ///< calibration and every online period
 };
 
-/// Which loss rho_hat minimises; it brings its link.
+/// The loss that rho_hat minimises; it determines the link.
 enum class Loss : std::uint8_t {
   reservation,      ///< (eq:known-theta--loss), with Lambda = tanh
   linear_quadratic  ///< c z + (mu - z)_+^2 / 2, the loss of Atsidakou et al. (2024): the same with the identity as link
@@ -95,13 +95,13 @@ enum class Fit : std::uint8_t {
 
 /// Which ridges a shrunk fit learns from the data.
 enum class Shrinkage : std::uint8_t {
-  two_level,  ///< that of the boxes' mean slope and that of the deviations from it
+  two_level,  ///< the ridge of the boxes' mean slope and that of the deviations from it
   one_level,  ///< one for all slopes
   fixed       ///< none
 };
 
-/// Of Score::hindsight: above every reward for the first box with the greatest mu* - c of those that are there in the
-/// period, below for others.
+/// The number behind Score::hindsight: the first of the boxes with the greatest mu* - c among those that are there gets
+/// a score above every reward, the others a score below.
 PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, const double* cost,
                                          unsigned there = kAllBoxes) {
   int best = -1;
@@ -110,7 +110,7 @@ PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, c
   return box == best ? 2.0 : -1.0;
 }
 
-/// The score of a box that must be opened (LaneSpec::forced): above every other.
+/// The score of a box that must be opened (LaneSpec::forced), above every other score.
 inline constexpr double kForcedScore = 1e9;
 
 struct LaneSpec {
@@ -127,20 +127,20 @@ struct LaneSpec {
   int length = 0;                    ///< boxes in `list`
   int list[kMaxBoxes] = {};          ///< the cascade of Order::listed
   double threshold[kMaxBoxes] = {};  ///< tau_j of Stop::last_reaches_threshold, j < length - 1
-  BonusRule bonus;                   ///< how the width's factor goes with time
+  BonusRule bonus;                   ///< how the width's factor changes with time
   bool thompson = false;             ///< the factor is multiplied by a standard normal draw, common to all lanes
-  double epsilon = 0.0;              ///< probability of a period with a random order, and of one that opens every box
-  bool context = true;               ///< false: what it estimates from is not psi(x) but (1, 0, ..., 0)
+  double epsilon = 0.0;              ///< the probability of a random order in a period, and that of opening every box
+  bool context = true;               ///< false: estimates use (1, 0, ..., 0) in place of psi(x)
   int forced = 0;                    ///< a box with fewer samples has the score kForcedScore
   Loss loss = Loss::reservation;
   Fit fit = Fit::separate;
   Shrinkage shrinkage = Shrinkage::two_level;
-  double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; where it is learned, its start
+  double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
   double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
   Pacing pacing = {};          ///< the study's budget
-  /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g was at most joint_tolerance: at 1 the step
-  /// moved all estimates together by one standard deviation of theirs. After joint_steps steps it ends in any case, and
-  /// is counted. RefitPlan (shrinkage.hpp) has what holds of a refit of samples that are new.
+  /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g was at most joint_tolerance. At 1, the step
+  /// moves all estimates together by one standard deviation. After joint_steps steps the refit ends in any case, and is
+  /// counted. RefitPlan (shrinkage.hpp) says what holds for refits of new samples.
   int joint_steps = 50;
   double joint_tolerance = 1.0;
 
@@ -151,8 +151,8 @@ struct LaneSpec {
   PANDORA_HD bool online() const { return learning == Learning::online; }
   /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
   PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
-  PANDORA_HD bool has_bonus() const { return !(width_bonus() <= 0.0); }  // also with NaN, which must show
-  /// Whether scores are lowered by a multiplier. The benchmark's own keep to the budget by themselves.
+  PANDORA_HD bool has_bonus() const { return !(width_bonus() <= 0.0); }  // true for NaN too, so that it is noticed
+  /// Whether a multiplier lowers the scores. Yardsticks keep to the budget by themselves.
   PANDORA_HD bool paces() const {
     return pacing.of != Pacing::Of::nothing && learns_index() && order == Order::by_score &&
            stop == Stop::best_reaches_scores_left;

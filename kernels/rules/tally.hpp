@@ -1,4 +1,4 @@
-// What remains of a lane: sums over its online periods, in double, and how it ended if it was stopped.
+// What is kept of a lane: sums over its online periods, in double, and how it ended if it was stopped.
 #pragma once
 
 #include <cmath>
@@ -17,19 +17,19 @@ PANDORA_HD inline double spent_on(const PeriodOutcome& outcome, const double* co
   return spent;
 }
 
-/// The greatest magnitude that a sum of a lane may have: squares of such sums over all replications are still finite.
+/// The greatest magnitude of a lane's sum, so that squares of such sums over all replications are still finite.
 inline constexpr double kGreatestSum = 1e100;
 inline bool is_sum(double value) {
-  return std::abs(value) <= kGreatestSum;  // NaN is none
+  return std::abs(value) <= kGreatestSum;  // false for NaN
 }
 
-/// All zeros before start(), which is how a device hands it out, and where no lane was run.
+/// All zeros before start(): a device hands it out so, and it stays so where no lane was run.
 struct LaneTally {
-  int periods = 0;       ///< completed; the learning after the last of them may be what failed
+  int periods = 0;       ///< completed periods; a lane may fail in the learning after the last of them
   double utility = 0.0;  ///< sum of mu*(deployed) - costs of the queried boxes
   double utility_squares = 0.0;
   double realised_utility = 0.0;  ///< the same with the Bernoulli reward of the deployed box
-  // The two sides of utility = quality - cost, apart.
+  // Utility = quality - cost, by its two sides.
   double quality = 0.0;           ///< sum of mu*(deployed)
   double realised_quality = 0.0;  ///< sum of the Bernoulli rewards of the deployed boxes
   double cost = 0.0;              ///< sum of the costs of the queried boxes
@@ -63,14 +63,14 @@ struct LaneTally {
     next = next_checkpoint(0, T);
   }
 
-  /// The parts of the period that add() is about to count; `opens` as regret_parts() has it.
+  /// Adds the regret parts of the period that add() is about to count. For `opens` see regret_parts().
   template <int kMost = kMaxBoxes, class Opens>
   PANDORA_HD void split_regret(const PeriodOutcome& outcome, int boxes, const double* mu, const double* costs,
                                const double* sigma, Opens&& opens, unsigned there = kAllBoxes) {
     regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma, opens, there));
   }
 
-  /// The period's mu*, costs and rewards of all boxes.
+  /// Adds a period, given mu*, costs and rewards of all boxes.
   PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* costs, const float* reward) {
     const double spent = spent_on(outcome, costs);
     for (int k = 0; k < outcome.queried; ++k) queries_of_box[outcome.order[k]] += 1.0;
@@ -96,9 +96,9 @@ struct LaneTally {
   }
 };
 
-/// A sum over a lane's periods, as results.h5 has it. Parts, results.h5 and the checks of what is finite go over
-/// kLaneSums; what summary.csv, tables and figures show of them is in row_statistics()
-/// (host/studies/results/summary.hpp).
+/// A sum over a lane's periods, as in results.h5. The parts of results, results.h5 and the checks for finite numbers
+/// loop over kLaneSums. row_statistics() (host/studies/results/summary.hpp) says which of them summary.csv, tables and
+/// figures show.
 struct LaneSum {
   using Member = double LaneTally::*;
   const char *name, *unit, *meaning;
@@ -121,8 +121,8 @@ static_assert(sizeof(LaneTally) == sizeof(double) * (kCountOfSums + 3 * kMaxBoxe
                                        8 * sizeof(int),
               "a member that kLaneSums and for_each_number do not name");
 
-/// body(number) for all numbers of a tally but its counts of periods and its failure, boxes and checkpoints that do not
-/// exist left out, in the order in which a part of the results has them.
+/// Calls body(number) for all numbers of a tally except its counts of periods and its failure, in the order in which a
+/// part of the results stores them. Boxes and checkpoints that do not exist are left out.
 template <class Tally, class Body>
 void for_each_number(Tally& tally, int boxes, int checkpoints, Body&& body) {
   for (const LaneSum& sum : kLaneSums) body(tally.*sum.member);

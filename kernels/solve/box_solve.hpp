@@ -1,4 +1,4 @@
-// A box's exact solve, and its inverses afresh, by a team.
+// A box's exact solve, and the computation of its inverses from all samples, by a team.
 #pragma once
 
 #include "kernels/base/assert.hpp"
@@ -21,8 +21,8 @@ class BoxSolve {
         scratch_(scratch),
         a_(a) {}
 
-  /// Brings rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not converge.
-  /// `current_inverse`: whether Hinv is that of now, with all updates of the block materialised.
+  /// Sets rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at). False if it does not converge.
+  /// `current_inverse`: whether Hinv is current, with all updates of the block applied.
   PANDORA_HD bool solve(bool current_inverse) {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     if (samples.n == 0) return true;
@@ -32,8 +32,8 @@ class BoxSolve {
     return solve_in_double(samples, solver.gradients());
   }
 
-  /// Hinv and Q = Hinv M afresh at the current rho and theta_hat (`tracking`). False if the Hessian is not positive
-  /// definite.
+  /// Computes Hinv and Q = Hinv M from all samples at the current rho and theta_hat (`tracking`). False if the Hessian
+  /// is not positive definite.
   PANDORA_APART PANDORA_HD bool rebuild_curvature() {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     IndexSums<Real, Team> sums(team_, samples, &problem_.ridge_index, scratch_);
@@ -49,7 +49,7 @@ class BoxSolve {
     return true;
   }
 
-  /// V^-1 afresh from all samples; for LinUCB also its ridge regression. False if V is not positive definite.
+  /// Computes V^-1 from all samples; for LinUCB also its ridge regression. False if V is not positive definite.
   PANDORA_APART PANDORA_HD bool rebuild_design() {
     const bool payoff = lane_.spec.learns_payoff();
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
@@ -73,8 +73,9 @@ class BoxSolve {
   }
 
  private:
-  // With next to no ridge the Hessian may not be positive definite in working precision; and where a single sample
-  // moves the minimiser far (costs with a heavy tail) what approximates the Hessian leads nowhere.
+  // A solve in double, for two cases that fail in working precision. With almost no ridge the Hessian may not be
+  // positive definite. And where a single sample moves the minimiser far (costs with a heavy tail), the approximations
+  // of the Hessian fail.
   PANDORA_APART PANDORA_HD bool solve_in_double(const SampleView<Real>& samples, int gradients) {
     IndexSums<Real, Team> sums(team_, samples, &problem_.ridge_index, scratch_);
     sums.start(box_.rho);
@@ -83,7 +84,7 @@ class BoxSolve {
            take(scratch_.rho, samples.n, gradients + sums.gradients());
   }
 
-  // The minimiser becomes the box's.
+  // Stores the minimiser in the box.
   PANDORA_HD bool take(const double* rho, int samples, int gradients) {
     for (int k = team_.rank(); k < shape_.m; k += team_.size()) box_.rho[k] = static_cast<Real>(rho[k]);
     if (team_.rank() == 0) {
@@ -105,8 +106,8 @@ class BoxSolve {
     });
   }
 
-  // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. In
-  // strips whose contexts stay in the cache for all d rows.
+  // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. It goes
+  // in strips whose contexts stay in the cache for all d rows.
   PANDORA_HD void rebuild_response(const SampleView<Real>& samples) {
     using V = typename Team::template Vectors<Real>;
     using D = typename Team::template Vectors<double>;

@@ -1,5 +1,4 @@
-// The index loss over a box's samples at a moving rho: gradient and weights by a team, and the line along which rho
-// moves.
+// The index loss over a box's samples at a point rho that moves along directions: gradient and weights, by a team.
 #pragma once
 
 #include "kernels/solve/samples.hpp"
@@ -7,8 +6,8 @@
 namespace pandora::engine {
 
 /// gradient (m) = sum_s w_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
-/// w_s h_s, h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}; returns sum_s w_s m_s(z_s)^2. For vectors:
-/// kernels/solve/vector_solver.cpp.
+/// w_s h_s, h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}. Returns sum_s w_s m_s(z_s)^2. kernels/solve/vector_solver.cpp has
+/// it for vectors.
 template <class Real>
 double index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
 
@@ -17,7 +16,7 @@ double index_gradient(const SampleView<Real>& samples, const Real* rho, double* 
 template <class Real, class Team>
 class IndexSums {
  public:
-  /// `ridges` are read where they lie (registers are what a device's solve lacks); null: none.
+  /// `ridges` stay in memory, because a device's solve is short of registers; null: none.
   PANDORA_HD IndexSums(const Team& team, const SampleView<Real>& samples, const Ridges* ridges,
                        const SolveScratch<Real>& scratch)
       : team_(team), samples_(samples), ridges_(ridges), scratch_(scratch) {}
@@ -27,7 +26,7 @@ class IndexSums {
   PANDORA_HD const SolveScratch<Real>& scratch() const { return scratch_; }
   PANDORA_HD const Ridges& ridges() const { return *ridges_; }
   PANDORA_HD int gradients() const { return gradients_; }
-  /// Something that cost about as much as a gradient.
+  /// Counts another operation that costs about as much as a gradient.
   PANDORA_HD void charge() { ++gradients_; }
 
   template <class Value>
@@ -96,8 +95,8 @@ class IndexSums {
     return sum;
   }
 
-  // A sample per member, then a feature per member. Another loop than that of vectors, which keep a strip's moments in
-  // registers and pass over every sample once.
+  // A sample per member, then a feature per member. The loop for vectors is another: it keeps a strip's moments in
+  // registers and passes over every sample once.
   PANDORA_HD void sum_gradient() {
     constexpr int kFlush = 64;  // samples summed in Real before they join the double sum
     const int m = samples_.m, n = samples_.n;

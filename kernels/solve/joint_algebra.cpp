@@ -1,4 +1,4 @@
-// The joint fit of all boxes in vectors of the CPU: the algebra that joint_solve.hpp asks for.
+// The algebra of joint_solve.hpp for the joint fit of all boxes, in vectors of the CPU.
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
@@ -14,8 +14,8 @@ Matrix view(Rows rows, int n, int columns) {
   return {rows.at, n, columns, Eigen::OuterStride<>(rows.stride)};
 }
 
-// M <- M^-1 by halves: with T = M21 M11^-1 and S = M22 - T M21', what becomes of M21 is -S^-1 T, of M22 S^-1 and of M11
-// M11^-1 + T' S^-1 T. Nearly all of it are products, which cost a third of what triangular solves do at this size.
+// M <- M^-1 by halves. With T = M21 M11^-1 and S = M22 - T M21', M21 becomes -S^-1 T, M22 becomes S^-1, and M11 becomes
+// M11^-1 + T' S^-1 T. Nearly all of this is products, which cost a third of triangular solves at this size.
 bool invert(Matrix M) {
   constexpr Eigen::Index kSmall = 32;
   const Eigen::Index n = M.rows(), half = n / 2, rest = n - half, stride = M.outerStride();

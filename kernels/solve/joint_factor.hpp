@@ -12,7 +12,7 @@
 
 namespace pandora::engine {
 
-/// B_a and S of the last Hessian that was formed; they serve later steps too, under ridges that have moved.
+/// B_a and S of the last Hessian that was formed. Later steps may use them too, after ridges have moved.
 template <class Real, class Team>
 class JointFactor {
  public:
@@ -25,7 +25,7 @@ class JointFactor {
         n_(m_ - 1),
         stored_(shape, Team::kVectors) {}
 
-  /// B_a of kappa_a D_a, which lies in its place. False if that is not positive definite.
+  /// Replaces kappa_a D_a by B_a, in place. False if it is not positive definite.
   PANDORA_HD bool invert(int a, double kappa) const {
     if (!invert_symmetric(team_, memory_.inverse(a), m_, packed_)) return false;
     for (int at = team_.rank(); at < m_ * m_; at += team_.size()) memory_.matrix(a)[at] *= kappa;
@@ -33,7 +33,7 @@ class JointFactor {
     return true;
   }
 
-  /// S from all B_a, under the ridges of now. False if I - delta W is not positive definite.
+  /// S from all B_a, under the current ridges. False if I - delta W is not positive definite.
   PANDORA_HD bool couple(const JointState& state) {
     ridge_mean_ = state.ridge_mean;
     ridge_own_ = state.ridge_own;
@@ -69,9 +69,9 @@ class JointFactor {
     }
   }
 
-  /// The traces of C; and how many parameters of a box the samples have determined: tr(C_aa H_a) / kappa_a =
-  /// tr(C_aa D_a) - tr(C_aa ridges), of which the first is m + tr(S B_a[slopes, slopes]). C_aa goes into `boxes`'
-  /// curvature where that is not null.
+  /// The traces of C, and how many parameters of a box the samples have determined: tr(C_aa H_a) / kappa_a = tr(C_aa
+  /// D_a) - tr(C_aa ridges), where the first term is m + tr(S B_a[slopes, slopes]). C_aa goes into `boxes`' curvature
+  /// if that is not null.
   PANDORA_HD SlopeTraces find_covariances(double ridge_first, const BoxView<Real>* boxes) const {
     SlopeTraces out{ridge_mean_, ridge_own_, 0.0, 0.0};
     out.mean = dot_matrices(team_, memory_.shared(), memory_.coupling(), n_, n_, memory_.terms()) / A_;
@@ -104,7 +104,7 @@ class JointFactor {
   double* const packed_;
   const int A_, m_, n_;
   const StoredInverse<Real> stored_;
-  double ridge_mean_ = 0.0, ridge_own_ = 0.0;  // that the Hessian has
+  double ridge_mean_ = 0.0, ridge_own_ = 0.0;  // under which the Hessian was formed
 };
 
 }  // namespace pandora::engine

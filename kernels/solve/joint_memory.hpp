@@ -1,5 +1,5 @@
-// What a refit of all boxes of a lane together works in, and its dense algebra, in double and row-major: by a team, and
-// for vectors by Eigen (joint_algebra.cpp).
+// The memory in which all boxes of a lane are refitted together, and its dense algebra, in double and row-major. Teams
+// do the algebra here; for vectors Eigen does it (joint_algebra.cpp).
 #pragma once
 
 #include "kernels/solve/samples.hpp"
@@ -65,8 +65,8 @@ PANDORA_HD void multiply_vector(const Team& team, Rows M, const double* x, doubl
   team.sync();
 }
 
-/// The sum of the products of the elements of two rows x n matrices, the same in every member. `terms`: rows of
-/// scratch.
+/// The sum of the products of the elements of two rows x n matrices, the same in every member. `terms`: scratch for
+/// `rows` numbers.
 template <class Team>
 PANDORA_HD double dot_matrices(const Team& team, Rows X, Rows Y, int rows, int n, double* terms) {
   for (int i = team.rank(); i < rows; i += team.size()) {
@@ -88,12 +88,12 @@ void multiply_vector(const VectorTeam& team, Rows M, const double* x, double* ou
 double dot_matrices(const VectorTeam& team, Rows X, Rows Y, int rows, int n, double* terms);
 void add_symmetric(const VectorTeam& team, double weight, Rows T, Rows U, Rows C, Rows out, int m, int n);
 
-/// A + 3 matrices with room for m x m, at least five, and vectors. n = m - 1 slopes of a box.
+/// A + 3 (at least five) matrices with room for m x m, and vectors. A box has n = m - 1 slopes.
 class JointMemory {
  public:
   PANDORA_HD JointMemory(double* at, int A, int m) : at_(at), A_(A), m_(m) {}
 
-  /// Doubles that it takes.
+  /// The number of doubles.
   static PANDORA_HD std::size_t size(int A, int m) {
     return static_cast<std::size_t>(matrices(A)) * m * m + (4 * static_cast<std::size_t>(A) + kVectors) * padded(m);
   }
@@ -118,18 +118,18 @@ class JointMemory {
   PANDORA_HD double* line() const { return vector(4 * A_ + 1); }
   PANDORA_HD double* shift() const { return vector(4 * A_ + 2); }
   PANDORA_HD double* terms() const { return vector(4 * A_ + 3); }
-  PANDORA_HD double* owner() const { return vector(4 * A_ + 8); }  ///< of every sample, its box
-  // One of every box:
+  PANDORA_HD double* owner() const { return vector(4 * A_ + 8); }  ///< the box of every sample
+  // One number for every box:
   PANDORA_HD double* moment_squares() const { return vector(4 * A_ + 4); }
   PANDORA_HD double* curvature() const { return vector(4 * A_ + 5); }
   PANDORA_HD double* determined() const { return vector(4 * A_ + 6); }
-  PANDORA_HD double* dispersion() const { return vector(4 * A_ + 7); }  ///< what kappa_a becomes after the step
+  PANDORA_HD double* dispersion() const { return vector(4 * A_ + 7); }  ///< kappa_a after the step
 
  private:
   static constexpr int kVectors = 9;
   static PANDORA_HD constexpr int matrices(int A) { return A > 1 ? A + 3 : 5; }
   static PANDORA_HD constexpr std::size_t padded(int m) { return static_cast<std::size_t>(m + 15) / 16 * 16; }
-  static_assert(kMaxBoxes <= 16);  // a number of every box fits
+  static_assert(kMaxBoxes <= 16);  // one number for every box fits
 
   PANDORA_HD double* vector(int which) const { return matrix(matrices(A_)) + which * padded(m_); }
 

@@ -1,11 +1,11 @@
-// The inverse Hessian of a joint refit of no more samples than a box has parameters, by the samples instead of the
-// parameters. With P the Hessian of the ridges alone, whose inverse is known, F the samples' features, each in the rows
-// of its box, and w_s = h_s / kappa of its box,
+// The inverse Hessian of a joint refit with no more samples than a box has parameters. It is computed in the space of
+// the samples instead of the parameters. P is the Hessian of the ridges alone, whose inverse is known. F holds the
+// samples' features, each in the rows of its box, and w_s = h_s / kappa of its box. Then
 //
 //   C = (P + F W F')^-1 = P^-1 - P^-1 F N F' P^-1,   N = W^1/2 M^-1 W^1/2,   M = I + W^1/2 F' P^-1 F W^1/2.
 //
-// Of the slopes, P^-1 has alpha 1{a = b} + beta between boxes a and b: alpha = 1 / lambda_d, beta = (1 / lambda_m -
-// 1 / lambda_d) / A. So samples meet in M by the products of their features, whatever their boxes are.
+// Between the slopes of boxes a and b, P^-1 is alpha 1{a = b} + beta with alpha = 1 / lambda_d and beta = (1 / lambda_m
+// - 1 / lambda_d) / A. So M depends on the samples only through products of their features, whatever their boxes are.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ class JointSamples {
                           double* packed)
       : team_(team), lane_(lane), memory_(memory), first_(1.0 / ridge_first), packed_(packed) {}
 
-  /// Whether it takes these samples.
+  /// Whether this method is used for these samples.
   PANDORA_HD static bool takes(int samples, int m) { return samples > 0 && samples <= m; }
 
   /// Takes the boxes' samples and their features' products.
@@ -51,7 +51,7 @@ class JointSamples {
     team_.sync();
   }
 
-  /// W^1/2 of box a's samples, from their curvatures and its dispersion.
+  /// Computes W^1/2 of box a's samples, from their curvatures and the box's dispersion.
   PANDORA_HD void weigh(int a, const Real* curvature, double kappa) const {
     const int n = lane_.box[a].progress->samples, before = samples_before(a);
     for (int s = team_.rank(); s < n; s += team_.size())
@@ -59,8 +59,8 @@ class JointSamples {
     team_.sync();
   }
 
-  /// N under these ridges, and how many parameters of every box its samples have determined: the sum of 1 - M^-1 over
-  /// them. False if M is not positive definite, as where a weight is not finite.
+  /// Computes N under these ridges, and how many parameters of every box its samples determine: the sum of 1 - M^-1
+  /// over them. False if M is not positive definite, for instance if a weight is not finite.
   PANDORA_HD bool invert(double ridge_mean, double ridge_own) {
     alpha_ = 1.0 / ridge_own;
     beta_ = (1.0 / ridge_mean - alpha_) / memory_.boxes();
@@ -112,7 +112,7 @@ class JointSamples {
     spread();
   }
 
-  /// The traces of C under the ridges of `state`, for which N has been found.
+  /// The traces of C under the ridges of `state`, after invert() with them.
   PANDORA_HD SlopeTraces traces(const JointState& state) const {
     const int A = memory_.boxes(), n = m() - 1;
     const double all = alpha_ + A * beta_;
@@ -122,7 +122,7 @@ class JointSamples {
     return {state.ridge_mean, state.ridge_own, mean, trace};
   }
 
-  /// Every C_aa becomes its box's; the samples' products are lost.
+  /// Stores every C_aa in its box. This overwrites the samples' products.
   PANDORA_HD void store_covariances(const Shape& shape) const {
     const Rows C = covariance();
     for (int a = 0; a < memory_.boxes(); ++a) {
@@ -159,7 +159,7 @@ class JointSamples {
     for (int b = 0; b < a; ++b) sum += lane_.box[b].progress->samples;
     return sum;
   }
-  // Of P^-1, between the slopes of box a and those of sample s's.
+  // The element of P^-1 between the slopes of box a and those of sample s's box.
   PANDORA_HD double part(int a, int s) const { return box_of(s) == a ? alpha_ + beta_ : beta_; }
 
   // sum_st N_st (features' product)_st c_s c_t

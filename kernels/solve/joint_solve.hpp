@@ -1,5 +1,5 @@
-// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, the first with
-// a Hessian afresh, the others with its inverse for as long as it serves (RefitPlan).
+// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp. The first step
+// computes a Hessian; the others use its inverse as long as it serves (RefitPlan).
 #pragma once
 
 #include "kernels/solve/box_solve.hpp"
@@ -29,8 +29,8 @@ class JointSolve {
         count_(samples_of(lane, A_)),
         plan_(lane.spec, count_, state_.samples_at_solve, A_ * m_) {}
 
-  /// Takes the steps; rho_hat, ridges, dispersions and, where the lane keeps it, C_aa are then those of its samples.
-  /// False if a matrix is not positive definite or a number is not finite.
+  /// Takes the steps. Afterwards rho_hat, ridges, dispersions and, where the lane keeps it, C_aa belong to the current
+  /// samples. False if a matrix is not positive definite or a number is not finite.
   PANDORA_APART PANDORA_HD bool solve() {
     for (int a = 0; a < A_; ++a)
       for (int k = team_.rank(); k < m_; k += team_.size())
@@ -43,12 +43,12 @@ class JointSolve {
     for (int step = 1;; ++step) {
       bool kept = step > 1 && !plan_.every_step && inverse_serves(slope);
       if (!kept && !invert(slope)) return false;
-      // While ridges are learned a decrement may shrink slowly; once they stand still that is rounding.
+      // While ridges are learned, a decrement may shrink slowly; once they stand still, a slow decrease is rounding.
       const auto is_solved = [&] {
         return -slope <= plan_.tolerance || (step > RefitPlan::kLearningSteps && floor.reached(-slope));
       };
       bool solved = is_solved();
-      if (solved && kept && plan_.whole) {  // so says an inverse of before
+      if (solved && kept && plan_.whole) {  // by the inverse Hessian of an earlier step
         kept = false;
         if (!invert(slope)) return false;
         solved = is_solved();
@@ -75,7 +75,7 @@ class JointSolve {
     return true;
   }
 
-  /// Doubles that it works in.
+  /// The number of doubles of its memory.
   static PANDORA_HD std::size_t size(int A, int m) { return JointMemory::size(A, m); }
 
  private:
@@ -109,7 +109,7 @@ class JointSolve {
     team_.sync();
   }
 
-  // The scale of the features, from the samples that are new since the last solve.
+  // Measures the features' scale, from the samples that are new since the last solve.
   PANDORA_HD void measure_features() const {
     using V = typename Team::template Vectors<Real>;
     double squares = 0.0;
@@ -143,11 +143,11 @@ class JointSolve {
     team_.sync();
   }
 
-  // Whether the Hessian is inverted by the samples; then in every step.
+  // Whether the Hessian is inverted in the space of the samples; then it is in every step.
   PANDORA_HD bool by_samples() const { return JointSamples<Real, Team>::takes(count_, m_); }
 
-  // Directions by the inverse that there is, and the derivative along them in place of that of the step before; false
-  // if another inverse is wanted.
+  // Computes directions by the existing inverse, and replaces `slope` by the derivative along them. False if a new
+  // inverse is wanted.
   PANDORA_HD bool inverse_serves(double& slope) {
     const double before = -slope;
     for (int a = 0; a < A_; ++a) weigh(a);
@@ -156,7 +156,8 @@ class JointSolve {
     return plan_.inverse_serves(-slope, before);
   }
 
-  // The inverse Hessian at rho, directions by it, and the derivative along them; false if it is not positive definite.
+  // Computes the inverse Hessian at rho, directions by it, and the derivative along them. False if it is not positive
+  // definite.
   PANDORA_HD bool invert(double& slope) {
     for (int a = 0; a < A_; ++a)
       if (!open_box(a)) return false;
@@ -171,7 +172,7 @@ class JointSolve {
     return true;
   }
 
-  // `forms`: C_aa too.
+  // `forms`: computes C_aa too.
   PANDORA_HD void find_covariances(bool forms) {
     if (by_samples()) {
       traces_ = samples_.traces(state_);
@@ -181,7 +182,8 @@ class JointSolve {
     }
   }
 
-  // The loss's part of box a's gradient at rho, and sums of its samples' moments and curvatures; their weights.
+  // Computes the loss's part of box a's gradient at rho, the sums of its samples' moments and curvatures, and their
+  // weights.
   PANDORA_HD void evaluate(int a, IndexSums<Real, Team>& sums) {
     ++gradients_;
     sums.start(memory_.rho(a));
@@ -196,7 +198,7 @@ class JointSolve {
     weigh(a);
   }
 
-  // gradient(a) under the ridges and dispersions of now.
+  // gradient(a) under the current ridges and dispersions.
   PANDORA_HD void weigh(int a) const {
     const double weight = 1.0 / state_.dispersion[a], delta = (state_.ridge_own - state_.ridge_mean) / A_;
     const double *const rho = memory_.rho(a), *const moments = memory_.moments(a);
@@ -208,7 +210,7 @@ class JointSolve {
     team_.sync();
   }
 
-  // Gradient, and B_a or the samples' weights.
+  // Computes the gradient, and B_a or the samples' weights.
   PANDORA_HD bool open_box(int a) {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
     IndexSums<Real, Team> sums(team_, samples, nullptr, scratch_);
@@ -242,7 +244,7 @@ class JointSolve {
     return slope_now();
   }
 
-  // Takes back what of a step was too long.
+  // Takes back part of a step that was too long.
   PANDORA_HD void shorten(double slope) {
     double part = 1.0;
     for (int tries = 0; tries < kMostTries; ++tries) {
@@ -261,7 +263,7 @@ class JointSolve {
     sum_slopes();
   }
 
-  // What the dispersions become, from the moments before the step.
+  // Computes the dispersions after the step from the moments before it.
   PANDORA_HD void find_dispersions() const {
     team_.sync();
     for (int a = team_.rank(); a < A_; a += team_.size())
@@ -285,7 +287,7 @@ class JointSolve {
     team_.sync();
   }
 
-  // rho becomes the box's.
+  // Stores rho in the box.
   PANDORA_HD void take(int a) const {
     const BoxView<Real>& box = lane_.box[a];
     for (int k = team_.rank(); k < m_; k += team_.size()) box.rho[k] = static_cast<Real>(memory_.rho(a)[k]);

@@ -1,5 +1,5 @@
-// How rho_hat is brought to the minimiser of the index loss: a descent whose method says how the gradient becomes a
-// direction. The loss is convex and piecewise smooth, so along a direction only its derivative matters.
+// How rho_hat is moved to the minimiser of the index loss: a descent whose method turns the gradient into a direction.
+// The loss is convex and piecewise smooth, so along a direction only its derivative matters.
 #pragma once
 
 #include <type_traits>
@@ -9,8 +9,9 @@
 
 namespace pandora::engine {
 
-/// When to stop a solve whose gradients are in single precision: they cannot push the squared Newton decrement below a
-/// floor that grows as the ridge shrinks. It is reached when a small decrement has not been halved for a while.
+/// When to stop a solve with gradients in single precision. They cannot push the squared Newton decrement below a
+/// floor, which grows as the ridge shrinks. The floor counts as reached when a small decrement has not halved for a
+/// while.
 class RoundingFloor {
  public:
   PANDORA_HD bool reached(double decrement) {
@@ -28,34 +29,33 @@ class RoundingFloor {
   int since_ = 0;
 };
 
-/// Whether a step was too long: the derivative at its end, `ahead`, has grown well past zero from `slope` < 0.
+/// Whether a step was too long: the derivative at its end, `ahead`, is well above zero, from `slope` < 0 at its start.
 PANDORA_HD inline bool too_long(double slope, double ahead) {
   return ahead > -0.5 * slope;
 }
 
-/// The part of such a step at which the secant through both ends estimates that the derivative vanishes.
+/// The part of such a step at which the derivative vanishes, by the secant through both ends.
 PANDORA_HD inline double secant_part(double slope, double ahead) {
   const double part = slope / (slope - ahead);
   return part < 0.1 ? 0.1 : part > 0.9 ? 0.9 : part;
 }
 
-/// Moves the rho of `sums` (IndexSums) to the minimum; false if it takes more than 500 gradients, a number is not
+/// Moves the rho of `sums` (IndexSums) to the minimum. False if it takes more than 500 gradients, a number is not
 /// finite or the method fails. A method has
 ///   bool direct()                       direction = -(approximate inverse Hessian) gradient; false: it cannot
 ///   bool recover()                      after a direction that does not descend: whether to try again
-///   void stepped(slope, ahead, part)    the step has been taken, `part` of it, and led from `slope` to `ahead`
-///   kLastStep                           whether the step that is short enough is still taken
-///   kTrustsRate                         whether convergence is at least linear: where the last rate once more is
-///   enough
-///                                       twice over, the step is taken without another gradient
+/// void stepped(slope, ahead, part)    a part of the step has been taken; derivatives before and after it
+///   kLastStep                           whether a step that is short enough is still taken
+///   kTrustsRate                         whether convergence is at least linear: a step is then taken without another
+///                                       gradient if the last rate, once more, is enough with a factor of two to spare
 template <class Sums, class Method>
 PANDORA_HD bool minimise(Sums& sums, Method&& method) {
   using Kind = std::remove_reference_t<Method>;
   constexpr int kMostGradients = 500;
   const double tolerance = index_tolerance(sums.samples().n, sums.ridges().least());
   RoundingFloor floor;
-  double last = 0.0, slope = 0.0, part = 0.0;  // part: of the step that is being made, 0: none
-  // Every function of the team is called in one place: on a device it is then a part of the loop, not a call.
+  double last = 0.0, slope = 0.0, part = 0.0;  // part: of the current step; 0: none
+  // Every function of the team is called in one place, so that on a device it is a part of the loop and not a call.
   for (bool stands = false; sums.gradients() < kMostGradients || !stands;) {
     if (!stands) {
       sums.evaluate();

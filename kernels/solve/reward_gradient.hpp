@@ -1,4 +1,4 @@
-// A lane's deployed samples feature by feature, for teams with vectors, and sums over them at a given theta, in single
+// A lane's deployed samples stored by feature, for teams with vectors, and sums over them at a given theta, in single
 // precision with double totals. Host code only; teams without vectors sum in double (kernels/solve/reward_solve.hpp).
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace pandora::engine {
 
-/// A view: phi[i * capacity + k] is feature i of sample k, then the rewards. Zero beyond the samples.
+/// A view: phi[i * capacity + k] is feature i of sample k; the rewards follow. All is zero beyond the samples.
 struct RewardTable {
   static constexpr int kStrip = 64;  ///< samples that are summed at a time
 
   int d, capacity;
   float *phi, *reward;
 
-  /// capacity: the samples that there is room for, in whole strips.
+  /// capacity: the number of samples for which there is room, in whole strips.
   static constexpr int padded(int samples) { return (samples + kStrip - 1) / kStrip * kStrip; }
   static constexpr std::size_t size(int d, int samples) { return (static_cast<std::size_t>(d) + 1) * padded(samples); }
   static RewardTable over(float* memory, int d, int samples) {
@@ -25,7 +25,7 @@ struct RewardTable {
     for (int i = 0; i < d; ++i) phi[static_cast<std::size_t>(i) * capacity + sample] = features[i];
     reward[sample] = r;
   }
-  /// Of n samples leaves those from `first` to `last`.
+  /// Keeps only the samples from `first` to `last` of n.
   void keep(int first, int last, int n) {
     for (int i = 0; i <= d; ++i) {
       float* const row = phi + static_cast<std::size_t>(i) * capacity;  // the last one is `reward`

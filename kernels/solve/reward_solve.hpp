@@ -1,5 +1,5 @@
-// A lane's exact estimate of theta_* by a team: Newton's method from theta_hat, whose d x d algebra one member does, or
-// a warp where d is the paper's.
+// A lane's exact estimate of theta_* by a team: Newton's method from theta_hat. One member does the d x d algebra, or a
+// warp does it if d is the paper's.
 #pragma once
 
 #include <cmath>
@@ -14,12 +14,12 @@ namespace pandora::engine {
 
 inline constexpr int kRewardTile = 64;
 
-/// Doubles that theta_hat's steps and solves work in, per lane: behind its RewardState.
+/// Doubles of scratch for theta_hat's steps and solves, per lane, behind its RewardState.
 PANDORA_HD inline int reward_scratch(int d) {
   return 6 * RewardState::stride(d) + 2 * kRewardTile + 2 * d * d;
 }
 
-/// Of these what the steps between solves work in: three rows.
+/// The part of this scratch for the steps between solves: three rows.
 PANDORA_HD inline double* step_scratch(double* reward_memory, int d) {
   return reward_memory + RewardState::size(d);
 }
@@ -46,10 +46,11 @@ class RewardSolve {
   /// Newton's method on (eq:hat:theta:def) from theta_hat; rebuilds C. False if it does not converge or a number is not
   /// finite.
   PANDORA_HD bool solve() {
-    // A full step from a squared decrement below this leaves at most about its square: less than is asked of rho_hat.
+    // A full step from a squared decrement below this leaves at most about its square, which is less than rho_hat's
+    // tolerance.
     const double quadratic = ::sqrt(index_tolerance(n_, ridge_));
     constexpr int kMostSteps = 100;
-    double slope = 0.0, length = 0.0;  // of the step that is being made
+    double slope = 0.0, length = 0.0;  // of the current step
     for (int step = 0; step < kMostSteps;) {
       evaluate();
       if (length > 1e-6 && too_long(slope, dot())) {
@@ -78,7 +79,7 @@ class RewardSolve {
     return false;
   }
 
-  /// Phi^-1 afresh, from the samples that there are.
+  /// Computes Phi^-1 from the present samples.
   PANDORA_APART PANDORA_HD void rebuild_design() {
     sum_derivatives([](double) { return 1.0; });
     if (team_.rank() == 0) {
@@ -91,7 +92,7 @@ class RewardSolve {
 
  private:
   using Paper = RewardSums<10>;
-  // From column_ on lies enough, wherever it is asked for.
+  // The memory from column_ on is long enough wherever this is called.
   static_assert(Paper::kScratch <= RewardState::stride(10) + 2 * kRewardTile);
   PANDORA_HD bool in_registers() const { return !Team::kVectors && std::is_same_v<Real, float> && d_ == 10; }
 
@@ -107,7 +108,7 @@ class RewardSolve {
       solve_factorised(direction_);
     }
   }
-  // C, of the factor that there is.
+  // C, from the existing factor.
   PANDORA_HD void invert() {
     if (in_registers())
       Paper::invert(team_, factor_, state_.curvature_inverse, RewardState::stride(d_));
@@ -141,7 +142,7 @@ class RewardSolve {
     team_.sync();
   }
 
-  // `slope_of` gives what a sample at the mean G has of phi phi' in the Hessian, but for its weight.
+  // `slope_of` gives the factor of phi phi' in the Hessian for a sample with mean G, without its weight.
   template <class Slope>
   PANDORA_HD void sum_derivatives(Slope&& slope_of) {
     const int entries = d_ * (d_ + 1);

@@ -1,12 +1,12 @@
-// theta_hat's Newton step where d is the paper's, for teams without vectors: what has a loop over features elsewhere is
-// in registers here.
+// theta_hat's Newton step for the paper's d, for teams without vectors. Other d loop over features; here features are
+// in registers.
 //
 //   g = sum_s w_s (G_s - r_s) phi_s,  H = sum_s w_s G_s (1 - G_s) phi_s phi_s',  G_s = G(theta' phi_s).
 //
-// A sample a member: its d + d (d + 1) / 2 terms join as many sums in float, which join sums in double after 64
-// samples, through a tree that halves what every member has. Samples belong to four streams of 32 at a time, so the
-// bytes do not depend on the team's size. The d x d algebra is a warp's: a row of H each, later a column of its
-// inverse.
+// A member takes a sample at a time. The sample's d + d (d + 1) / 2 terms are added to as many sums in float. After 64
+// samples these are added to sums in double, through a tree that halves each member's numbers. Samples belong to four
+// streams of 32 at a time, so the bytes do not depend on the team's size. A warp does the d x d algebra: each member
+// has a row of H, and later a column of its inverse.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@
 
 namespace pandora::engine {
 
-/// Where d is D. Matrices are D x D by rows, in memory that all members see; of symmetric ones the lower triangle.
+/// For d = D. Matrices are D x D by rows, in memory that all members see; symmetric ones store the lower triangle.
 template <int D>
 class RewardSums {
  public:
@@ -51,7 +51,7 @@ class RewardSums {
   }
 
   /// direction = -hessian^-1 gradient, and L with the inverse of its diagonal; NaN where hessian is not positive
-  /// definite. By a warp. Member i has row i of L; what it needs of the others comes by shuffles, and column i by
+  /// definite. A warp calls this. Member i has row i of L; it gets numbers of other rows by shuffles, and column i from
   /// memory.
   template <class Warp>
   static PANDORA_HD void direct(const Warp& warp, const double* gradient, const double* hessian, double* L,
@@ -102,7 +102,7 @@ class RewardSums {
     });
   }
 
-  /// out, rows of `stride`: (L L')^-1, a column a member of a team.
+  /// out, rows of `stride`: (L L')^-1. Each member of a team computes columns.
   template <class Team>
   static PANDORA_HD void invert(const Team& team, const double* L, double* out, int stride) {
     for (int c = team.rank(); c < D; c += team.size()) {
@@ -139,8 +139,8 @@ class RewardSums {
   static_assert(D % 2 == 0);
   static constexpr std::uint64_t kNaN = 0x7ff8000000000000u;
 
-  // The samples first, first + 1, .. first + 31, and the same 128 farther on, up to `end`. Their features come a round
-  // ahead, their places two.
+  // Takes the samples first, first + 1, .. first + 31, then those 128 farther on, and so on up to `end`. Their features
+  // are loaded one round ahead, their places two.
   template <class Real, class Warp>
   static PANDORA_HD void sum_stream(const Warp& warp, const LaneView<Real>& lane, int first, int end, int last,
                                     const double* theta, float* out) {
@@ -208,8 +208,8 @@ class RewardSums {
     }
   }
 
-  // The first `count` sums of all members: those with a bit of their rank set go on with the upper half. In the end
-  // member i has the sums 2 i and 2 i + 1.
+  // Adds up the first `count` sums of all members by halving: in each round, members with the corresponding bit of
+  // their rank set go on with the upper half. In the end member i has the sums 2 i and 2 i + 1.
   static constexpr int kPairs = 2 * kWarp;
   static_assert(kPairs <= kSums);
   template <int count, class Warp>

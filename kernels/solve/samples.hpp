@@ -1,4 +1,4 @@
-// A box's samples as its solves see them, and what a solving team works in.
+// A box's samples as its solves see them, and the scratch of a solving team.
 #pragma once
 
 #include "kernels/base/assert.hpp"
@@ -11,7 +11,7 @@
 
 namespace pandora::engine {
 
-/// Up to so many samples solves of teams without vectors form Hessians from all of them; then from those that are new.
+/// Up to this many samples, solves of teams without vectors form Hessians from all samples; above, only from new ones.
 inline constexpr int kOneHessian = 2000;
 
 /// A sample's cost and (plug-in) reward.
@@ -20,7 +20,7 @@ struct alignas(2 * sizeof(Real)) SampleLabel {
   Real cost, mu;
 };
 
-/// `rows` into contexts of `stride` elements at `psi`, with costs and (plug-in) rewards.
+/// `rows` points into contexts of `stride` elements at `psi`; costs and (plug-in) rewards follow.
 template <class Real>
 struct SampleView {
   const Real* psi;
@@ -30,8 +30,8 @@ struct SampleView {
   const Real* mu;
   int n;
   Loss loss = Loss::reservation;
-  const Real* weight = nullptr;  ///< of each; null: 1
-  int apart = 1;                 ///< from one cost or mu to the next; 2: every sample's lie side by side
+  const Real* weight = nullptr;  ///< of each sample; null: 1
+  int apart = 1;  ///< the distance between costs, and between mu; 2: the two numbers of a sample are neighbours
 
   PANDORA_HD Real cost_of(int s) const { return cost[apart * s]; }
   PANDORA_HD Real mu_of(int s) const { return mu[apart * s]; }
@@ -48,17 +48,17 @@ struct SolveScratch {
   double *rho, *gradient, *direction;  ///< padded(m) each, zero beyond m
   double* inverse;                     ///< m x m
   double* cross;                       ///< d x padded(m)
-  double* joint;                       ///< what a JointSolve works in; null where no lane fits jointly
-  // Of teams without vectors:
-  void* tiled;           ///< TileMemory or ProductMemory, where the team has no memory of its own for it
+  double* joint;                       ///< the scratch of a JointSolve; null where no lane fits jointly
+  // For teams without vectors:
+  void* tiled;           ///< TileMemory or ProductMemory, if the team has no memory of its own for it
   double* partial;       ///< m per group of members (see groups_of)
   double* factor;        ///< m (m + 1) / 2: lower triangle by rows
-  int *active, *counts;  ///< capacity: samples with weight; one per member: see for_active
+  int *active, *counts;  ///< capacity: samples with weight; one for each member: see for_active
 
   static PANDORA_HD constexpr int padded(int m) { return (m + 15) / 16 * 16; }
 };
 
-/// Scratch of a run: one per slot, with room for `groups` groups of a team of `members`.
+/// The scratch of a run: one for each slot, with room for `groups` groups of a team of `members`.
 template <class Real>
 struct ScratchPool {
   Real* reals;
@@ -109,13 +109,13 @@ struct ScratchPool {
   }
 };
 
-/// Members of a large team share a sum over samples in so many groups of m members each.
+/// The number of groups of m members each among which a large team shares a sum over samples.
 PANDORA_HD inline int groups_of(int team_size, int m) {
   return team_size / m > 1 ? team_size / m : 1;
 }
 
-/// The samples of box a, with costs and mu of every one side by side: mu*, or its plug-in under the current theta_hat
-/// (eq:plugin:loss). For teams without vectors side by side.
+/// The samples of box a with their costs and mu. mu is mu*, or its plug-in under the current theta_hat
+/// (eq:plugin:loss). For teams without vectors the two numbers of a sample are neighbours.
 template <class Real, class Team>
 PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a,
                                            const SolveScratch<Real>& scratch) {
@@ -152,7 +152,8 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
   return {lane.tape.psi, shape.m, shape.stride, box.rows, costs, mus, n, lane.spec.loss, box.weight, kApart};
 }
 
-/// w_s m_s(z_s) and w_s h_s of all samples at `point`, to scratch: a sample each. For teams without vectors.
+/// Writes w_s m_s(z_s) and w_s h_s of all samples at `point` to scratch, a sample per member. For teams without
+/// vectors.
 template <class Real, class Team>
 PANDORA_HD void form_moments(const Team& team, const SampleView<Real>& samples, const Real* point,
                              const SolveScratch<Real>& scratch) {
@@ -167,8 +168,8 @@ PANDORA_HD void form_moments(const Team& team, const SampleView<Real>& samples, 
   team.sync();
 }
 
-/// f(s, to, its weight) for the samples from `first` on that have a weight, to = 0, 1, .. in their order; returns how
-/// many. `counts`: two of every warp of the team.
+/// Calls f(s, to, weight) for the samples from `first` on that have a weight, with to = 0, 1, .. in their order.
+/// Returns how many there are. `counts`: two numbers for every warp of the team.
 template <class Real, class Team, class F>
 PANDORA_HD int for_active(const Team& team, const Real* weights, int first, int n, int* counts, F&& f) {
   const TeamPart<Team> part = part_of(team);

@@ -1,4 +1,4 @@
-// How a team brings a box's rho_hat to its minimum, and how it factorises: a type for each kind of team.
+// How a team minimises a box's index loss, and how it factorises: a type for each kind of team.
 #pragma once
 
 #include "kernels/solve/minimise.hpp"
@@ -7,8 +7,8 @@
 
 namespace pandora::engine {
 
-/// Teams of threads: Newton's method in memory that they share, or in the scratch of their slot where they share none
-/// or m is too large. Teams with vectors have a Solver of their own (kernels/solve/vector_solver.hpp).
+/// For teams of threads: Newton's method in memory that they share, or in the scratch of their slot if they share none
+/// or m is too large. Teams with vectors have their own Solver (kernels/solve/vector_solver.hpp).
 template <class Real, class Team>
 class Solver : public TiledNewton<Real, Team> {
   static_assert(!Team::kVectors, "include kernels/solve/vector_solver.hpp");
@@ -20,8 +20,8 @@ class Solver : public TiledNewton<Real, Team> {
                     const SolveScratch<Real>& scratch, const BoxView<Real>& box)
       : TiledNewton<Real, Team>(team, samples, ridges, scratch, {box.hessian, &box.progress->samples_in_hessian}) {}
 
-  /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
-  /// converge. `current_inverse`: whether the box's Hinv is that of now, with all updates of the block materialised.
+  /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at). False if it does not
+  /// converge. `current_inverse`: whether the box's Hinv is current, with all updates of the block applied.
   PANDORA_HD bool minimise_loss(const BoxView<Real>& box, const Shape&, bool /*current_inverse*/) {
     this->start(box.rho);
     return minimise(*this, *this);

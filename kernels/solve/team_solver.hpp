@@ -1,6 +1,7 @@
-// Dense algebra in double of teams without vectors: sums of outer products in tiles, their factors and inverses, for
-// matrices afresh, and a descent for what single precision cannot factorise (kernels/solve/tiled_newton.hpp has the one
-// that is used else, kernels/solve/vector_solver.hpp the CPU's).
+// Dense algebra in double for teams without vectors: sums of outer products in tiles, their factors and inverses, for
+// matrices that are computed from all samples. It also has a descent for problems that single precision cannot
+// factorise. The usual descent is in kernels/solve/tiled_newton.hpp, that of the CPU in
+// kernels/solve/vector_solver.hpp.
 #pragma once
 
 #include <cmath>
@@ -9,7 +10,8 @@
 
 namespace pandora::engine {
 
-/// Cholesky factor of the packed lower triangle, in place. Every member finds whether the matrix was positive definite.
+/// Cholesky factor of the packed lower triangle, in place. Every member learns whether the matrix was positive
+/// definite.
 template <class Team>
 PANDORA_HD bool factorise(const Team& team, double* L, int m) {
   const auto row = [L](int i) { return L + static_cast<std::size_t>(i) * (i + 1) / 2; };
@@ -76,8 +78,8 @@ class TeamFactor {
   PANDORA_HD TeamFactor(const Team& team, const SampleView<Real>& samples, const SolveScratch<Real>& scratch)
       : team_(team), samples_(samples), scratch_(scratch), m_(samples.m) {}
 
-  /// Factorises the diagonal matrix of ridges + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum;
-  /// those of the samples alone without `weighted`. False if it is not positive definite.
+  /// Factorises diag(ridges) + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum. Without `weighted` the
+  /// weights are those of the samples alone. False if it is not positive definite.
   template <class Sum>
   PANDORA_HD bool factorise(Ridges ridge, bool weighted) {
     double* const L = scratch_.factor;
@@ -136,8 +138,8 @@ class TeamFactor {
   const int m_;
 };
 
-/// Damped Newton steps in the manner of the reference (host/lanes/estimator/index_fit.cpp). A factor serves as long as
-/// it contracts well.
+/// Damped Newton steps like those of the reference engine (host/lanes/estimator/index_fit.cpp). A factor is kept as
+/// long as it contracts well.
 template <class Real, class Team, class Factor>
 class FactorisedNewton {
  public:
@@ -157,7 +159,7 @@ class FactorisedNewton {
   }
   PANDORA_HD bool recover() { return false; }
   PANDORA_HD void stepped(double slope, double ahead, double part) {
-    constexpr double kContraction = 0.05;  // a factor that does worse than this is replaced
+    constexpr double kContraction = 0.05;  // a factor that contracts less is replaced
     fresh_ = part == 1.0 && (ahead < 0.0 ? -ahead : ahead) < kContraction * -slope;
   }
 

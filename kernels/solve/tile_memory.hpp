@@ -1,4 +1,4 @@
-// Where kernels/solve/tiled_newton.hpp works.
+// The memory in which kernels/solve/tiled_newton.hpp works.
 #pragma once
 
 #include <cstddef>
@@ -8,26 +8,28 @@
 
 namespace pandora::engine {
 
-/// Features are taken by eights: the Hessian's lower triangle lies in square tiles. Samples are taken in strips, and
-/// the strips belong to a few streams: what a stream sums up does not depend on who sums it, so the warps of a team
-/// have streams of their own and the team's size changes nothing. At m = 101 it is 45 KiB, of which four blocks have
-/// room on a multiprocessor.
-/// A start and a size rather than a pointer for each part: registers are what a device's solve lacks.
+/// Features are taken in panels of eight; the Hessian's lower triangle lies in square tiles. Samples are taken in
+/// strips, and the strips belong to a few streams. The sum of a stream does not depend on who computes it, so the warps
+/// of a team have streams of their own and the team's size changes nothing. At m = 101 the memory is 45 KiB, so that
+/// four blocks fit on a multiprocessor.
+/// The object keeps a start and a size rather than a pointer for each part, because a device's solve is short of
+/// registers.
 template <class Real>
 class TileMemory {
  public:
   static constexpr int kSide = kTileSide, kTile = kTileStride, kPairs = 4;
   static constexpr int kStreams = 16;            ///< of strips of samples, for gradients
-  static constexpr int kStrip = 16;              ///< samples that lie ready for Hessians, twice
-  static constexpr int kSweptWidth = 4 * kWarp;  ///< up to which a warp takes rows as a whole: four features a member
+  static constexpr int kStrip = 16;              ///< samples that are prepared for Hessians, twice
+  static constexpr int kSweptWidth = 4 * kWarp;  ///< up to this width a warp takes whole rows: four features a member
 
   static PANDORA_HD std::size_t bytes(int m) {
     return sizeof(double) * 3 * static_cast<std::size_t>(panels(m) * kSide) +
            sizeof(Real) * static_cast<std::size_t>(tiles_at(panels(m)) + tiled_reals(panels(m)));
   }
-  /// What a launch gives a block of shared memory for it; 0 where that is more than every device has.
+  /// The shared memory that a launch gives a block for it; 0 if that is more than some supported device has.
   static PANDORA_HD std::size_t shared_bytes(int m) { return bytes(m) <= kMostShared ? bytes(m) : 0; }
-  /// Of a running sum of curvatures (BoxView::hessian): the tiles, fours of all of them side by side.
+  /// The size of a running sum of curvatures (BoxView::hessian): the tiles, with groups of four elements of all tiles
+  /// side by side.
   static PANDORA_HD int running_reals(int m) { return tiles(panels(m)) * kSide * kSide; }
 
   /// `memory`: bytes(m), aligned to 16.
@@ -47,7 +49,7 @@ class TileMemory {
   PANDORA_HD Real* point() const { return real(0); }
   PANDORA_HD int point_width() const { return point_width(panels_); }
 
-  /// What the last kPairs steps of a descent were, by how much each changed the gradient, and the gradient before them.
+  /// The last kPairs steps of a descent, the changes of the gradient in them, and the gradient before them.
   PANDORA_HD Real* step(int pair) const { return part(2 + 2 * pair); }
   PANDORA_HD Real* change(int pair) const { return step(pair) + width(); }
   PANDORA_HD Real* before() const { return step(kPairs); }
@@ -55,17 +57,17 @@ class TileMemory {
   /// A stream's sum of m(z) psi.
   PANDORA_HD Real* sums(int stream) const { return part(3 + 2 * kPairs + stream); }
 
-  /// The factors of the tiles on the diagonal, with the inverse of their diagonals. In the same place, before there are
-  /// any, what the warps of a team tell each other.
+  /// The factors of the tiles on the diagonal, with the inverse of their diagonals. Before there are any, the warps of
+  /// a team exchange numbers in the same place.
   PANDORA_HD Real* factor(int k) const { return real(tiles_at(panels_) - (panels_ - k) * kTile); }
   PANDORA_HD int* counts() const { return reinterpret_cast<int*>(factor(0)); }
   /// Tile k of all; tile (i, j), j <= i.
   PANDORA_HD Real* tile(int k) const { return real(tiles_at(panels_)) + k * kTile; }
   PANDORA_HD Real* tile(int i, int j) const { return tile(i * (i + 1) / 2 + j); }
 
-  // Where the tiles come to lie when they are summed up, two strips of contexts, and the same times h(z). A row has the
-  // first halves of all panels, then the second ones: neighbouring members read neighbouring fours, which lie in
-  // different banks; so do those of neighbouring rows.
+  // The place of the tiles while they are summed, two strips of contexts, and the same contexts times h(z). A row has
+  // the first halves of all panels, then the second ones. So neighbouring members, and neighbouring rows, read groups
+  // of four in different banks.
   PANDORA_HD int row_stride() const { return row_stride(panels_); }
   PANDORA_HD Real* rows(int buffer) const { return tile(0) + 2 * buffer * kStrip * row_stride(); }
   PANDORA_HD Real* scaled_rows(int buffer) const { return rows(buffer) + kStrip * row_stride(); }

@@ -1,4 +1,4 @@
-// A Cholesky factor in the tiles of a team's memory, and what it solves.
+// A Cholesky factor in the tiles of a team's memory, and solves with it.
 #pragma once
 
 #include "kernels/base/elementary.hpp"
@@ -7,20 +7,21 @@
 
 namespace pandora::engine {
 
-/// By a team; every function ends with all members done. L has the Hessian's place in TileMemory.
+/// By a team; every function ends with all members done. L overwrites the Hessian in TileMemory.
 template <class Real, class Team>
 class TiledFactor {
  public:
   PANDORA_HD TiledFactor(const Team& team, const TileMemory<Real>& memory, int m)
       : team_(team), memory_(memory), m_(m), width_(memory.width()) {}
 
-  /// The Hessian becomes L, and `solved` L^-1 right, which comes along. False if it is not positive definite.
+  /// Replaces the Hessian by L, and computes L^-1 right in `solved` along the way. False if it is not positive
+  /// definite.
   PANDORA_HD bool factorise() const {
     for (int k = 0; k < memory_.panels(); ++k)
       if (!factorise_panel(k)) return false;
     return true;
   }
-  /// solved = L^-1 right; `right` is used up. Eight elements, and what they change in those after them.
+  /// solved = L^-1 right; overwrites `right`. Takes eight elements at a time and updates those after them.
   PANDORA_HD void substitute_forward() const {
     for (int k = 0; k < memory_.panels(); ++k) {
       Real L[kSide][kSide], y[kSide];
@@ -43,7 +44,7 @@ class TiledFactor {
       team_.sync();
     }
   }
-  /// direction = L'^-1 solved; `solved` is used up. Eight elements, and what they change in those before them.
+  /// direction = L'^-1 solved; overwrites `solved`. Takes eight elements at a time and updates those before them.
   PANDORA_HD void substitute_back() const {
     for (int k = memory_.panels() - 1; k >= 0; --k) {
       Real L[kSide][kSide], x[kSide];
@@ -73,11 +74,11 @@ class TiledFactor {
  private:
   static constexpr int kSide = kTileSide;
 
-  // Columns 8 k to 8 k + 7 of the factor, the right-hand side along, and what they change in the columns after them:
+  // Computes columns 8 k to 8 k + 7 of the factor and of the right-hand side, and updates the columns after them:
   //   L_kk L_kk' = H_kk,  L_ik = H_ik L_kk'^-1,  H_ij -= L_ik L_jk',  k < j <= i,
-  // Every member factorises the tile on the diagonal for itself, which spares waiting for the one that would; then each
-  // has a row of the others in the panel, and then half a tile of the rest. What takes long is that every column of the
-  // first needs the one before it, so it is scaled by an inverse root that is found without division.
+  // Every member factorises the tile on the diagonal for itself, so that nobody waits for another member. Then each has
+  // a row of the other tiles in the panel, and then half a tile of the rest. The first part is slow because every
+  // column needs the one before it, so a column is scaled by an inverse root that is found without division.
   PANDORA_HD bool factorise_panel(int k) const {
     Real L[kSide][kSide], inverse[kSide], y[kSide];
     bool positive = true;
@@ -112,7 +113,7 @@ class TiledFactor {
       store(at, x);
       memory_.right(0)[i] = side;
     }
-    if (team_.rank() == team_.size() - 1) {  // the one with the least to do
+    if (team_.rank() == team_.size() - 1) {  // the member with the least to do
       store(memory_.solved(k), y);
       PANDORA_UNROLL
       for (int i = 0; i < kSide; ++i) {
@@ -133,7 +134,7 @@ class TiledFactor {
     return true;
   }
 
-  // out -= a b', out and a of four rows.
+  // out -= a b', where out and a have four rows.
   static PANDORA_HD void subtract_product(Real* out, const Real* a, const Real* b) {
     constexpr int kRows = kSide / 2;
     Four<Real> x[kRows][2], sums[kRows][2];

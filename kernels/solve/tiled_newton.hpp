@@ -1,16 +1,16 @@
-// Newton's method for teams without vectors, in memory that a block of threads shares: one sweep over a box's samples
-// gives the gradient, one more the Hessian, whose Cholesky factor has the right-hand side along.
+// Newton's method for teams without vectors, in memory that a block of threads shares. One sweep over a box's samples
+// gives the gradient, another the Hessian; its Cholesky factorisation solves for the right-hand side along the way.
 //
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
-// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more of them most of a sweep's work would be the
-// Hessian's: where a step is short its factor is kept, and L-BFGS goes on around it. Above
-// kOneHessian samples it is what the CPU has (kernels/solve/vector_solver.hpp): a running sum in which a sample
-// keeps the weight that it had when it was first solved for, so that only new samples are read.
+// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more samples most of a sweep's work would be the
+// Hessian's, so once a step is short its factor is kept, and L-BFGS goes on around it. Above kOneHessian samples H is a
+// running sum, as on the CPU (kernels/solve/vector_solver.hpp): a sample keeps the weight from the first solve with it,
+// so that only new samples are read.
 //
-// What counts on a device is waiting. In the sweep for the gradient warps go through strips of eight samples, eight
-// members a row with four fours of features each, in registers; the rows of the next strip and the indices of the one
-// after it are on their way meanwhile, and members meet once, at the end. For the Hessian every member has a tile of
-// 8 x 8 in registers, and they meet once for 16 samples.
+// On a device the time goes into waiting. In the sweep for the gradient, warps go through strips of eight samples. Eight
+// members share a row, each with four groups of four features in registers. The next strip's rows, and the indices of
+// the strip after it, are loaded meanwhile, and members meet once, at the end. For the Hessian every member has a tile
+// of 8 x 8 in registers, and members meet once for 16 samples.
 #pragma once
 
 #include <type_traits>
@@ -21,22 +21,22 @@
 
 namespace pandora::engine {
 
-/// sum_s l_s(psi_s' rho) + rho' diag(ridges) rho / 2 (eq:known-theta-rho-estimator) with gradient and Hessian, and
-/// Newton's direction: both what minimise() moves and its method. Every member finds the same, whatever the team's
-/// size: one, or whole warps.
+/// sum_s l_s(psi_s' rho) + rho' diag(ridges) rho / 2 (eq:known-theta-rho-estimator) with its gradient and Hessian, and
+/// Newton's direction. It is both the function that minimise() minimises and its method. Every member gets the same
+/// numbers, whatever the team's size: one member or whole warps.
 template <class Real, class Team>
 class TiledNewton {
  public:
   static constexpr bool kLastStep = true, kTrustsRate = true;
-  static constexpr int kFreshSamples = 700;  ///< up to so many every sweep forms a Hessian
+  static constexpr int kFreshSamples = 700;  ///< up to this many samples every sweep forms a Hessian
 
-  /// A box's sum of curvatures, from one solve to the next; null: none.
+  /// A box's sum of curvatures, which is kept from one solve to the next; null: none.
   struct Running {
     Real* sum = nullptr;
-    int* samples = nullptr;  ///< that are in it
+    int* samples = nullptr;  ///< how many samples are in it
   };
 
-  /// `samples` as gather_samples() gives them to such teams; `ridges` are read where they lie.
+  /// `samples` must come from gather_samples(); `ridges` stay in memory.
   PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
                          const SolveScratch<Real>& scratch, Running running = {})
       : team_(team),
@@ -57,7 +57,7 @@ class TiledNewton {
     keeps_ = samples_.n > kFreshSamples;
     has_factor_ = false;
     pairs_ = 0;
-    team_.sync();  // what lay there before may still be in use
+    team_.sync();  // the earlier contents of the memory may still be in use
     for (int k = team_.rank(); k < width_; k += team_.size()) {
       memory().rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
       memory().direction()[k] = 0.0;
@@ -65,7 +65,7 @@ class TiledNewton {
     team_.sync();
   }
 
-  /// Gradient and Hessian at rho, or where the factor is kept the gradient alone.
+  /// Computes gradient and Hessian at rho, or only the gradient if the factor is kept.
   PANDORA_HD void evaluate() {
     ++gradients_;
     for (int k = team_.rank(); k < memory().point_width(); k += team_.size())
@@ -81,7 +81,7 @@ class TiledNewton {
     team_.sync();
   }
 
-  /// direction = -Hessian^-1 gradient; the Hessian becomes its factor. False if it is not positive definite.
+  /// direction = -Hessian^-1 gradient; the factor overwrites the Hessian. False if it is not positive definite.
   PANDORA_HD bool direct() {
     for (int k = team_.rank(); k < width_; k += team_.size()) {
       const Real gradient = k < m_ ? static_cast<Real>(memory().gradient()[k]) : Real(0);
@@ -95,7 +95,7 @@ class TiledNewton {
     }
     if (!factor().factorise()) return false;
     factor().substitute_back();
-    // Far from the minimum the next Hessian is another one.
+    // Far from the minimum the Hessian changes too much to keep its factor.
     constexpr double kNear = 4.0;
     has_factor_ = running_.sum != nullptr || (keeps_ && -slope() <= kNear);
     return true;
@@ -126,7 +126,7 @@ class TiledNewton {
   static constexpr int kSide = Memory::kSide, kStreams = Memory::kStreams, kStrip = Memory::kStrip;
   static constexpr int kRows = 8, kPieces = Memory::kSweptWidth / kWarp;  // of a strip for gradients; fours of a member
 
-  // Asked for in every function that stands apart (see ScalarTeam::kShares).
+  // Every function that is not inlined asks for it anew (see ScalarTeam::kShares).
   PANDORA_HD Memory memory() const {
     if constexpr (Team::kShares)
       return Memory(Team{}.shared(), samples_.m);
@@ -134,7 +134,7 @@ class TiledNewton {
       return Memory(scratch_.tiled, samples_.m);
   }
 
-  // What a member has of a row; and of a strip: of two rows, where they are, and what the loss of one of them takes.
+  // A member's part of a row; and its part of a strip: of two rows, with their places and the inputs of one row's loss.
   struct Row {
     Four<Real> of[kPieces];
   };
@@ -144,8 +144,8 @@ class TiledNewton {
     SampleLabel<Real> label;
   };
 
-  // memory().gradient() of all samples. kPlain, in fewer instructions and registers: the paper's loss, samples that do
-  // not fade, and a width of which every member has at least three fours.
+  // memory().gradient() over all samples. kPlain is a version with fewer instructions and registers. It is for the
+  // paper's loss, samples that do not fade, and a width of which every member has at least three groups of four.
   template <bool kPlain>
   PANDORA_HD void sum_streams() {
     const TeamPart<Team> part = part_of(team_);
@@ -159,9 +159,9 @@ class TiledNewton {
     }
   }
 
-  // Every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4. It adds up the terms
-  // of z of both; in the tree that follows, even members go on with the first row and odd ones with the second, so that
-  // each loss is found once. Beyond the last sample the last is read again, and beyond a row's last four that again.
+  // Takes every 16th strip, by a warp. Member 8 r + p takes the fours p, p + 8, .. of rows r and r + 4, and adds up the
+  // terms of z of both rows. In the tree that follows, even members go on with the first row and odd ones with the
+  // second, so each loss is computed once. Past the end, the last sample and a row's last four are read again.
   template <bool kPlain>
   PANDORA_HD void sum_stream(const Warp& warp, int stream) const {
     constexpr int kStep = kStreams * kRows;
@@ -176,16 +176,16 @@ class TiledNewton {
     Own<Warp, Row> sum;
     Own<Warp, Strip> strips[2];             // this one and the next, in turn
     Own<Warp, int> sample;                  // of the member's first row in this strip
-    Own<Warp, const Four<Real>*> features;  // of the tape's first row, from the member's first on
+    Own<Warp, const Four<Real>*> features;  // of the tape's first row, from the member's first four on
     const auto there = [last](int s) { return s < last ? s : last; };
     const auto at = [fours_of_row](int i, int k) {  // the k-th four, from the first
       return kPlain && k + 1 < kPieces ? 8 * k : (8 * k + i % 8 < fours_of_row ? 8 * k : fours_of_row - 1 - i % 8);
     };
-    // The strip whose first row is `first`, and the places of the rows of the one after it.
+    // Loads the strip whose first row is `first`, and the places of the rows of the strip after it.
     const auto fetch = [&](int i, int first, Strip& strip, Strip& after) {
       PANDORA_UNROLL
       for (int h = 0; h < 2; ++h) {
-        const Four<Real>* const from = features[i] + strip.place[h] * row_stride;  // an int: a tape has less than 32 GB
+        const Four<Real>* const from = features[i] + strip.place[h] * row_stride;  // an int: tapes have less than 32 GB
         PANDORA_UNROLL
         for (int k = 0; k < kPieces; ++k) strip.row[h].of[k] = from[at(i, k)];
       }
@@ -204,7 +204,7 @@ class TiledNewton {
       Own<Warp, Real> z, other;
       all.each([&](int i) {
         Real terms[2][2] = {};
-        Row point;  // read each time: registers are scarcer than loads
+        Row point;  // read each time, because registers are scarcer than loads
         PANDORA_UNROLL
         for (int k = 0; k < kPieces; ++k) point.of[k] = fours(memory().point())[8 * k + i % 8];
         PANDORA_UNROLL
@@ -220,7 +220,7 @@ class TiledNewton {
       other = all.exchanged(other, 1);
       all.each([&](int i) {
         z[i] += other[i];
-        fetch(i, sample[i] + kStep, next[i], strip[i]);  // not before: who waits for this strip would wait for both
+        fetch(i, sample[i] + kStep, next[i], strip[i]);  // not earlier, or a wait for this strip would wait for both
       });
       all.template add_up<2, 4>(z);
       Own<Warp, Real> moment;
@@ -264,7 +264,7 @@ class TiledNewton {
     });
   }
 
-  // The same where a row is too wide for a warp: a sample each, then a feature each.
+  // The same for rows that are too wide for a warp: a sample per member, then a feature per member.
   PANDORA_HD void sum_one_by_one() {
     form_moments(team_, samples_, memory().point(), scratch_);
     for (int k = team_.rank(); k < width_; k += team_.size()) {
@@ -276,7 +276,7 @@ class TiledNewton {
     team_.sync();  // form_hessian() lists weights where moments were
   }
 
-  // Ridges and the sum of h(z) psi psi' over the samples in which it is not 0, in their order: a tile of 8 x 8 each.
+  // Ridges, and the sum of h(z) psi psi' over the samples where it is not 0, in order. A member has a tile of 8 x 8.
   PANDORA_HD void form_hessian() {
     const TeamPart<Team> part = part_of(team_);
     const int known = running_.sum != nullptr ? *running_.samples : 0, tiles = memory().tiles();
@@ -305,11 +305,11 @@ class TiledNewton {
     }
   }
 
-  // With a tile for every member: a strip of 16 rows lies ready, scaled and not, while the next one comes. Tiles begin
-  // with another warp in every solve: at m = 101 one of four has none, and that should not be the same scheduler's in
-  // all blocks of a multiprocessor.
+  // For teams with a tile for every member. A strip of 16 rows is ready, scaled and unscaled, while the next one is
+  // loaded. Tiles begin with another warp in every solve. At m = 101 one of four warps has no tile, and it should not
+  // belong to the same scheduler in all blocks of a multiprocessor.
   PANDORA_HD void sum_from_strips(const TeamPart<Team>& part, bool goes_on, int count) const {
-    constexpr int kAhead = kStrip / 4;  // rows of a warp, at least four of them
+    constexpr int kAhead = kStrip / 4;  // rows of a warp that are under way, at least four
     const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),
               to = (piece % 2 * panels + piece / 2) * 4, parts = part.count, warp = part.index,
               tile = (team_.rank() + samples_.n % parts * kWarp) % team_.size();
@@ -360,11 +360,11 @@ class TiledNewton {
         }
       }
     }
-    team_.sync();  // strips lie where tiles come to lie
+    team_.sync();  // the strips lie where the tiles will be stored
     if (mine) finish_tile(tile, at, sum);
   }
 
-  // From where the running sum stands, or from 0.
+  // The start of a tile's sum: the running sum, or 0.
   PANDORA_HD void start_tile(int tile, bool goes_on, Real (&sum)[kSide][kSide]) const {
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
@@ -374,7 +374,7 @@ class TiledNewton {
       for (int e = 0; e < 4; ++e) sum[r][4 * half + e] = four.of[e];
     }
   }
-  // And the ridges; beyond m ones, which the factor leaves alone.
+  // Adds the ridges; the diagonal beyond m is 1, which the factor leaves unchanged.
   PANDORA_HD void finish_tile(int tile, TilePlace at, const Real (&sum)[kSide][kSide]) const {
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r) {
@@ -391,10 +391,10 @@ class TiledNewton {
     }
   }
 
-  // Made where it is used: a member of it would be kept in memory.
+  // Made where it is used: as a member of the object it would be kept in memory.
   PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory(), m_}; }
 
-  // L-BFGS around the factor of the first Hessian: the two-loop recursion, with right and direction for its vector.
+  // L-BFGS around the first Hessian's factor: the two-loop recursion. Its vector is in `right`, then in `direction`.
   PANDORA_HD void direct_around_factor() {
     constexpr int kPairs = Memory::kPairs;
     Real scale[kPairs], alpha[kPairs];  // by age: in registers
@@ -403,7 +403,7 @@ class TiledNewton {
       if (age >= pairs_) continue;
       const int at = (pairs_ - 1 - age) % kPairs;
       const Real curvature = dot<Real>(memory().step(at), memory().change(at));
-      scale[age] = curvature > Real(0) ? Real(1) / curvature : Real(0);  // else only rounding is left of the step
+      scale[age] = curvature > Real(0) ? Real(1) / curvature : Real(0);  // otherwise only rounding is left of the step
       alpha[age] = scale[age] * dot<Real>(memory().step(at), memory().right(0));
       team_.sync();
       for (int k = team_.rank(); k < width_; k += team_.size())
@@ -425,7 +425,7 @@ class TiledNewton {
     }
   }
 
-  // Of m numbers, by every warp for itself: every 32nd number, then a tree.
+  // A sum over m numbers, by every warp for itself: every 32nd number, then a tree.
   template <class Sum, class A, class B>
   PANDORA_HD Sum dot(const A* a, const B* b) const {
     const TeamPart<Team> part = part_of(team_);
@@ -446,7 +446,7 @@ class TiledNewton {
   const Running running_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;
-  bool keeps_ = false, has_factor_ = false;  // a Hessian's factor for the rest of the solve
+  bool keeps_ = false, has_factor_ = false;  // keeps a Hessian's factor for the rest of the solve
 };
 
 }  // namespace pandora::engine

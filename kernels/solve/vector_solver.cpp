@@ -38,7 +38,7 @@ void moments(const Real* z, const Real* cost, const Real* mu, Real* moment, Real
   });
 }
 
-// The samples' own weights join moments and curvatures; returns sum_s w_s m_s^2. Beyond `count` stand zeros.
+// Multiplies moments and curvatures by the samples' own weights; returns sum_s w_s m_s^2. Beyond `count` both are zero.
 template <class Real>
 double weigh(const SampleView<Real>& s, int first, int count, Real* moment, Real* curvature) {
   if (s.weight == nullptr) return static_cast<double>(padded_dot(moment, moment, kStrip));
@@ -132,7 +132,7 @@ namespace {
 
 constexpr int kBatch = 12;  // updates per pass over the matrix; each is corrected for those before it
 
-// What a decrease leaves of the matrix in the sample's direction, in parts; below, rounding decides what it is.
+// The part of the matrix in the sample's direction that must remain after a decrease; with less, rounding decides.
 template <class Real>
 constexpr Real kLeastPivot = sizeof(Real) == 4 ? Real(1e-3) : Real(1e-10);
 
@@ -149,7 +149,7 @@ template <class Real>
 bool FollowedInverse<Real>::follow(const SampleView<Real>& samples, const Real* target, Real least) {
   PANDORA_ASSERT(samples.n <= capacity && samples.m == m && samples.stride == stride);
   bool all = true;
-  // Increases first: they make the matrix smaller, which leaves room for the decreases.
+  // Increases go first: they make the inverse smaller, which leaves room for the decreases.
   for (const Real sign : {Real(1), Real(-1)}) {
     int changed[kBatch], count = 0;
     for (int s = 0; s < samples.n; ++s) {

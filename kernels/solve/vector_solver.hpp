@@ -1,10 +1,10 @@
-// The CPU's way to rho_hat and to fresh inverses: dense algebra by Eigen, and descents whose iterations cost one
-// gradient, n m, where a fresh Hessian would cost n m^2. Host code only.
+// How the CPU computes rho_hat and fresh inverses: dense algebra by Eigen, and descents whose iterations cost one
+// gradient, n m, where a new Hessian would cost n m^2. Host code only.
 //
-// Up to kNewtonSamples samples what changes the Hessian between iterations is which samples lie above Lambda(z), a few
-// at a time: an inverse follows it by rank-one updates, from wherever the last solve left it. Above, L-BFGS around
-// Hinv, or around a running sum of curvatures in which a sample keeps the weight that it has when it is first solved
-// for.
+// Up to kNewtonSamples samples, the Hessian changes between iterations only by which samples lie above Lambda(z), a few
+// at a time. An inverse follows these changes by rank-one updates, from wherever the last solve left it. Above, the
+// method is L-BFGS around Hinv, or around a running sum of curvatures in which a sample keeps the weight from the first
+// solve with it.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -20,8 +20,8 @@
 
 namespace pandora::engine {
 
-/// A view of (diag(ridges) + sum w_s psi_s psi_s')^-1, m x m in full with rows of `stride`, and the weights w_s that
-/// are in it.
+/// A view of (diag(ridges) + sum w_s psi_s psi_s')^-1, m x m in full with rows of `stride`, and of the weights w_s in
+/// it.
 template <class Real>
 struct FollowedInverse {
   Real* matrix;
@@ -29,12 +29,12 @@ struct FollowedInverse {
   int m, stride;
   int capacity;  ///< weights that there is room for
 
-  /// Back to no sample in it: diag(1 / ridges), and weights of 0.
+  /// Removes all samples: diag(1 / ridges), and weights of 0.
   void reset(Ridges ridges);
 
-  /// Takes over new weights by rank-one updates, batched. Changes below `least` are left out, and so is a decrease that
-  /// rounding would decide, as with next to no ridge: then it returns false, and the matrix stays the inverse for the
-  /// weights that stand in `weight`.
+  /// Moves to new weights by rank-one updates, in batches. Changes below `least` are left out. So is a decrease that
+  /// rounding would decide, which happens with almost no ridge. It then returns false, and the matrix is the inverse
+  /// for the weights in `weight`.
   bool follow(const SampleView<Real>& samples, const Real* target, Real least);
 
  private:
@@ -45,11 +45,11 @@ struct FollowedInverse {
 template <class Real, class Sum>
 void add_outer(const SampleView<Real>& samples, const Real* weight, Sum* C);
 
-/// Up to so many samples the followed inverse is the faster one.
+/// Up to this many samples the followed inverse is faster.
 inline constexpr int kNewtonSamples = 2000;
 
-/// Whether a Cholesky factor is one. LLT::info() alone takes NaN for success; what is not finite anywhere in the lower
-/// triangle reaches the factor's diagonal.
+/// Whether a Cholesky factorisation succeeded. LLT::info() alone reports success for NaN; a number that is not finite
+/// anywhere in the lower triangle reaches the factor's diagonal.
 template <class Matrix>
 bool is_factor(const Eigen::LLT<Matrix>& factor) {
   return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().allFinite();
@@ -60,7 +60,7 @@ using RowMajor = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 template <class Real>
 using PaddedMatrix = Eigen::Map<const RowMajor<Real>, 0, Eigen::OuterStride<>>;
 
-/// As TeamFactor.
+/// Like TeamFactor.
 template <class Real>
 class VectorFactor {
  public:
@@ -100,7 +100,7 @@ class VectorFactor {
   Eigen::LLT<Eigen::MatrixXd> factor_;
 };
 
-/// Semismooth Newton steps by an inverse that follows the active set.
+/// Semismooth Newton steps with an inverse that follows the active set.
 template <class Real>
 class FollowingNewton {
  public:
@@ -113,8 +113,8 @@ class FollowingNewton {
     constexpr Real kChange = Real(0.05);  // smaller changes of a weight (at most 1) slow convergence only a little
     const SolveScratch<Real>& scratch = sums_.scratch();
     const int m = sums_.samples().m;
-    // With next to no ridge a weight that stays in the inverse hides a direction in which the loss has no curvature:
-    // steps and decrements along it would be small far from the minimum.
+    // With almost no ridge, a weight that stays in the inverse hides a direction in which the loss has no curvature.
+    // Steps and decrements along it would be small far from the minimum.
     constexpr double kNextToNone = 0.01;
     if (!inverse_.follow(sums_.samples(), scratch.weight, kChange) && sums_.ridges().least() < kNextToNone)
       return false;
@@ -123,7 +123,7 @@ class FollowingNewton {
     for (int k = 0; k < m; ++k) scratch.direction[k] = -static_cast<double>(image_[k]);
     return true;
   }
-  // The inverse has been lost to rounding (a tiny ridge).
+  // Rounding has ruined the inverse (a tiny ridge).
   bool recover() {
     for (int k = 0; k < sums_.samples().m; ++k)
       if (!is_finite(sums_.scratch().gradient[k])) return false;
@@ -171,7 +171,7 @@ class QuasiNewton {
     const Eigen::Map<const Eigen::VectorXd> direction(sums_.scratch().direction, m_);
     Pair pair{part * direction, gradient - gradient_, 0.0};
     const double curvature = pair.s.dot(pair.y);
-    if (curvature <= 0.0) return;  // only rounding can do this: the loss is strongly convex
+    if (curvature <= 0.0) return;  // only rounding can cause this, since the loss is strongly convex
     pair.inverse_curvature = 1.0 / curvature;
     pairs_.push_back(std::move(pair));
     if (pairs_.size() > kMemory) pairs_.pop_front();
@@ -189,7 +189,7 @@ class QuasiNewton {
   std::deque<Pair> pairs_;
 };
 
-/// The current inverse P - U U' of a block times x, in place; all updates must be materialised.
+/// Multiplies x in place by the current inverse P - U U' of a block; all updates must be materialised.
 template <class Real>
 void multiply_current(const GramView<Real>& g, const Shape& shape, const SolveScratch<Real>& scratch, double* x) {
   const int m = shape.m, stride = shape.stride;
@@ -242,7 +242,7 @@ class Solver<Real, VectorTeam> {
     return minimise(sums_, QuasiNewton<Real, Precondition>(sums_, precondition));
   }
 
-  // The samples that are new join the Hessian with the weights that they have now.
+  // Adds the new samples to the Hessian with their current weights.
   bool descend_by_running_hessian(const BoxView<Real>& box, const Shape& shape) {
     SampleView<Real> fresh = sums_.samples();
     const int known = box.progress->samples_in_hessian, m = shape.m;

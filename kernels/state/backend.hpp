@@ -1,4 +1,4 @@
-// What the engine must know of a backend before it lays out memory.
+// The properties of a backend that the engine must know before it lays out memory.
 #pragma once
 
 #include <climits>
@@ -11,16 +11,16 @@ struct BackendTraits {
   int block_size;          ///< members of such a team
   bool vectors;            ///< whether its teams have vectors
   bool in_place;           ///< whether tapes are read where they lie on the host
-  int cohort = 0;          ///< lanes that go through many blocks together, where the shape allows it; 0: none do
+  int cohort = 0;          ///< lanes that go through many blocks together, where the shape allows it; 0: none
   int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
 };
 
-inline constexpr int kBlockMembers = 256;      ///< of a GPU's block that works on one item; a body may want others
-inline constexpr int kMostBlockMembers = 384;  ///< that any wants
+inline constexpr int kBlockMembers = 256;      ///< threads of a GPU's block for one item; a body may ask for others
+inline constexpr int kMostBlockMembers = 384;  ///< the most that any body asks for
 
-inline constexpr int kCohortLanes = 4;  ///< of a cohort at the most: one for each warp of its block
+inline constexpr int kCohortLanes = 4;  ///< the most lanes of a cohort: one for each warp of its block
 
-/// Of a GPU: all lanes advance together, over a copy of the tapes.
+/// The traits of a GPU: all lanes advance together, over a copy of the tapes.
 inline BackendTraits traits_of_gpu(int slots) {
   return {.group = INT_MAX,
           .slots = slots,

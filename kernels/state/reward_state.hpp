@@ -1,5 +1,5 @@
-// The estimate of theta_* that a lane carries: theta_hat, the reward design Phi^-1 (eq:design:matrix:t), and the
-// inverse curvature that turns one new sample into one Newton step.
+// A lane's estimate of theta_*: theta_hat, the reward design Phi^-1 (eq:design:matrix:t), and the inverse curvature, by
+// which one new sample becomes one Newton step.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +21,7 @@ struct RewardState {
   static PANDORA_HD constexpr int stride(int d) { return (d + kPad - 1) / kPad * kPad; }
   static PANDORA_HD constexpr int size(int d) { return (1 + 2 * d) * stride(d); }
   static PANDORA_HD RewardState over(double* memory, int d) {
-    if (memory == nullptr) return {d};  // of a lane that knows mu*
+    if (memory == nullptr) return {d};  // for a lane that knows mu*
     return {d, memory, memory + stride(d), memory + (1 + d) * stride(d)};
   }
 
@@ -31,8 +31,8 @@ struct RewardState {
     for (int i = 0; i < d * row; ++i) design_inverse[i] = curvature_inverse[i] = i % (row + 1) == 0 ? 1.0 / ridge : 0.0;
   }
 
-  // What follows is the work of a team, with the same result in every member. `image`: stride(d) numbers that all of
-  // them see and nobody else uses meanwhile.
+  // A team does the following, with the same result in every member. `image` is stride(d) numbers that all members see
+  // and nobody else uses meanwhile.
 
   /// theta_hat' phi
   template <class Team>
@@ -47,20 +47,20 @@ struct RewardState {
     return ::sqrt(square < 0.0 ? 0.0 : square);
   }
 
-  /// theta_hat' phi + c_theta ||phi||_{Phi^-1}: what G is taken of in (eq:mu:tilde). G hides what is infinite.
+  /// theta_hat' phi + c_theta ||phi||_{Phi^-1}, the argument of G in (eq:mu:tilde). G would hide an infinite value.
   template <class Team>
   PANDORA_HD double optimistic(const Team& team, const float* phi, double c_theta, double* image) const {
     return linear(team, phi) + (c_theta <= 0.0 ? 0.0 : c_theta * width(team, phi, image));
   }
 
-  /// A deployed output: Phi gains phi phi'. To be waited for.
+  /// Adds phi phi' to Phi, for a deployed output. Members must sync before they read the result.
   template <class Team>
   PANDORA_HD void widen(const Team& team, const float* phi, double* image) {
     rank_one(team, design_inverse, phi, 1.0, image);
   }
 
-  /// Its sample (phi, r): theta_hat takes the Newton step of this sample alone, with gradient and weight at the value
-  /// before it. To be waited for.
+  /// Takes the Newton step of the sample (phi, r) alone, with gradient and weight at theta_hat's value before the step.
+  /// Members must sync before they read the result.
   template <class Team>
   PANDORA_HD void step(const Team& team, const float* phi, double reward, double* image) {
     using V = typename Team::template Vectors<double>;
@@ -71,7 +71,7 @@ struct RewardState {
       V::store(theta + i, V::fused_negative(step, V::load(image + i), V::load(theta + i)));
   }
 
-  // One thread's.
+  // For one thread:
   PANDORA_HD double linear(const float* phi) const { return linear(SerialTeam{}, phi); }
   PANDORA_HD double width(const float* phi) const {
     double image[kMaxRewardFeatures];
@@ -83,7 +83,7 @@ struct RewardState {
   }
   /// G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde)
   PANDORA_HD double estimate(const float* phi, double c_theta) const { return logistic(optimistic(phi, c_theta)); }
-  /// Both of the above.
+  /// Adds a deployed output and takes its step.
   PANDORA_HD void observe(const float* phi, double reward) {
     double image[kMaxRewardFeatures];
     widen(SerialTeam{}, phi, image);
@@ -94,7 +94,7 @@ struct RewardState {
   static constexpr int kPad = 8;
   static_assert(kMaxRewardFeatures % kPad == 0);
 
-  // v' x. A CPU sums it in two strands, which overlap.
+  // v' x. A CPU sums it in two parallel strands.
   template <class Team>
   PANDORA_HD double dot(const double* v, const float* x) const {
     double even = 0.0, odd = 0.0;
@@ -119,7 +119,7 @@ struct RewardState {
           image[i] = fused(static_cast<double>(x[j]), inverse[j * row + i], image[i]);
       return dot<Team>(image, x);
     }
-    team.sync();  // the last image is still being read, the inverse being written
+    team.sync();  // the last image is still being read, and the inverse being written
     for_tiles<double>(team, row, [&](auto tile, int i) {
       constexpr int N = decltype(tile)::value;
       typename V::Vector sum[N] = {};

@@ -1,5 +1,5 @@
-// Where the state of a lane lies while lanes advance in blocks of B periods. Plain pointers into memory of a backend;
-// host/lanes/engine/layout.hpp lays them out. Sizes: A boxes, m features in rows of `stride`, d reward features.
+// The memory of a lane's state while lanes advance in blocks of B periods: plain pointers into a backend's memory,
+// which host/lanes/engine/layout.hpp lays out. Sizes: A boxes, m features in rows of `stride`, d reward features.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace pandora::engine {
 
 struct Shape {
   int A, m, stride, d, B;
-  int width;     ///< B in whole vectors: the rows of what a block holds per pair of its periods
-  int capacity;  ///< samples per box, and deployed samples, that a lane has room for
+  int width;     ///< B in whole vectors: the row length of arrays that have a number for each pair of a block's periods
+  int capacity;  ///< the most samples per box, and the most deployed samples, of a lane
 };
 
 /// A replication's tape; rows as in kernels/tape/tape.hpp.
@@ -28,11 +28,11 @@ struct TapeView {
   const float* phi;                     ///< rows x A x d
   const double *mu, *cost;              ///< rows x A
   const float* reward;                  ///< rows x A
-  const float* told;                    ///< rows x A, what learners are told of it
+  const float* told;                    ///< rows x A, the value that learners are told instead
   const double* sigma;                  ///< rows x A, oracle indices
   const std::uint16_t* there;           ///< rows, which boxes are there; null: all
-  const int *told_first, *told_period;  ///< Feedback's lists; null: every period is told of at its own end
-  bool late;                            ///< whether one is told of after its own
+  const int *told_first, *told_period;  ///< Feedback's lists; null: every reward is told at the end of its own period
+  bool late;                            ///< whether some reward is told after its own period
   int calibration_rows, online_rows;
   Stream random_order, exploration;
   /// The block's contexts feature by feature (m x width, zero beyond the block) and ||psi_j||^2 (width), for teams with
@@ -68,8 +68,8 @@ struct BlockContexts {
 
 struct GramCounts {
   int updates, columns, materialised;
-  int late;      ///< rows of u from here on are images of samples that have yet to come (kernels/lane/late.hpp)
-  bool settled;  ///< whether P has taken in columns since the images were formed
+  int late;      ///< rows of u from here on are images of samples that come later (kernels/lane/late.hpp)
+  bool settled;  ///< whether columns were applied to P since the images were formed
 };
 
 /// An inverse P with the products of the current block: the block transform of kernels/lane/gram.hpp.
@@ -78,7 +78,7 @@ struct GramView {
   struct Update {
     int period;
     Real f;
-    int columns_before;  // columns C_i that precede it
+    int columns_before;  // number of columns C_i before it
   };
 
   Real* P = nullptr;                         ///< symmetric (see StoredInverse); null where the lane keeps none
@@ -91,11 +91,11 @@ struct GramView {
   GramCounts* count = nullptr;
 };
 
-/// What a lane's walk must remember while it waits for a solve, and what the lane has done so far.
+/// The state that a lane's walk keeps while it waits for a solve, and the lane's counters.
 struct Progress {
   int next = 0;       ///< the next period of the block
-  int due = 0;        ///< what waits for a solve: bit a is box a, kThetaDue theta_hat, kJointDue all boxes together
-  int joint_due = 0;  ///< whether a joint solve must come whatever the schedule says
+  int due = 0;        ///< the solves that are due: bit a is box a, kThetaDue theta_hat, kJointDue all boxes together
+  int joint_due = 0;  ///< whether a joint solve must come regardless of the schedule
   int reward_samples = 0;
   int reward_samples_at_solve = 0;  ///< at the last exact solve of theta_hat
   double multiplier = 0.0;          ///< of LaneSpec::pacing
@@ -103,25 +103,25 @@ struct Progress {
   int index_solves = 0, index_gradients = 0, reward_solves = 0;
 };
 
-/// Adds to one of a lane's counters, which its other boxes may do at the same time.
+/// Adds to one of a lane's counters, to which its other boxes may add at the same time.
 PANDORA_HD inline void add_to(int* counter, int n) {
   PANDORA_ON_DEVICE(atomicAdd(counter, n), *counter += n);
 }
 
-/// What a box has done.
+/// The counters of a box.
 struct BoxProgress {
   int samples = 0;
-  double faded = 0.0;            ///< how much less than 1 each they weigh, in all
+  double faded = 0.0;            ///< by how much the samples' weights fall short of 1 each, in all
   int samples_at_solve = 0;      ///< at the last exact solve of rho_hat
   int samples_at_curvature = 0;  ///< when Hinv was last rebuilt
-  int samples_in_hessian = 0;    ///< in BoxView::hessian
-  double reward_widths = 0.0;    ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
+  int samples_in_hessian = 0;    ///< samples in BoxView::hessian
+  double reward_widths = 0.0;    ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus needs it
   int follows = 0;               ///< whether BoxView::inverse has been started
-  int pending = 0;               ///< Newton steps of the block that rho has yet to make
+  int pending = 0;               ///< Newton steps of the block that rho has yet to take
   Failure failure = Failure::none;
   int failed_period = 0;
 
-  /// The samples by their weights, rounded.
+  /// The number of samples by their weights, rounded.
   PANDORA_HD int counted() const { return static_cast<int>(::floor(samples - faded + 0.5)); }
 };
 
@@ -131,21 +131,21 @@ struct BoxView {
   Real* rho = nullptr;       ///< stride: rho_hat (eq:known-theta-rho-estimator), (eq:hat:rho:at); LinUCB: eta_hat
   Real* response = nullptr;  ///< d x stride: Q = Hinv M; rho moves by Q d theta
   int* rows = nullptr;       ///< samples
-  Real* weight = nullptr;    ///< of each; null: 1
-  int* learned = nullptr;    ///< the period (1, 2, ...; 0: the calibration) in which each was; null where nobody asks
+  Real* weight = nullptr;    ///< one for each sample; null: 1
+  int* learned = nullptr;    ///< the period (1, 2, ...; 0: the calibration) in which each was learned; null: unused
   GramView<Real> design;     ///< V^-1 (eq:known-theta-V), or LinUCB's A^-1
   GramView<Real> curvature;  ///< Hinv (`tracking`), or C_aa of a shrunk fit
-  // What solvers keep from one solve to the next (kernels/solve/): on the CPU the inverse that follows the weights of
-  // few samples; and the running sum of curvatures that preconditions the solves of many.
+  // Data that solvers keep from one solve to the next (kernels/solve/). On the CPU: the inverse that follows the
+  // weights of few samples. Everywhere: the running sum of curvatures that preconditions solves with many samples.
   Real *inverse = nullptr, *inverse_weight = nullptr, *hessian = nullptr;
-  // The block's:
-  Real* prediction = nullptr;                              ///< width: psi_i' rho as it stands
+  // For the block:
+  Real* prediction = nullptr;                              ///< width: psi_i' rho at present
   Real* coupling = nullptr;                                ///< d x width: N = Psi' Q
   Real* pending_scale = nullptr;                           ///< B: e / s; 0 where an exact solve replaces the step
   Real *pending_rank = nullptr, *pending_moved = nullptr;  ///< B x d: r, by which Q gains v r'; theta_moved before
   Real* theta_moved = nullptr;                             ///< d: theta_hat's moves since the last flush
 
-  /// A sample more, by one member.
+  /// Adds a sample. One member calls it.
   PANDORA_HD void add(int row, int now) const {
     const int sample = progress->samples++;
     rows[sample] = row;
@@ -153,7 +153,8 @@ struct BoxView {
     if (learned != nullptr) learned[sample] = now;
   }
 
-  // A box's failure stays with the box until the lane's next walk collects it: the teams of the lane's other boxes may
+  // A box's failure stays in the box until the lane's next walk collects it. The teams of the lane's other boxes may
+  // run at the same time, and their results must not depend on it.
   // run at the same time and must not see it come.
   template <class Team>
   PANDORA_HD void fail(const Team& team, Failure what, int period) const {
@@ -171,18 +172,18 @@ struct LaneView {
   LaneSpec spec;
   LaneNeeds needs;
   TapeView<Real> tape;
-  double* reward_memory = nullptr;  ///< RewardState, and what its solves work in
+  double* reward_memory = nullptr;  ///< RewardState, and the scratch of its solves
   int* deployed = nullptr;          ///< row * A + box of the deployed samples
-  float* reward_weight = nullptr;   ///< of the deployed samples, and the periods in which they were told of; null as
+  float* reward_weight = nullptr;   ///< of the deployed samples, with the periods in which they were told; null as
   int* reward_learned = nullptr;    ///< BoxView::weight and BoxView::learned
   unsigned char* chosen = nullptr;  ///< T: the box deployed in each period, where rewards come late
-  float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples feature by feature
-  JointState* joint = nullptr;      ///< of lanes that fit jointly
+  float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples by feature
+  JointState* joint = nullptr;      ///< for lanes that fit jointly
   Progress* progress = nullptr;
-  LaneTally* tally = nullptr;                ///< with a failure in it, the lane stands still
+  LaneTally* tally = nullptr;                ///< a lane with a failure in it stands still
   const PeriodOutcome* decisions = nullptr;  ///< T outcomes to follow instead of the lane's own, or null
   PeriodOutcome* outcomes = nullptr;         ///< T, to be recorded, or null
-  // T x A: what they came from, or null
+  // T x A: the numbers behind the outcomes, or null
   double *scores = nullptr, *widths = nullptr, *rewards = nullptr, *predictions = nullptr, *bonuses = nullptr;
   BoxView<Real> box[kMaxBoxes];
 
@@ -190,7 +191,7 @@ struct LaneView {
   PANDORA_HD bool learns_late() const { return spec.learns_payoff() && tape.late && chosen != nullptr; }
 };
 
-/// What the bodies share. `lanes` are those that advance together.
+/// The data that the bodies share. `lanes` are those that advance together.
 template <class Real>
 struct Problem {
   Shape shape;
@@ -200,7 +201,7 @@ struct Problem {
   RewardSchedule refit_reward;
   LaneView<Real>* lanes;
 
-  /// Of a lane's V, LinUCB's A.
+  /// The ridges of a lane's V, or of LinUCB's A.
   PANDORA_HD Ridges design_ridges(const LaneSpec& spec) const {
     return spec.learns_payoff() ? Ridges(ridge_payoff) : ridge_index;
   }

@@ -1,7 +1,7 @@
 // The draws of a replication as bodies for teams (kernels/base/team.hpp): contexts, outputs, and the oracle's shock
-// sample. Every array is equal in every bit to what kernels/tape/tape.cpp and oracle/oracle.cpp fill; their
-// comments say what the quantities are. Plain pointers into buffers of the backend; host/lanes/devices/preparer.hpp
-// lays them out. kName is the stage in profiles.
+// sample. Every array equals in every bit the arrays that kernels/tape/tape.cpp and oracle/oracle.cpp fill; their
+// comments define the quantities. Plain pointers into the backend's buffers, which host/lanes/devices/preparer.hpp lays
+// out. kName is the stage in profiles.
 #pragma once
 
 #include <atomic>
@@ -14,22 +14,22 @@
 
 namespace pandora::prepare {
 
-/// Elements that an item of an elementwise body takes: one per thread of a block.
+/// How many elements an item of an elementwise body takes: one per thread of a block.
 inline constexpr int kPerItem = 256;
 
-/// Items of kPerItem elements that cover n.
+/// The number of items of kPerItem elements that cover n.
 constexpr int items_of(std::size_t n) {
   return static_cast<int>((n + kPerItem - 1) / kPerItem);
 }
 
-/// The elements of an item out of n.
+/// The elements of an item, out of n.
 struct ItemRange {
   std::size_t begin, end;
   PANDORA_HD ItemRange(int item, std::size_t n)
       : begin(static_cast<std::size_t>(item) * kPerItem), end(begin + kPerItem < n ? begin + kPerItem : n) {}
 };
 
-/// Marks a failure that any member may find, and that all then look at to end early.
+/// Marks a failure. Any member may find one; all members then read the flag to end early.
 PANDORA_HD inline void raise_flag(int* flag) {
   PANDORA_ON_DEVICE(*static_cast<volatile int*>(flag) = 1,
                     std::atomic_ref<int>(*flag).store(1, std::memory_order_relaxed));
@@ -43,7 +43,7 @@ PANDORA_HD inline bool is_raised(int* flag) {
 struct RowSegment {
   int first_row;
   std::uint32_t first_period;  ///< of first_row
-  bool rewarded;               ///< x_0 is not
+  bool rewarded;               ///< false for x_0
   Stream context, shock, reward;
 
   PANDORA_HD std::uint32_t period(int row) const { return first_period + static_cast<std::uint32_t>(row - first_row); }
@@ -61,15 +61,15 @@ struct RowSegments {
   }
 };
 
-/// Where a replication's contexts lie; row-major as in Contexts (kernels/tape/tape.hpp).
+/// The arrays of a replication's contexts, row-major as in Contexts (kernels/tape/tape.hpp).
 struct ContextArrays {
   int rows, boxes, reward_features, context, index_size, index_stride;
-  int locations;          ///< L: 1 if boxes have Q in common, A if each has its own
+  int locations;          ///< L: 1 if all boxes share Q, A if each has its own
   float* psi;             ///< rows x index_stride: psi(x), then zeros
   float* reward_context;  ///< rows x L x d: Q x
   double* reward_shift;   ///< rows x L: theta_*' Q x, the l of (eq:sigma)
   double* scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
-  double* context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x); after BalanceCosts all of c_a(x)
+  double* context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x); after BalanceCosts the whole of c_a(x)
   double* index;          ///< rows x A: Lambda(rho_a' psi(x)); null where costs are drawn
 
   PANDORA_HD std::size_t location_at(std::size_t row, std::size_t box) const {
@@ -77,7 +77,7 @@ struct ContextArrays {
   }
 };
 
-/// Contexts with everything that depends on them alone. Item: row; a warp each.
+/// Draws contexts and everything that depends on them alone. Item: row; a warp each.
 struct DrawContexts {
   static constexpr const char* kName = "contexts";
 
@@ -141,7 +141,7 @@ struct DrawContexts {
   }
 };
 
-/// The costs under which the indices are the drawn ones: c_a(x) = E[(mu* - Lambda(rho_a' psi(x)))^+ | x]. Item:
+/// Sets the costs for which the indices are the drawn ones: c_a(x) = E[(mu* - Lambda(rho_a' psi(x)))^+ | x]. Item:
 /// kPerItem of the rows x A cells; a block each.
 struct BalanceCosts {
   static constexpr const char* kName = "balance";
@@ -168,9 +168,10 @@ struct ShockLaw {
   float scale;
   float squared_radius;
   int output_size;  ///< d_w
-  int* failed;      ///< raised when a vector outlives all attempts
+  int* failed;      ///< raised if a vector falls outside the ball in all attempts
 
-  /// The first vector inside the ball; false once some vector has failed, since the results are then of no use.
+  /// Draws the first vector inside the ball. Returns false once some vector has failed, because the results are then of
+  /// no use.
   PANDORA_HD bool draw(const Stream& stream, std::uint32_t period, std::uint32_t box, const float* linear, int n_linear,
                        const float* absolute, int n_absolute, ProjectedShocks<1>& out) const {
     for (std::uint32_t attempt = 0;; ++attempt) {
@@ -182,14 +183,14 @@ struct ShockLaw {
   }
 };
 
-/// Where a tape's outputs lie; row-major as in Tape (kernels/tape/tape.hpp).
+/// The arrays of a tape's outputs, row-major as in Tape (kernels/tape/tape.hpp).
 struct OutputArrays {
   float* phi;         ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
   double *mu, *cost;  ///< rows x A: (eq:reward:function); c_a(x, omega_a)
   float* reward;      ///< rows x A
 };
 
-/// Outputs of all boxes. Item: kPerItem of the rows x A cells; a block each.
+/// Draws the outputs of all boxes. Item: kPerItem of the rows x A cells; a block each.
 struct DrawOutputs {
   static constexpr const char* kName = "outputs";
 
@@ -236,13 +237,13 @@ struct DrawOutputs {
   }
 };
 
-/// Projected shocks of the oracle's sample or of the radius. Item: kPerItem of the M samples; a block each.
+/// Draws projected shocks for the oracle's sample or for the radius. Item: kPerItem of the M samples; a block each.
 struct DrawSample {
   static constexpr const char* kName = "sample";
 
   Stream stream;
   ShockLaw law;
-  int samples, boxes;      ///< M; projections on beta_1: A, or none
+  int samples, boxes;      ///< M; projections on beta_1: A, or 0
   int cycle;               ///< 0: all draws belong to box 0; A: draw i belongs to box i mod A
   const float* direction;  ///< d_w: D' theta_* / ||D' theta_*||, or D' u
   const float* beta1;      ///< d_w x boxes, coordinate-major

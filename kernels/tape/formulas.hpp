@@ -1,4 +1,4 @@
-// What a context and a shock give, for host and device: the quantities of a tape (kernels/tape/tape.hpp).
+// The quantities of a tape as functions of a context and a shock, for host and device (kernels/tape/tape.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace pandora {
 
-/// What coordinate j of n adds to psi(x) = (1, x) or (1, x, x^2), behind the leading 1. Every map keeps x itself at 1.
+/// Writes the features that coordinate j of n adds to psi(x) = (1, x) or (1, x, x^2), behind the leading 1. x is
+/// unscaled in both.
 PANDORA_HD inline void add_index_features(IndexFeatures kind, int n, int j, float x, float* psi) {
   psi[1 + j] = x;
   if (kind == IndexFeatures::affine_and_squares) psi[1 + n + j] = x * x;
@@ -49,8 +50,8 @@ PANDORA_HD inline double linear_index_of(double intercept, float mapped) {
 }
 
 /// E[(G(l + s W) - sigma)^+], the left side of (eq:sigma), for W that takes the n values `descending` with equal
-/// probability. In strips of fixed length, so that it has the same bits wherever it is computed; it ends at the first
-/// strip whose last value adds nothing.
+/// probability. The sum goes in strips of fixed length, so that it has the same bits wherever it is computed. It ends
+/// at the first strip whose last value adds nothing.
 PANDORA_HD inline double expected_excess(const double* descending, int n, double shift, double scale, double sigma,
                                          RewardLink link) {
   constexpr int kStrip = 8;
@@ -80,7 +81,7 @@ PANDORA_HD inline double output_cost_of(double context_cost, double c1, double s
   return context_cost + c1 * (contextual ? logistic(scale * static_cast<double>(magnitude)) : 0.5);
 }
 
-/// The factor on a cost: Pareto(tail) with mean 1, (1 - 1/tail) U^(-1/tail). `stream` of Purpose::cost_factor;
+/// The factor on a cost: Pareto(tail) with mean 1, (1 - 1/tail) U^(-1/tail). `stream` has Purpose::cost_factor;
 /// `segment` of the tape: 0 is x_0, 1 the calibration, 2 online.
 PANDORA_HD inline double cost_factor(const Stream& stream, double tail, std::uint32_t segment, std::uint32_t period,
                                      std::uint32_t box) {

@@ -11,7 +11,7 @@
 
 namespace pandora {
 
-/// Largest number of boxes and of reward features; they size the small arrays of the per-period walk.
+/// The largest numbers of boxes and of reward features. They size the small arrays of the per-period walk.
 inline constexpr int kMaxBoxes = 16;
 inline constexpr int kMaxRewardFeatures = 64;
 
@@ -25,7 +25,7 @@ struct Dimensions {
   int output = 100;          ///< d_w >= 1
   int reward_features = 10;  ///< d, 1..kMaxRewardFeatures
   IndexFeatures index_features = IndexFeatures::affine;
-  int radius_draws = 131072;  ///< pooled draws of u' phi(x, omega_a) behind the radius r of theta_*, >= 1
+  int radius_draws = 131072;  ///< pooled draws of u' phi(x, omega_a) that determine the radius r of theta_*, >= 1
 
   /// m, the length of psi(x)
   int index_size() const { return index_features == IndexFeatures::affine ? context + 1 : 2 * context + 1; }
@@ -33,22 +33,22 @@ struct Dimensions {
   friend bool operator==(const Dimensions&, const Dimensions&) = default;
 };
 
-/// How the coefficients of a replication's contexts and outputs (Q, alpha_a, beta_{0,a}, beta_{1,a}) are drawn; each
+/// How the coefficients of a replication's contexts and outputs (Q, alpha_a, beta_{0,a}, beta_{1,a}) are drawn. Each
 /// row has unit length.
 enum class Slopes : std::uint8_t {
-  common,      ///< entries U[0, 1], as in the paper: the boxes have a large part in common
-  unrelated,   ///< box a's alpha_a, beta_{0,a}, beta_{1,a} on coordinates j = a mod A alone: nothing in common
+  common,      ///< entries U[0, 1], as in the paper: a large part is common to all boxes
+  unrelated,   ///< box a's alpha_a, beta_{0,a}, beta_{1,a} on coordinates j = a mod A alone: nothing is common
   random_sign  ///< entries U[-1, 1]
 };
 
-/// Whose Q it is in phi(x, omega_a) = Q x + D omega_a of regime B.
+/// Which Q a box has in phi(x, omega_a) = Q x + D omega_a of regime B.
 enum class Location : std::uint8_t {
-  common,  ///< one Q of all boxes, as in the paper
+  common,  ///< one Q for all boxes, as in the paper
   none,    ///< Q = 0
-  own      ///< a Q_a of each box; box 1's is the common one
+  own      ///< a Q_a for each box; box 1 has the common one
 };
 
-/// Which of costs and oracle indices is drawn; the other follows by (eq:sigma).
+/// Whether costs or oracle indices are drawn; the other follows by (eq:sigma).
 enum class Indices : std::uint8_t {
   of_costs,  ///< costs are drawn, as in the paper
   linear     ///< the index of box a is Lambda(rho_a' psi(x)) with rho_a drawn (eq:index:a)
@@ -57,13 +57,13 @@ enum class Indices : std::uint8_t {
 /// The G of mu* = G(theta_*' phi). Policies that learn rewards assume the logistic one.
 enum class RewardLink : std::uint8_t {
   logistic,
-  algebraic,  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
-  linear      ///< 1/2 + z / 10, clipped to [0, 1]: |z| exceeds 5 in less than one of a thousand outputs
+  algebraic,  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails like 1 / |z|
+  linear      ///< 1/2 + z / 10, clipped to [0, 1]: |z| exceeds 5 in fewer than one of a thousand outputs
 };
 
-/// How beta_{1,a} is drawn in regime B, and with it whether the cost of a box depends on its output.
+/// How beta_{1,a} is drawn in regime B. This decides whether a box's cost depends on its output.
 enum class OutputCostLaw : std::uint8_t {
-  paper,   ///< entries U[0, 1], length 1: G(beta_{1,a}' |omega|) is next to 1, whatever the output
+  paper,   ///< entries U[0, 1], length 1: G(beta_{1,a}' |omega|) is close to 1, whatever the output
   centred  ///< entries that sum to 0, length kCentredCostLength: beta_{1,a}' |omega| has mean 0 given x
 };
 inline constexpr double kCentredCostLength = 8.0;
@@ -74,25 +74,25 @@ enum class OutputScales : std::uint8_t {
   constant     ///< alpha_a = 0, so s_a = 1
 };
 
-/// How the parameters of the boxes (alpha_a, beta_{0,a}, beta_{1,a}, c_{0,a}, c_{1,a}) change while online periods pass
-/// (docs/scenarios.md, "Drift"). What is common to them (theta_*, D, Q) stays.
+/// How the boxes' parameters (alpha_a, beta_{0,a}, beta_{1,a}, c_{0,a}, c_{1,a}) change while online periods pass
+/// (docs/scenarios.md, "Drift"). The common parameters (theta_*, D, Q) stay.
 struct ParameterDrift {
   enum class Kind : std::uint8_t {
     none,
-    swap,  ///< two boxes, drawn at every change, trade all of them
+    swap,  ///< two boxes, drawn at every change, exchange all of them
     step,  ///< every parameter of every box is drawn anew with probability `share`
     walk   ///< the directions of alpha_a and beta_{0,a} turn by about `speed` radians a period
   };
   Kind kind = Kind::none;
-  std::vector<int> at;  ///< of swap and step: the online periods (1, 2, ...) from which on a change holds, ascending
+  std::vector<int> at;  ///< for swap and step: the online periods (1, 2, ...) in which a change takes effect, ascending
   double share = 1.0;   ///< in (0, 1]
   double speed = 0.0;   ///< n periods turn a direction by about speed sqrt(n)
 
   friend bool operator==(const ParameterDrift&, const ParameterDrift&) = default;
 };
 
-/// A box (its index, from 0) that comes or goes with an online period (1, 2, ...). One that comes was not there before,
-/// and one that goes was; the same box may do so again and again.
+/// A box (its index, from 0) that comes or goes with an online period (1, 2, ...). A box that comes must be absent
+/// before, one that goes must be present. The same box may come and go again and again.
 struct BoxChange {
   int box = 0, at = 1;
   friend bool operator==(const BoxChange&, const BoxChange&) = default;
@@ -109,16 +109,16 @@ PANDORA_HD constexpr int count_of(unsigned boxes, int A) {
   return n;
 }
 
-/// Tails from here on are none.
+/// A tail exponent of at least this counts as no tail.
 inline constexpr double kNoTail = 1e300;
 
-/// What replications are drawn from in place of the model. Kernels only hand it on.
+/// A source of replications in place of the model. Kernels only pass it on.
 struct OtherSource {
   virtual ~OtherSource() = default;
 };
 
-/// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
-/// of truncation_radius rejected; and u, the upper bound of c_{0,a} and c_{1,a}.
+/// The law of the outputs omega = s_a(x) xi, where xi = shock_scale * (iid coordinates) and whole vectors outside the
+/// ball of truncation_radius are rejected. Also u, the upper bound of c_{0,a} and c_{1,a}.
 struct Environment {
   std::string name;
   std::uint8_t id = 0;  ///< stream coordinate; never reuse one
@@ -126,12 +126,13 @@ struct Environment {
   float shock_scale = 1.0f;
   float truncation_radius = std::numeric_limits<float>::infinity();
   double cost_level = 0.0;                       ///< u
-  CoordinateLaw::Function coordinate = nullptr;  ///< of Law::custom
+  CoordinateLaw::Function coordinate = nullptr;  ///< for Law::custom
   Slopes slopes = Slopes::common;
   RewardLink reward_link = RewardLink::logistic;
-  /// alpha > 1: costs have a Pareto(alpha) factor of mean 1, independent of all else; infinite: none
+  /// alpha > 1: costs have an independent Pareto(alpha) factor of mean 1; infinite: none
   double cost_tail = std::numeric_limits<double>::infinity();
-  /// r in [0, 1): of the normals behind the shocks of two boxes in one period of the tape. No law of one box has it.
+  /// r in [0, 1): the correlation of the normals behind the shocks of two boxes in one period of the tape. The law of a
+  /// single box does not depend on it.
   double correlation = 0.0;
   ParameterDrift drift = {};
   std::vector<BoxChange> arrives = {}, leaves = {};
@@ -139,7 +140,7 @@ struct Environment {
   Indices indices = Indices::of_costs;
   OutputCostLaw output_costs = OutputCostLaw::paper;
   OutputScales output_scales = OutputScales::contextual;
-  /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
+  /// A table of outcomes in place of the model; null: none. Two environments are equal only if they share it.
   std::shared_ptr<const OtherSource> trace = nullptr;
 
   friend bool operator==(const Environment&, const Environment&) = default;
@@ -163,13 +164,14 @@ struct Instance {
 
   std::vector<double> theta;   ///< theta_*, d
   std::vector<double> D;       ///< d x d_w
-  std::vector<double> Q;       ///< d x d_x, box after box where each has its own; zero in regime A
+  std::vector<double> Q;       ///< d x d_x, box after box if each has its own; zero in regime A
   std::vector<double> alpha;   ///< A x d_x, zero in regime A
   std::vector<double> beta0;   ///< A x d_x, zero in regime A
   std::vector<double> beta1;   ///< A x d_w, zero in regime A
   std::vector<double> c0, c1;  ///< A, in [0, u]
-  /// Indices::linear alone (else empty), where beta_0, beta_1, c_0 and c_1 are zero: rho_a, A x m; and quantile means
-  /// of theta_*' D xi, descending, the law under which expected costs are what makes the indices Lambda(rho_a' psi(x)).
+  /// Only for Indices::linear (empty otherwise), where beta_0, beta_1, c_0 and c_1 are zero: rho_a, A x m; and quantile
+  /// means of theta_*' D xi, descending. Under the law of these means, expected costs make the indices Lambda(rho_a'
+  /// psi(x)).
   std::vector<double> rho, shock_quantiles;
 
   bool contextual() const { return regime == Regime::B; }
@@ -181,22 +183,22 @@ struct Instance {
   friend bool operator==(const Instance&, const Instance&) = default;
 };
 
-/// Matrices Q of an instance: box a's is number `a` of them, or the only one.
+/// The number of matrices Q in an instance. Box a has the a-th of them, or all have the only one.
 inline int location_count(const Dimensions& dimensions, const Environment& environment) {
   return environment.location == Location::own ? dimensions.boxes : 1;
 }
 
-/// Quantile means behind costs that follow from indices, and the shocks that they are of: about 4 radius_draws, as many
-/// behind each. The means in place of the shocks move an index by less than 1e-4.
+/// The number of quantile means behind costs that follow from indices. Each mean is over equally many of about 4
+/// radius_draws shocks. Using the means in place of the shocks moves an index by less than 1e-4.
 inline constexpr int kShockQuantiles = 512;
 inline int draws_behind_costs(const Dimensions& dimensions) {
   const int each = 4 * dimensions.radius_draws / kShockQuantiles;
   return kShockQuantiles * (each < 1 ? 1 : each);
 }
 
-/// A parameter of an instance: its name in files, its symbol, its length (rows x columns, no columns: a vector; no
-/// rows: the environment has none of it) and what its axes are. Parts, results.h5, plans and the checks of what is
-/// finite go over kInstanceFields.
+/// A parameter of an instance: its name in files, its symbol, its size (rows x columns; without columns it is a vector,
+/// with 0 rows the environment does not have it) and its axes. Parts, results.h5, plans and the checks for finite
+/// numbers loop over kInstanceFields.
 struct InstanceField {
   using Member = std::vector<double> Instance::*;
   using Length = int (*)(const Dimensions&, const Environment&);
@@ -205,7 +207,7 @@ struct InstanceField {
   Length rows;
   Length columns;  ///< null: a vector
 };
-/// Lengths of fields.
+/// The sizes of fields.
 namespace length {
 inline int boxes(const Dimensions& dim, const Environment&) {
   return dim.boxes;
@@ -252,7 +254,7 @@ inline constexpr InstanceField kInstanceFields[] = {
      &length::quantiles, nullptr},
 };
 
-/// Numbers of a field, and of all fields.
+/// How many numbers a field has, and all fields together.
 inline std::size_t size_of(const InstanceField& field, const Dimensions& dimensions, const Environment& environment) {
   const std::size_t rows = static_cast<std::size_t>(field.rows(dimensions, environment));
   return field.columns == nullptr ? rows : rows * static_cast<std::size_t>(field.columns(dimensions, environment));

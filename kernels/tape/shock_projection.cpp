@@ -6,7 +6,7 @@ namespace pandora {
 namespace {
 
 constexpr int kWidth = 16;
-constexpr int kMostOutputs = 131072;  // t_5 takes two blocks of the counter for four coordinates, dependent ones four
+constexpr int kMostOutputs = 131072;  // t_5 takes two counter blocks for four coordinates, correlated laws four
 
 template <int W>
 void draw_batch(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,

@@ -1,4 +1,4 @@
-// Truncated shock vectors xi, seen only through a few projections: the vectors themselves are never stored.
+// Truncated shock vectors xi, of which only a few projections are kept; the vectors themselves are never stored.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace pandora {
 
-/// Weights of the projections, coordinate-major: linear[j * n_linear + p] multiplies xi_j,
-/// absolute[j * n_absolute + q] multiplies |xi_j|.
+/// The weights of the projections, coordinate-major: linear[j * n_linear + p] multiplies xi_j, absolute[j * n_absolute
+/// + q] multiplies |xi_j|.
 struct ShockWeights {
   int n_linear = 0;
   int n_absolute = 0;
@@ -21,21 +21,21 @@ struct ShockWeights {
 /// A row-major matrix (n_rows x n_columns) as weights: out[j * n_rows + i] = rows[i * n_columns + j].
 std::vector<float> coordinate_major(const std::vector<double>& rows, int n_rows, int n_columns);
 
-/// D' v for v in the space of the reward features: what a shock is projected on behind v' phi. D' theta_* in the
-/// oracle.
+/// D' v for v in the space of the reward features: the direction on which a shock is projected for v' phi. The oracle
+/// uses D' theta_*.
 std::vector<double> output_direction(const Instance& instance, const std::vector<double>& v);
 
-/// Attempts that a shock gets to fall inside the ball, less one: the attempt and the coordinate block share counter
-/// word 0, 16 bits each.
+/// How often a shock is drawn again until it falls inside the ball. The attempt and the coordinate block share counter
+/// word 0, with 16 bits each.
 inline constexpr std::uint32_t kMostAttempts = 0xffff;
 
-/// The law of a coordinate; of_tape: with the correlation of boxes that are drawn together.
+/// The law of a coordinate. `of_tape`: with the correlation of boxes that are drawn together.
 inline CoordinateLaw coordinate_law(const Environment& environment, bool of_tape) {
   const CoordinateLaw alone(environment.law, environment.coordinate);
   return of_tape ? alone.correlated(environment.correlation) : alone;
 }
 
-/// What a shock that outlives them ends with.
+/// The error for a shock that falls outside the ball in all attempts.
 RejectsNearlyAll rejects_nearly_all(const Environment& environment);
 
 /// W shocks side by side. The sums run over the coordinates in order with explicit fma, so a vector's
@@ -74,7 +74,7 @@ struct ProjectedShocks {
   }
 
  private:
-  // K coordinates at once: a sum is read and written once for all of them.
+  // Takes K coordinates at once, so that each sum is read and written once for all of them.
   template <int K>
   PANDORA_HD void add_coordinates(const float (*xi)[W], const float* row, int n_linear, const float* of_magnitudes,
                                   int n_absolute, float (&norm)[W]) {
@@ -108,13 +108,13 @@ struct ProjectedShocks {
   }
 };
 
-/// Which shocks: draw i has period first_period + i.
+/// Which shocks to draw: draw i has period first_period + i.
 struct ShockRange {
   std::uint32_t first_period = 0;
   std::uint32_t count = 0;
   std::uint32_t box = 0;
-  std::uint32_t cycle = 0;  ///< 0: `box` throughout; A: draw i belongs to box i mod A
-  bool of_tape = false;  ///< whether the environment's correlation of boxes holds: only there are they drawn together
+  std::uint32_t cycle = 0;  ///< 0: all draws belong to `box`; A: draw i belongs to box i mod A
+  bool of_tape = false;     ///< whether the boxes' correlation applies, which it does only for the tape
 };
 
 /// Projections of `range.count` accepted shocks: linear is count x n_linear, absolute count x n_absolute.

@@ -50,7 +50,7 @@ class ContextMaps {
  private:
   static constexpr int kStrip = 16;
 
-  // K coordinates of a strip.
+  // Applies K coordinates to a strip.
   template <int K>
   void add(const float* row, const float* x, float (&sum)[kStrip]) const {
     assign_lanes<kStrip>(sum, [&](int p, auto& fused) PANDORA_INLINED {
@@ -65,7 +65,7 @@ class ContextMaps {
   std::vector<float> weights_;
 };
 
-// Room for the contexts, with the values that do not depend on x in regime A.
+// Allocates the contexts and fills in the values that do not depend on x in regime A.
 Contexts room_for(const Instance& instance, int count) {
   const Dimensions& dim = instance.dimensions;
   const int A = dim.boxes;
@@ -90,7 +90,7 @@ Contexts room_for(const Instance& instance, int count) {
   return out;
 }
 
-// What the maps of a context give, into its row.
+// Writes the values of a context's maps into its row.
 class MappedRows {
  public:
   explicit MappedRows(const Instance& instance)
@@ -128,7 +128,8 @@ class MappedRows {
   std::vector<float> mapped_;
 };
 
-// c_a(x) = E[(mu* - Lambda(rho_a' psi(x)))^+ | x]; a calibration of the radius goes before the law of the shocks.
+// Sets c_a(x) = E[(mu* - Lambda(rho_a' psi(x)))^+ | x]. A calibration of the radius has no law of the shocks yet and
+// skips this.
 void balance_costs(const Instance& instance, Contexts& contexts) {
   const std::vector<double>& law = instance.shock_quantiles;
   if (contexts.index.empty() || law.empty()) return;
@@ -158,7 +159,7 @@ std::vector<double> context_maps(const Instance& instance) {
 
 namespace {
 
-// The contexts of a segment and what they give, into the rows from `row` on.
+// Draws the contexts of a segment and the values that follow from them, into the rows from `row` on.
 void fill_contexts(const Instance& instance, const ContextSegment& segment, std::size_t row, Contexts& out) {
   const Dimensions& dim = instance.dimensions;
   const int n = dim.context;
@@ -178,14 +179,14 @@ void fill_contexts(const Instance& instance, const ContextSegment& segment, std:
   }
 }
 
-// Periods of one purpose whose parameters are the same.
+// Periods of one purpose with the same parameters.
 struct TapeSegment {
   Purpose context, shock, reward;
   std::uint32_t first_period, count;
-  std::uint32_t number;  // of cost_factor()
+  std::uint32_t number;  // for cost_factor()
 };
 
-// The outputs of a box in a segment, from the row `first` on.
+// Draws the outputs of a box in a segment, into the rows from `first` on.
 void fill_outputs(const Instance& instance, const TapeSegment& segment, std::size_t first, int a, Tape& tape) {
   const Dimensions& dim = instance.dimensions;
   const Environment& environment = instance.environment;
@@ -226,7 +227,7 @@ void fill_rewards(const Instance& instance, const TapeSegment& segment, std::siz
           reward_of(stream, segment.first_period + i, static_cast<std::uint32_t>(a), tape.mu[row * A + a]);
 }
 
-// A segment of the tape from `row` on, but for its contexts.
+// Draws a segment of the tape from `row` on, except its contexts.
 void fill_segment(const Instance& instance, const TapeSegment& segment, std::size_t row, Tape& tape) {
   for (int a = 0; a < tape.boxes(); ++a) fill_outputs(instance, segment, row, a, tape);
   if (segment.reward != segment.shock) fill_rewards(instance, segment, row, tape);  // no reward is seen at x_0
@@ -259,7 +260,7 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods, C
   if (course == nullptr) {
     tape.contexts = draw_contexts(
         instance, {{segments[0].context, 0, 1}, {segments[1].context, 0, C}, {segments[2].context, 0, T}});
-  } else {  // whose online rows follow
+  } else {  // the online rows follow
     tape.contexts = room_for(instance, 1 + calibration_periods + periods);
     for (const TapeSegment& s : {segments[0], segments[1]})
       fill_contexts(instance, {s.context, 0, s.count}, s.number, tape.contexts);

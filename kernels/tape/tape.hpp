@@ -1,7 +1,7 @@
 // The exogenous randomness of a replication that all its lanes share.
 //
-// Rows: 0 is the initial context x_0, 1..C the calibration periods, then the T online periods. A sample of a
-// learning policy is a (row, box) pair and nothing is copied.
+// Rows: 0 is the initial context x_0, 1..C the calibration periods, then the T online periods. A learning policy's
+// sample is a (row, box) pair, so that nothing is copied.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace pandora {
 
-/// Contexts with everything that depends on them alone. Row-major, one row per context.
+/// Contexts and everything that depends on them alone. Row-major, one row per context.
 struct Contexts {
   int rows = 0;
   int boxes = 0;
   int index_size = 0;    ///< m
   int index_stride = 0;  ///< m rounded up to whole vectors of 64 bytes; the padding is zero
   int reward_features = 0;
-  int locations = 1;                  ///< L: 1 if boxes have Q in common, A if each has its own
+  int locations = 1;                  ///< L: 1 if all boxes share Q, A if each has its own
   SimdVector<float> psi;              ///< rows x index_stride: psi(x)
   std::vector<float> reward_context;  ///< rows x L x d: Q x
   std::vector<double> reward_shift;   ///< rows x L: theta_*' Q x, the l of (eq:sigma)
   std::vector<double> scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
-  std::vector<double> context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x), or all of c_a(x) where indices are drawn
+  std::vector<double> context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x); the whole of c_a(x) if indices are drawn
   std::vector<double> index;          ///< rows x A: Lambda(rho_a' psi(x)); empty where costs are drawn
 
   /// Which of the rows x L locations a box has in a row.
@@ -41,27 +41,27 @@ struct ContextSegment {
   std::uint32_t count;
 };
 
-/// The linear maps of a context as rows of d_x: Q (of each location), alpha, beta_0 and, where indices are drawn, rho_a
-/// without its intercept (squares among the index features have no slopes).
+/// The linear maps of a context as rows of length d_x: Q (of each location), alpha, beta_0 and, where indices are
+/// drawn, rho_a without its intercept. Squares among the index features have no slopes.
 std::vector<double> context_maps(const Instance& instance);
 
 Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments);
 
-/// The box number `turn` of those in the set, which take turns.
+/// The box for turn number `turn`, when the boxes in the set take turns.
 PANDORA_HD constexpr int nth_box(unsigned boxes, int A, int turn) {
   int left = turn % count_of(boxes, A), box = 0;
   for (;; ++box)
     if (holds(boxes, box) && left-- == 0) return box;
 }
 
-/// What learners are told of the rewards of online periods, and when, where that is not everything and at once; empty
-/// otherwise. Common to all lanes.
+/// What learners are told of the rewards of online periods, and when, if that differs from everything at once.
+/// Otherwise it is empty. All lanes share it.
 struct Feedback {
-  std::vector<int> first;   ///< T + 1: where a period's part of `period` begins
+  std::vector<int> first;   ///< T + 1: where the entries of a period begin in `period`
   std::vector<int> period;  ///< the online periods (0, 1, ...) whose rewards come at the end of a period, ascending
-  std::vector<float> told;  ///< rows x A, what is told in place of the reward; empty: the reward itself
-  bool late = false;        ///< whether some come after their own period
-  bool restarts = false;    ///< whether learners lose what they have learned last (Forgetting::restart_at)
+  std::vector<float> told;  ///< rows x A, the value that is told in place of the reward; empty: the reward itself
+  bool late = false;        ///< whether some rewards come after their own period
+  bool restarts = false;    ///< whether learners lose recently learned data (Forgetting::restart_at)
 
   bool at_once() const { return first.empty(); }
   /// The periods whose rewards come at the end of period t.
@@ -76,20 +76,21 @@ struct Tape {
   Contexts contexts;
   int calibration_rows = 0;  ///< C, at least the largest T_0
   int online_rows = 0;       ///< T
-  std::vector<float> phi;    ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a (Q_a where each box has its own)
+  std::vector<float> phi;    ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a (Q_a if each box has its own)
   std::vector<double> mu;    ///< rows x A: mu*(x, omega_a) = G(theta_*' phi), (eq:reward:function)
   std::vector<double> cost;  ///< rows x A: c_a(x, omega_a)
-  /// rows x A: what is told if this output is deployed, in [0, 1]; the Bernoulli(mu*) reward in the model of the paper
+  /// rows x A: the value that is told if this output is deployed, in [0, 1]; in the paper's model the Bernoulli(mu*)
+  /// reward
   std::vector<float> reward;
   Feedback feedback;
-  /// rows: which boxes are there, bit a for box a; empty: all of them, always. The boxes of x_0 and of the calibration are
-  /// those that are there from the start.
+  /// rows: which boxes are there, bit a for box a; empty: all of them, always. x_0 and the calibration have the boxes
+  /// that are there from the start.
   std::vector<std::uint16_t> there_by_row;
 
   unsigned there(int row) const {
     return there_by_row.empty() ? kAllBoxes : there_by_row[static_cast<std::size_t>(row)];
   }
-  /// The box of a calibration period: those that are there take turns.
+  /// The box of a calibration period: the boxes that are there take turns.
   int calibration_box(int period) const { return nth_box(there(0), boxes(), period); }
   float told(std::size_t at) const { return feedback.told.empty() ? reward[at] : feedback.told[at]; }
   int calibration_row(int period) const { return 1 + period; }
@@ -102,13 +103,13 @@ struct Tape {
 /// The parameters of a replication while its online periods pass.
 struct Course {
   virtual ~Course() = default;
-  /// Makes of the parameters before online period `period` (0, 1, ...) those of that period on, and says the first
-  /// period that has others. Called with 0 and then with what it said itself. theta_*, D and Q stay.
+  /// Advances the parameters to online period `period` (0, 1, ...) and returns the first later period with other
+  /// parameters. It is called with 0 and then with each period that it returned. theta_*, D and Q stay.
   virtual int advance(int period, Instance& instance) = 0;
 };
 
-/// The tape of a replication. The draws of a period do not depend on `calibration_periods` or `periods`. `course`: null
-/// where parameters stay what they are.
+/// Draws the tape of a replication. The draws of a period do not depend on `calibration_periods` or `periods`. `course`
+/// is null if parameters do not change.
 Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course = nullptr);
 
 }  // namespace pandora

@@ -341,3 +341,36 @@ def test_a_decimal_comma_around_python_changes_no_number(
     np.testing.assert_equal(np.sort(before[0]["published_x1000"]), [9.31, 10.17])
     request.getfixturevalue("decimal_comma")
     np.testing.assert_equal(numbers("after"), before)
+
+
+def test_decisions_are_those_of_the_sums_and_of_explain(tmp_path: pathlib.Path) -> None:
+    study = {"replications": 2, "periods": 300, "T0": [0], "policies": ["dow"], "regimes": ["A"]}
+    kept = {
+        "environments": ["uniform"],
+        "output.decisions": True,
+        "oracle.samples": 2000,
+        "hyperparameters.c_rho": [0.1],
+    }
+    results = pandora.run({**study, **kept}, out=str(tmp_path / "kept"))
+    lane: dict[str, Any] = {"policy": "dow", "reward": "known"}
+    found = results.decisions(**lane, replication=1)
+    opened, queried, deployed = found["opened"], found["queried"], found["deployed"]
+    assert opened.shape == (300, 3) and opened.dtype == np.int8 and found["cost"].dtype == np.float32
+    counts = [int((opened == box).sum()) for box in range(3)]
+    assert counts == results.numbers("queries_of_box", **lane)[1].tolist()
+    assert [int((deployed == box).sum()) for box in range(3)] == results.numbers("deployments_of_box", **lane)[
+        1
+    ].tolist()
+    assert np.bincount(queried, minlength=4)[1:].tolist() == results.numbers("depth", **lane)[1].tolist()
+    assert found["cost"].sum() == pytest.approx(results.numbers("cost", **lane)[1], rel=1e-5)
+    assert found["reward"].sum() == results.numbers("realised_quality", **lane)[1]
+    told = results.lane(policy="dow", reward="known", replication=1).explain(1, 50)["periods"]
+    for t, period in enumerate(told):
+        boxes = [query["box"] - 1 for query in period["policy"]["queries"]]
+        assert opened[t, : queried[t]].tolist() == boxes and (opened[t, queried[t] :] == -1).all()
+        assert deployed[t] == period["policy"]["deployed"] - 1
+    with pytest.raises(pandora.DataError, match="output.decisions = true"):
+        results.decisions(**lane, replication=2)
+    plain = pandora.run({**study, **kept, "output.decisions": False}, out=str(tmp_path / "plain"))
+    with pytest.raises(pandora.DataError, match="output.decisions = true"):
+        plain.decisions(**lane)

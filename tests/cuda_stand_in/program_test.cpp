@@ -1,11 +1,13 @@
 // Whole programs on the device path, through the stand-in: what they write is what the CPU path and an undisturbed
 // process write, and what goes wrong ends with the exit code that the README promises.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/host/studies/run/hdf5_dataset.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
@@ -67,6 +69,24 @@ class StandIn : public test::RunStudyTest {
  private:
   std::vector<std::string> names_;
 };
+
+// What a device's lanes did is what the CPU's did, whether they go in cohorts or from stage to stage.
+TEST_F(StandIn, DecisionsAreThoseOfTheCpu) {
+  for (const int boxes : {3, 9}) {
+    const Words kept = {
+        "--set",  "output.decisions=true", "--set", fmt::format("dimensions.boxes={}", boxes), "--replications", "2",
+        "--force"};
+    expect_done(words("device", kept));
+    expect_done(joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--out", "host"}, kept));
+    for (const auto& entry : fs::directory_iterator(work() / "host/decisions"))
+      for (const char* name : {"/order", "/reward", "/cost"}) {
+        std::vector<hsize_t> shape, of_host;
+        const fs::path own = work() / "device/decisions" / entry.path().filename();
+        EXPECT_EQ(test::dataset(own, name, shape), test::dataset(entry.path(), name, of_host)) << own << name;
+        EXPECT_EQ(shape, of_host);
+      }
+  }
+}
 
 // Lanes of a table of outcomes on the device; its prompts are prepared on the CPU.
 TEST_F(StandIn, ATableOfOutcomesGivesWhatTheCpuGives) {

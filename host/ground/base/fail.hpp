@@ -1,4 +1,4 @@
-// An Error in formatted words, in which option() names options.
+// Throws an Error with a formatted message, in which option() marks options.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Independent pieces of work on some threads.
+// Runs independent pieces of work on several threads.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace pandora {
 
-/// Calls body(0), ..., body(n - 1), on this thread and as many others as make `threads` in all, 0 for all usable_cores(), and
-/// rethrows the first failure. Where the system starts no further thread, those that there are do the rest.
+/// Calls body(0), ..., body(n - 1) on this thread and on others, `threads` in all (0: usable_cores()), and rethrows the
+/// first failure. If the system starts no further thread, the existing ones do the rest.
 template <class Body>
 void in_parallel(std::size_t threads, std::size_t n, Body&& body) {
   std::atomic<std::size_t> next{0};

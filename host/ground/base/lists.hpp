@@ -1,4 +1,4 @@
-// Short lists in which the order counts.
+// Short lists whose order matters.
 #pragma once
 
 #include <algorithm>

@@ -13,8 +13,8 @@
 namespace pandora {
 namespace {
 
-constexpr double kNear = 0.34;    // of a component: one mistake in three letters
-constexpr std::size_t kPart = 3;  // letters of a name that are enough to be meant
+constexpr double kNear = 0.34;    // the most mistakes in a component, as a share: one in three letters
+constexpr std::size_t kPart = 3;  // a part of a name with this many letters is enough
 
 std::string lower_case(const std::string& text) {
   std::string out = text;
@@ -23,8 +23,8 @@ std::string lower_case(const std::string& text) {
   return out;
 }
 
-// The least number of changes from one sequence to the other: an item inserted or left out, one replaced by another as
-// `replaced(i, j)` counts it, or two neighbours exchanged where `exchanged(i, j)`, the later of them.
+// The least number of changes from one sequence to the other: an item inserted, an item left out, one replaced by
+// another at the cost `replaced(i, j)`, or two neighbours exchanged if `exchanged(i, j)` holds for the later of them.
 template <class Replaced, class Exchanged>
 double edit_distance(std::size_t a, std::size_t b, const Replaced& replaced, const Exchanged& exchanged) {
   std::vector<double> before(b + 1), row(b + 1), next(b + 1);
@@ -41,7 +41,7 @@ double edit_distance(std::size_t a, std::size_t b, const Replaced& replaced, con
   return row[b];
 }
 
-// Of letters, where another one in a letter's place counts as `replaced`.
+// For letters, where replacing one by another costs `replaced`.
 double mistakes_in(std::string_view a, std::string_view b, double replaced) {
   return edit_distance(
       a.size(), b.size(), [&](std::size_t i, std::size_t j) { return a[i] == b[j] ? 0.0 : replaced; },
@@ -56,10 +56,10 @@ double component_distance(std::string_view a, std::string_view b) {
   double distance = 1.0;
   if (less >= kPart && (a.size() < b.size() ? b.find(a) : a.find(b)) != std::string_view::npos)
     distance = kNear * (1.0 - lengths);
-  if (lengths < 0.5) return distance;  // and no time for words of a thousand letters
+  if (lengths < 0.5) return distance;  // saves the time for words of a thousand letters
   const double mistakes = mistakes_in(a, b, 1.0) / static_cast<double>(more);
   return mistakes <= 0.5 ? std::min(distance, mistakes)
-                         : distance;  // more are chance, and say nothing of which is meant
+                         : distance;  // more mistakes are chance, and do not tell which name is meant
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ std::vector<std::string> nearest(const std::string& word, const std::vector<std:
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.distance < b.distance; });
   std::vector<std::string> out;
   for (const Found& f : found) {
-    // Where one is clearly nearer, the others are no help.
+    // If one name is clearly nearer, the others do not help.
     if (out.size() == most || f.distance > 1.5 * found[0].distance + 1e-9) break;
     out.push_back(candidates[f.index]);
   }

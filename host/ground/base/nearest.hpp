@@ -1,4 +1,4 @@
-// What a word that is no known name was probably meant to be.
+// Which known name an unknown word was probably meant to be.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,16 @@
 
 namespace pandora {
 
-/// Candidates near to a word, nearest first and among equals in their order; empty if none is near. Case does not
-/// count, and two letters that changed places are one mistake. A part of a name (from three letters on) is near to the
-/// whole. Names with slashes are compared component by component: one that is wrong altogether, missing or too many,
-/// leaves names of at least two near. Takes milliseconds for tens of thousands of candidates.
+/// The candidates that are near to a word, nearest first, equally near ones in their given order; empty if none is
+/// near. Upper and lower case are the same, and two exchanged letters are one mistake. A part of a name (from three
+/// letters on) is near to the whole. Names with slashes are compared component by component: if one component is
+/// altogether wrong, missing or superfluous, names of at least two components are still near. Takes milliseconds for
+/// tens of thousands of candidates.
 std::vector<std::string> nearest(const std::string& word, const std::vector<std::string>& candidates,
                                  std::size_t most = 3);
 
-/// Whether a word is a name with one mistake: a letter too many, one missing, two that changed places, or in a name of
-/// at least six letters another one (shorter words with another letter are mostly other words).
+/// Whether a word is a name with one mistake: a superfluous letter, a missing one, two exchanged ones, or, in a name of
+/// at least six letters, a wrong one (shorter words with a wrong letter are mostly other words).
 bool is_misspelt(std::string_view word, std::string_view name);
 
 /// For error messages: "; the nearest is a" or "; the nearest are a, b"; empty if none is near.

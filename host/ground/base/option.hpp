@@ -1,8 +1,8 @@
-// Options of commands in messages. A terminal spells an option otherwise (--max-usd 4) than Python does (max_usd=4), so a
-// message holds it between two marks, and whoever tells the message spells it: Error::what() as on the command line.
-// The marks are U+FDD0 and U+FDD1, which Unicode keeps for a program's own use: no text of anybody's has them. They are no
-// control characters, so printable() leaves them. What stands between backquotes is a command to type, whose options are
-// the terminal's whoever reads it: it is not marked.
+// Options of commands in messages. A terminal spells an option differently (--max-usd 4) from Python (max_usd=4). So a
+// message puts the option between two marks, and the reader's side spells it: Error::what() spells it as on the command
+// line. The marks are U+FDD0 and U+FDD1, which Unicode reserves for a program's own use, so no text contains them. They
+// are not control characters, so printable() keeps them. Text between backquotes is a command to type in a terminal, so
+// its options are not marked.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ inline std::string option(std::string_view name) {
   return std::string(kOptionBegins).append(name).append(kOptionEnds);
 }
 
-/// With a value. Of no name (""), it is a value alone that Python spells otherwise: null.
+/// The option with a value. Without a name (""), a value alone that Python spells differently: null.
 inline std::string option(std::string_view name, std::string_view value) {
   return option(std::string(name).append(" ").append(value));
 }

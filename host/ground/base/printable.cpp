@@ -14,7 +14,7 @@ struct Character {
   char32_t value = 0;
 };
 
-// The first code point, without surrogates, overlong forms and what is beyond U+10FFFF.
+// The first code point of a text; refuses surrogates, overlong forms and values beyond U+10FFFF.
 Character first_of(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -65,7 +65,7 @@ bool inside_a_character(std::string_view text, std::size_t at) {
 
 std::string printable(std::string_view text, std::size_t most) {
   if (text.size() <= most) return escaped(text, true);
-  // What is wrong stands at the beginning, the remedy at the end. A stray byte is no character to be kept whole.
+  // Keeps both ends, because the problem stands at the beginning and the remedy at the end. A stray byte may be cut.
   std::size_t head = most / 2, tail = text.size() - (most - most / 2);
   for (int k = 0; k < 3 && head > 0 && inside_a_character(text, head); ++k) --head;
   for (int k = 0; k < 3 && inside_a_character(text, tail); ++k) ++tail;

@@ -1,5 +1,5 @@
-// Text in pieces, and as numbers (streams would do it too, but keep want of memory to themselves and end early). Text
-// from outside (arguments, studies, files, names, what a policy throws) as it may be printed.
+// Splits text and reads numbers from it. (Streams would do this too, but they hide a lack of memory and stop early.)
+// Also makes text from outside (arguments, studies, files, names, exceptions of policies) safe to print.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace pandora {
 
-/// One line: line ends and tabs become blanks; other control characters, those that turn the direction of writing and
-/// what is not UTF-8 are escaped (\x1b, \u{202e}), so that a terminal obeys none of it. A text of more than `most`
-/// bytes loses its middle, never a part of a character, and says how much.
+/// One line that a terminal shows as text only: line ends and tabs become blanks; other control characters, those that
+/// change the writing direction, and bytes that are not UTF-8 are escaped (\x1b, \u{202e}). A text of more than `most`
+/// bytes loses its middle, at whole characters, and says how much.
 std::string printable(std::string_view text, std::size_t most = 1000);
 
-/// The same for a text of many lines, which keeps its line ends; lines are not cut.
+/// The same for a text of many lines: it keeps its line ends, and lines are not cut.
 std::string printable_lines(std::string_view text);
 
-/// What stands between the marks, empty pieces included; what follows the last mark is a piece unless it is empty.
+/// The pieces between the marks, with empty ones. The piece after the last mark is left out if it is empty.
 std::vector<std::string> split(std::string_view text, char mark);
 
-/// What stands between blanks, tabs and line ends.
+/// The words between blanks, tabs and line ends.
 std::vector<std::string> words_of(std::string_view text);
 
-/// The number that a text is, all of it. std::stod and the like would read 9.31 as 9 where a program around this one
-/// has asked for a locale with a decimal comma.
+/// The number that the whole text is; nothing if it is none. std::stod would read 9.31 as 9 if the surrounding program
+/// has set a locale with a decimal comma.
 std::optional<double> number_of(std::string_view text);
-/// One from `least` to `most`.
+/// A number from `least` to `most`.
 std::optional<double> number_within(std::string_view text, double least, double most);
-/// A whole one.
+/// A whole number from `least` to `most`.
 std::optional<int> whole_within(std::string_view text, int least, int most);
 
 }  // namespace pandora

@@ -1,4 +1,4 @@
-// A prompt by itself, as a server has it.
+// A single prompt, as a server has it.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace pandora {
 
 struct Prompt {
-  /// std::monostate: a value that is not known.
+  /// std::monostate: an unknown value.
   using Value = std::variant<double, std::string, std::vector<double>, std::monostate>;
   std::string text;
   std::map<std::string, Value> columns;  ///< those that the features use

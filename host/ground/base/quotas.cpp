@@ -10,7 +10,7 @@ namespace pandora {
 namespace {
 namespace fs = std::filesystem;
 
-// The limit that stands in a file of a group's folder; 0 if it is "max", not there or no number.
+// The limit in a file of a group's folder; 0 if it is "max", is missing or is not a number.
 std::uint64_t limit_in(std::istream& in) {
   std::uint64_t limit = 0;
   return in >> limit ? limit : 0;
@@ -33,7 +33,7 @@ void lessen(Number& least, Number limit) {
 
 Quotas quotas_of(const fs::path& root) {
   Quotas out;
-  // Beside version 1 the tree of version 2 stands in `unified`.
+  // On machines that also mount version 1, the tree of version 2 is in `unified`.
   for (const char* const mounted : {"sys/fs/cgroup", "sys/fs/cgroup/unified"}) {
     const auto look = [&](const fs::path& group) {
       std::ifstream cpu(group / "cpu.max"), memory(group / "memory.max");
@@ -43,7 +43,7 @@ Quotas quotas_of(const fs::path& root) {
     };
     fs::path group = root / mounted;
     look(group);
-    // In a container the path may be that of the host, of which the container sees its own end or nothing.
+    // In a container the path may be the host's, of which the container sees only the end or nothing.
     for (const fs::path& name : fs::path(own_group(root)))
       if (name != "..") look(group /= name);
   }

@@ -11,13 +11,13 @@
 namespace pandora {
 namespace {
 
-constexpr std::size_t kReserve = std::size_t{4} << 20;  // more than what a message, files and threads take to end
+constexpr std::size_t kReserve = std::size_t{4} << 20;  // more than a message, files and threads need to end
 std::atomic<void*> reserve{nullptr};
 
 std::atomic<bool> wanted{false};
 std::atomic<const char*> line_of_want{""};
 
-// The allocation fails all the same: who asked for memory cannot know that little is left.
+// The allocation fails all the same: the caller cannot know that little memory is left.
 void give_up_reserve() {
   wanted = true;
   std::free(reserve.exchange(nullptr));
@@ -39,7 +39,7 @@ void say(const char* text) {
   int code = kInternal;
   try {
     if (const std::exception_ptr current = std::current_exception()) std::rethrow_exception(current);
-    if (wanted) throw std::bad_alloc();  // one that left a function that throws nothing may be no current one
+    if (wanted) throw std::bad_alloc();  // after it left a noexcept function, the exception may not be the current one
     say("pandora: defect: the program ended itself; please report it with the command line\n");
   } catch (const std::bad_alloc&) {
     say_out_of_memory();
@@ -56,7 +56,7 @@ void prepare_for_want_of_memory(const char* line) {
   line_of_want = line;
   std::set_terminate(last_words);
   reserve = std::malloc(kReserve);
-  if (void* const memory = reserve) std::memset(memory, 1, kReserve);  // taken, not only promised
+  if (void* const memory = reserve) std::memset(memory, 1, kReserve);  // so that the system provides it
   std::set_new_handler(give_up_reserve);
 }
 

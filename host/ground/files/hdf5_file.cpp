@@ -34,7 +34,7 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-// Whether what failed last did so for want of memory.
+// Whether the last failure was due to a lack of memory.
 bool wants_memory() {
   bool found = false;
   const auto look = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
@@ -45,8 +45,8 @@ bool wants_memory() {
   return H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &found) < 0 || found;
 }
 
-// Files are put together in memory: what the library cannot do with sound arguments is for want of it, and would leave
-// times or another type in the file.
+// Files are put together in memory, so a call with valid arguments fails only for lack of memory. An ignored failure
+// would leave times or another type in the file.
 void require_memory(bool good, const std::string& object) {
   if (!good) throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; write less into one file", object));
 }
@@ -60,7 +60,7 @@ void set(herr_t status) {
   require_memory(status >= 0, "a property");
 }
 
-// No times in object headers: they would make two equal runs differ.
+// A property list without times in object headers, because times would make two equal runs differ.
 Handle timeless(hid_t kind) {
   Handle list(H5Pcreate(kind), H5Pclose);
   set(H5Pset_obj_track_times(list.id(), false));
@@ -94,7 +94,7 @@ void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid
   require(attribute.good() && H5Awrite(attribute.id(), memory_type, value) >= 0, "attribute", name);
 }
 
-// Of variable length: h5py reads these as text, strings of one length as bytes.
+// The strings have variable length: h5py reads those as text, and strings of one length as bytes.
 void write_attribute(hid_t object, const std::string& name, const std::string& value) {
   const Handle type = string_type(1);
   set(H5Tset_size(type.id(), H5T_VARIABLE));
@@ -124,7 +124,7 @@ Handle file_in_memory() {
   constexpr std::size_t kIncrement = std::size_t{8} << 20;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose), creation = timeless(H5P_FILE_CREATE);
   set(H5Pset_fapl_core(access.id(), kIncrement, false));
-  // The name is never opened; HDF5 only wants no two open files to share one.
+  // The name is never opened, but HDF5 refuses to open two files of one name.
   static int count = 0;
   const std::string name = fmt::format("pandora_{}_{}.h5", ::getpid(), count++);
   return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose};
@@ -137,14 +137,14 @@ struct Hdf5File::State {
 };
 
 void start_hdf5() {
-  // Sound calls fail here for want of memory alone, and what the library says of it then is anything.
+  // These calls can fail only for lack of memory, and the library may then report any reason.
   if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) < 0) throw std::bad_alloc();
 }
 
 Hdf5File::Hdf5File() {
   start_hdf5();  // errors are thrown, not printed
   state_ = std::make_unique<State>(State{file_in_memory()});
-  if (!state_->file.good()) throw std::bad_alloc();  // its name is free, and all that it asks for is memory
+  if (!state_->file.good()) throw std::bad_alloc();  // the name is free, so it can only lack memory
 }
 
 Hdf5File::~Hdf5File() = default;
@@ -163,6 +163,16 @@ void Hdf5File::dataset(const std::string& path, std::span<const double> values, 
 void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
                        const Attributes& about) {
   write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values, values.size(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const float> values, const Shape& shape,
+                       const Attributes& about) {
+  write_dataset(state_->file.id(), path, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values, values.size(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const std::uint8_t> values, const Shape& shape,
+                       const Attributes& about) {
+  write_dataset(state_->file.id(), path, H5T_STD_U8LE, H5T_NATIVE_UINT8, values, values.size(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,

@@ -10,16 +10,16 @@
 
 namespace pandora {
 
-/// Starts the library, once however often it is called. To be called before long work whose results go to an HDF5 file:
-/// where memory is too little even for that, a start in the end would lose the way to say so. Throws std::bad_alloc.
+/// Starts the library; later calls do nothing. Call it before long work whose results go to an HDF5 file: if there is
+/// too little memory even for this, the error comes before the work. Throws std::bad_alloc.
 void start_hdf5();
 
-/// The file is built in memory, and write_file() writes its bytes, so that a full disk is an error like any other: HDF5
-/// itself writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
-/// Without memory HDF5 1.10 may crash or end the program: make this file last.
+/// The file is built in memory, and write_file() writes its bytes, so that a full disk is an ordinary error. (HDF5
+/// writes late, and ends badly when it cannot.) Only one thread of the process at a time may use objects of this class.
+/// Without memory, HDF5 1.10 may crash or end the program, so make this file last.
 class Hdf5File {
  public:
-  /// What every dataset says about itself.
+  /// The attributes of every dataset.
   struct Attributes {
     std::string description;
     std::string units;       ///< such as "1" for a pure number
@@ -33,17 +33,20 @@ class Hdf5File {
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
 
-  // Paths are absolute; groups above them come into being. The last dimension of a shape runs fastest. Throws
-  // std::invalid_argument where the number of values is not the shape's, or the path is taken.
+  // Paths are absolute, and missing groups are created. The last dimension of a shape runs fastest. Throws
+  // std::invalid_argument if the number of values does not match the shape, or if the path is taken.
 
   void group(const std::string& path);
   void dataset(const std::string& path, std::span<const double> values, const Shape& shape, const Attributes& about);
   void dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
                const Attributes& about);
-  /// Strings of one length in UTF-8, padded with zeros.
+  void dataset(const std::string& path, std::span<const float> values, const Shape& shape, const Attributes& about);
+  void dataset(const std::string& path, std::span<const std::uint8_t> values, const Shape& shape,
+               const Attributes& about);
+  /// Strings in UTF-8, padded with zeros to one length.
   void dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
                const Attributes& about);
-  /// An attribute of the group or dataset `object`; "/" is the file.
+  /// Adds an attribute to the group or dataset `object`; "/" is the file.
   void attribute(const std::string& object, const std::string& name, const Value& value);
 
   std::string bytes() const;

@@ -17,8 +17,8 @@ constexpr std::string_view kGzip = "\x1F\x8B";
 
 struct InflatedFile::Inflater {
   z_stream stream = {};
-  std::string bytes;           // compressed, of which stream.avail_in are left
-  bool between_parts = false;  // a file may have several parts, one after the other
+  std::string bytes;           // compressed; the last stream.avail_in are not used yet
+  bool between_parts = false;  // a file may consist of several compressed parts
 
   Inflater() {
     constexpr int kGzipOnly = 16;
@@ -34,7 +34,7 @@ struct InflatedFile::Inflater {
     stream.avail_in = static_cast<uInt>(bytes.size());
   }
 
-  // Into [out, out + most): how many bytes came.
+  // Decompresses into [out, out + most) and returns how many bytes were written.
   std::size_t inflate(char* out, std::size_t most) {
     if (between_parts && stream.avail_in > 0) {
       ::inflateReset(&stream);
@@ -58,7 +58,7 @@ InflatedFile::InflatedFile(const std::filesystem::path& path) : file_(path) {
 
 InflatedFile::~InflatedFile() = default;
 
-// Of the file as it stands.
+// Reads from the file without decompressing.
 std::string InflatedFile::read_on(std::uint64_t most) {
   std::string bytes = std::exchange(first_, {});
   if (bytes.size() < most) bytes += file_.read(most - bytes.size());
@@ -83,7 +83,7 @@ std::string InflatedFile::read(std::uint64_t most) {
       if (piece.empty()) break;
       inflater_->feed(std::move(piece));
     }
-    constexpr std::size_t kMost = 1u << 30;  // of what zlib counts
+    constexpr std::size_t kMost = 1u << 30;  // the most that zlib counts
     n += inflater_->inflate(out.data() + n, std::min<std::size_t>(most - n, kMost));
   }
   out.resize(n);

@@ -1,4 +1,4 @@
-// A file as what it holds: of one that gzip compressed, what was compressed.
+// Reads a file, and decompresses it if gzip compressed it.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@ namespace pandora {
 
 class InflatedFile {
  public:
-  /// Whether it is compressed, its first bytes say. Throws as InputFile.
+  /// The file's first bytes tell whether it is compressed. Throws like InputFile.
   explicit InflatedFile(const std::filesystem::path& path);
   ~InflatedFile();
 
-  /// Bytes on the disk, and how many of them were read.
+  /// The file's size on the disk, and how many of these bytes were read.
   std::uint64_t size() const { return file_.size(); }
   std::uint64_t done() const { return done_; }
 
-  /// The next bytes: fewer than `most` only at the end. Throws Unreadable, where compressed bytes are damaged or were
-  /// cut off too.
+  /// The next bytes: fewer than `most` only at the end. Throws Unreadable, also if compressed bytes are damaged or cut
+  /// off.
   std::string read(std::uint64_t most);
 
  private:
@@ -28,7 +28,7 @@ class InflatedFile {
 
   InputFile file_;
   std::uint64_t done_ = 0;
-  std::string first_;  // bytes that were read to know what they are
+  std::string first_;  // the first bytes, by which compression is recognised
   std::unique_ptr<Inflater> inflater_;
 };
 

@@ -20,7 +20,7 @@ namespace {
 using Why = Unreadable::Why;
 
 [[noreturn]] void refuse(int reason, const std::filesystem::path& path) {
-  if (reason == EAGAIN)  // of a file of the system that is none, such as /proc/kmsg; no limit is reached
+  if (reason == EAGAIN)  // from special files of the system such as /proc/kmsg; no limit is reached
     throw Unreadable(Why::irregular, "it waits for what others write, as a pipe does");
   require_resources(reason, path.string());
   const bool absent = reason == ENOENT || reason == ENOTDIR;
@@ -42,12 +42,12 @@ std::string size_text(std::uint64_t bytes) {
 InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) refuse(errno, path);
-  require_regular(about.st_mode);  // to open a device may already do something
+  require_regular(about.st_mode);  // before open(), which already has an effect on a device
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) refuse(errno, path);
   try {
     if (::fstat(descriptor_, &about) != 0) refuse(errno, path);
-    require_regular(about.st_mode);  // another one since
+    require_regular(about.st_mode);  // checked again: the file may have been replaced
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -62,7 +62,7 @@ InputFile::~InputFile() {
 std::string InputFile::read(std::uint64_t most) {
   constexpr std::uint64_t kPiece = 1u << 16;
   std::string bytes;
-  std::uint64_t n = 0;  // so many of them are there
+  std::uint64_t n = 0;  // bytes read so far
   while (n < most) {
     if (n == bytes.size()) {
       const std::uint64_t expected = size_ > done_ ? size_ - done_ : kPiece;
@@ -79,7 +79,7 @@ std::string InputFile::read(std::uint64_t most) {
   return bytes;
 }
 
-// Not by std::filesystem's iterators: those of libstdc++ end the program where a name finds no memory.
+// std::filesystem's iterators are not used: those of libstdc++ end the program if there is no memory for a name.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
   const auto close = [](DIR* open) { ::closedir(open); };
   const std::unique_ptr<DIR, decltype(close)> directory(::opendir(folder.c_str()), close);

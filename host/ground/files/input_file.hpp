@@ -1,4 +1,4 @@
-// Reading: regular files alone, no larger than what the caller can take, and every failure with the system's reason.
+// Reading of files: only regular ones, no larger than the caller allows. Every failure states the system's reason.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pandora {
 
-/// Why a file was not read. what() completes "<path>: ...", such as "cannot be read (Input/output error)".
+/// A file could not be read. what() completes "<path>: ...", such as "cannot be read (Input/output error)".
 struct Unreadable : std::runtime_error {
   enum class Why { absent, irregular, large, failed };
   Unreadable(Why what_is_wrong, const std::string& reason)
@@ -17,16 +17,16 @@ struct Unreadable : std::runtime_error {
   Why why;
 };
 
-/// An open file. Folders, pipes, devices and sockets are refused without waiting for anybody at their other end.
+/// An open file. Folders, pipes, devices and sockets are refused without waiting for their other end.
 class InputFile {
  public:
-  /// Throws Unreadable; LimitReached and std::bad_alloc where that is what keeps it from being opened.
+  /// Throws Unreadable, or LimitReached or std::bad_alloc if these prevent opening it.
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// As it stood when the file was opened; files of the system itself may claim 0 and hold more.
+  /// The size when the file was opened. Files of the system itself may report 0 and hold more.
   std::uint64_t size() const { return size_; }
 
   /// The next bytes: fewer than `most` only at the end. Throws Unreadable.
@@ -38,10 +38,10 @@ class InputFile {
   std::uint64_t size_ = 0, done_ = 0;
 };
 
-/// What stands in a folder, in the order of names; nothing where there is no such folder. Throws Unreadable.
+/// The entries of a folder, sorted by name; empty if there is no such folder. Throws Unreadable.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-/// The whole of it. Throws Unreadable, before anything is read where the size alone is more than `most`.
+/// The whole file. Throws Unreadable; if the size alone exceeds `most`, it reads nothing.
 std::string read_file(const std::filesystem::path& path, std::uint64_t most);
 
 }  // namespace pandora

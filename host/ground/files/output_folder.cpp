@@ -32,7 +32,7 @@ fs::path next_numbered_folder() {
                                            error ? error.message() : "all numbers are taken", option("out")));
 }
 
-// What helps against the system's reason.
+// The remedy for the system's reason.
 std::string remedy(int reason, const std::string& otherwise) {
   if (std::string of_limit = remedy_of_limit(reason); !of_limit.empty()) return of_limit;
   switch (reason) {
@@ -50,7 +50,7 @@ std::string remedy(int reason, const std::string& otherwise) {
   }
 }
 
-// Error (usage) if no file can be made in the folder.
+// Throws Error (usage) if no file can be made in the folder.
 void require_writable(const fs::path& folder, const std::string& what, const char* otherwise) {
   const int reason = try_writing(folder);
   require_resources(reason, what);
@@ -58,7 +58,7 @@ void require_writable(const fs::path& folder, const std::string& what, const cha
     throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); {}", what, std::strerror(reason), otherwise));
 }
 
-// Error (usage) for what is no regular file.
+// Throws Error (usage) unless it is a regular file.
 void require_regular(const fs::path& path, mode_t mode, const std::string& otherwise) {
   if (S_ISREG(mode)) return;
   const bool link = S_ISLNK(mode);
@@ -137,7 +137,7 @@ std::optional<FolderLock> FolderLock::take(const fs::path& folder) {
   }
   for (const auto end = std::chrono::steady_clock::now() + kPatience; ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0;
        std::this_thread::sleep_for(kPause)) {
-    if (errno != EWOULDBLOCK) return lock;  // some file systems know none
+    if (errno != EWOULDBLOCK) return lock;  // some file systems have no locks
     if (std::chrono::steady_clock::now() > end) return {};
   }
   return lock;

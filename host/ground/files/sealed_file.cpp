@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-// OpenSSL calls the functions that follow obsolete. They take no memory and cannot fail; its newer ones crash (3.0)
-// where there is none.
+// OpenSSL declares the following functions obsolete. They need no memory and cannot fail; the newer ones crash (3.0)
+// when there is no memory.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kFormat = 1;
 constexpr int kMaxDepth = 32;
-constexpr std::size_t kMostHeader = 128;  // after its beginning
+constexpr std::size_t kMostHeader = 128;  // bytes of the header after its beginning
 
 static_assert(std::endian::native == std::endian::little, "packed doubles are stored as they lie in memory");
 
@@ -31,9 +31,9 @@ std::string header(std::string_view kind, std::string_view payload) {
   return fmt::format("{}{} sha256 {} {}", beginning(kind), kFormat, sha256(payload), payload.size());
 }
 
-// Whether `bytes` are one CBOR item of the forms that to_cbor writes: lengths known and within the bytes, no tags, at
-// most kMaxDepth levels. nlohmann's parser recurses for every level (strings of unknown length included), so what it
-// is given must be shallow.
+// Whether `bytes` are one CBOR item of the forms that to_cbor writes: known lengths within the bytes, no tags, at most
+// kMaxDepth levels. nlohmann's parser recurses for every level (also for strings of unknown length), so its input must
+// be shallow.
 bool is_shallow_cbor(std::string_view bytes) {
   std::uint64_t open[kMaxDepth + 1] = {1};  // items still to come at each level
   int depth = 0;
@@ -58,13 +58,13 @@ bool is_shallow_cbor(std::string_view bytes) {
       if (value > left()) return false;
       at += value;
     } else if (major == 4 || major == 5) {
-      if (value > left() || depth == kMaxDepth) return false;  // an item has a byte at least
+      if (value > left() || depth == kMaxDepth) return false;  // every item has at least one byte
       open[++depth] = major == 5 ? 2 * value : value;
     }
   }
 }
 
-// The last number of a header; none if there is no such.
+// The last number of a header; nothing if there is none.
 std::optional<std::uint64_t> payload_size(std::string_view line) {
   const std::string_view digits = line.substr(line.rfind(' ') + 1);
   std::uint64_t size = 0;
@@ -73,7 +73,7 @@ std::optional<std::uint64_t> payload_size(std::string_view line) {
   return size;
 }
 
-// `bytes` are the file's beginning, or all of it.
+// `bytes` are the beginning of the file, or all of it.
 [[noreturn]] void refuse_header(std::string_view kind, std::string_view bytes, std::uint64_t file_size) {
   const std::string start = beginning(kind);
   if (bytes.size() < start.size() && start.starts_with(bytes)) throw Damaged("is truncated");
@@ -113,13 +113,13 @@ std::string seal(std::string_view kind, const nlohmann::json& content) {
 }
 
 nlohmann::json unseal(std::string_view kind, std::string_view bytes) {
-  // The header must be, byte for byte, the one that seal() gives this payload.
+  // The header must be, byte for byte, the header that seal() writes for this payload.
   const std::size_t end = bytes.find('\n');
   if (end == std::string_view::npos || end > beginning(kind).size() + kMostHeader)
     refuse_header(kind, bytes, bytes.size());
   const std::string_view payload = bytes.substr(end + 1);
   if (bytes.substr(0, end) != header(kind, payload)) refuse_header(kind, bytes, bytes.size());
-  // From here on only a forger's file fails.
+  // From here on only a forged file fails.
   if (!is_shallow_cbor(payload)) throw Damaged("its content is malformed");
   nlohmann::json content = nlohmann::json::from_cbor(payload, true, false);
   std::string again;
@@ -131,7 +131,7 @@ nlohmann::json unseal(std::string_view kind, std::string_view bytes) {
 nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path, std::uint64_t most) {
   InputFile file(path);
   std::string bytes = file.read(beginning(kind).size() + kMostHeader);
-  // A file of another size than its header says is told apart by its beginning, however large it is.
+  // The beginning is enough to find that a file has another size than its header says, however large it is.
   const std::size_t end = bytes.find('\n');
   if (end == std::string::npos || file.size() < end + 1 ||
       payload_size(bytes.substr(0, end)) != file.size() - (end + 1))
@@ -146,7 +146,7 @@ template <class T>
 nlohmann::json pack(std::span<const std::type_identity_t<T>> values) {
   std::vector<std::uint8_t> bytes(values.size_bytes());
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
+  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() would crash if there is no memory for it
 }
 
 template <class T>
@@ -163,9 +163,11 @@ std::vector<T> unpack(const nlohmann::json& packed, std::optional<std::size_t> c
 
 template nlohmann::json pack<double>(std::span<const double>);
 template nlohmann::json pack<float>(std::span<const float>);
+template nlohmann::json pack<std::uint8_t>(std::span<const std::uint8_t>);
 template nlohmann::json pack<std::uint32_t>(std::span<const std::uint32_t>);
 template std::vector<double> unpack<double>(const nlohmann::json&, std::optional<std::size_t>);
 template std::vector<float> unpack<float>(const nlohmann::json&, std::optional<std::size_t>);
+template std::vector<std::uint8_t> unpack<std::uint8_t>(const nlohmann::json&, std::optional<std::size_t>);
 template std::vector<std::uint32_t> unpack<std::uint32_t>(const nlohmann::json&, std::optional<std::size_t>);
 
 }  // namespace pandora

@@ -35,7 +35,7 @@ bool all_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-// <process>, and a dot and digits since names are random.
+// <process>, followed by a dot and digits in newer versions, whose names are random.
 bool is_signature(std::string_view text) {
   const std::size_t dot = text.find('.');
   if (!all_of(text.substr(0, dot), "0123456789")) return false;
@@ -63,7 +63,7 @@ TemporaryFile::TemporaryFile(const fs::path& folder, const std::string& target)
     if (error_ != 0 && error_ != EEXIST && error_ != EINTR) return;
   }
   there_ = descriptor_ >= 0;
-  if (there_) (void)::flock(descriptor_, LOCK_EX | LOCK_NB);  // so that nobody takes it for a leftover
+  if (there_) (void)::flock(descriptor_, LOCK_EX | LOCK_NB);  // so that no other process takes it for a leftover
 }
 
 TemporaryFile::~TemporaryFile() {
@@ -94,7 +94,7 @@ bool TemporaryFile::become_target() {
   if (::close(descriptor) != 0) return fail(errno);
   if (::rename(name_.c_str(), target_.c_str()) != 0) return fail(errno);
   there_ = false;
-  // The name is on the disk when the folder is. Some file systems cannot say so.
+  // The name is on the disk once the folder is flushed. Some file systems cannot do that.
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return true;
   const int reason = ::fsync(folder) == 0 ? 0 : errno;
@@ -107,11 +107,11 @@ int try_writing(const fs::path& folder) {
 }
 
 void remove_leftovers(const fs::path& folder, Others others, const std::function<bool(const std::string&)>& is_own) {
-  constexpr std::time_t kYoung = 60;  // seconds; between making a file and locking it are microseconds
+  constexpr std::time_t kYoung = 60;  // seconds; a file is locked microseconds after it is made
   std::vector<fs::path> found;
   try {
     found = entries_of(folder);
-  } catch (const Unreadable&) {  // what cannot be listed or removed does no harm
+  } catch (const Unreadable&) {  // a file that cannot be listed or removed does no harm
   }
   std::erase_if(found, [&is_own](const fs::path& path) {
     const auto target = target_of_temporary(path.filename().string());

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// What -march=native meant where this was compiled.
+// The instruction set that -march=native meant on the machine that compiled this.
 constexpr const char* instruction_set() {
 #if defined(__AVX512F__)
   return "avx512";
@@ -27,7 +27,7 @@ constexpr const char* instruction_set() {
 #endif
 }
 
-// What is told of it beside the version.
+// The facts that are printed beside the version.
 std::vector<std::pair<std::string, std::string>> facts() {
   return {{"revision", build::kRevision}, {"sources", build::kSources}, {"compiler", build::kCompiler},
           {"flags", build::kFlags},       {"cuda", build::kCuda},       {"mpi", mpi_text()}};

@@ -1,4 +1,4 @@
-// Provenance: what program this is.
+// Provenance: which build of the program this is.
 #pragma once
 
 #include <map>
@@ -10,10 +10,11 @@ namespace pandora {
 /// Version, source revision, compiler and flags of this build, one per line.
 std::string build_text();
 
-/// What of the build numbers depend on, by name: version, digest of the sources, compiler, flags, instruction set.
+/// The properties of the build on which numbers depend, by name: version, digest of the sources, compiler, flags,
+/// instruction set.
 std::map<std::string, std::string> build_identity();
 
-/// The whole build as an object.
+/// All facts about the build as a JSON object.
 nlohmann::json program_json();
 
 }  // namespace pandora

@@ -18,7 +18,7 @@
 
 namespace pandora {
 
-// Launchers tell their children in the environment; starting MPI without one costs a tenth of a second.
+// Launchers set variables of the environment. Starting MPI without a launcher would cost a tenth of a second.
 bool launched_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
     if (std::getenv(name) != nullptr) return true;
@@ -34,8 +34,9 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A launcher lets the processes of one rank start MPI once, one after the other or not. Open MPI would end the second in
-// pages of its own; the first leaves a mark in the folder that the launcher keeps for the job and removes with it.
+// A launcher lets the processes of one rank start MPI only once, even one after the other. Open MPI would end the
+// second one with pages of output. So the first leaves a mark in the folder that the launcher keeps for the job and
+// removes with it.
 void require_first_start() {
   const std::string folder = variable("PMIX_SERVER_TMPDIR"), rank = variable("PMIX_RANK");
   if (folder.empty() || rank.empty()) return;
@@ -44,7 +45,7 @@ void require_first_start() {
   if (file >= 0) ::close(file);
   if (file < 0 && errno == EEXIST)
     throw Error(ExitCode::device,
-                rank != "0" ? ""  // rank 0 says it
+                rank != "0" ? ""  // only rank 0 prints the message
                             : "MPI can be started once in a rank, and an earlier command of this rank has started it; "
                               "give each command an mpirun of its own");
 }
@@ -52,13 +53,13 @@ void require_first_start() {
 }  // namespace
 
 Ranks::Ranks() {
-  // Alone there is nobody to meet, and further commands of the rank find MPI as it was.
+  // A single rank does not start MPI, so further commands of the rank can.
   if (!launched_by_mpi() || variable("OMPI_COMM_WORLD_SIZE") == "1") return;
   require_first_start();
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  // Where ranks part for good: after the one that has an error has printed it. Open MPI 5 ends all of them when the first
-  // has ended with a code other than 0, and drops what the others print then.
+  // Ranks end MPI at exit, after a rank with an error has printed it. Open MPI 5 ends all ranks when the first has
+  // ended with a code other than 0, and drops what the others print then.
   std::atexit([] { MPI_Finalize(); });
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -152,7 +153,7 @@ void Ranks::agree(const std::exception_ptr& failure) const {
 
 int cores_of_rank(int affine, int online, Quotas quotas, int ranks_on_node) {
   const int part = affine < online ? affine : std::max(1, affine / ranks_on_node);
-  quotas.cores /= ranks_on_node;  // ranks of a node stand in one container
+  quotas.cores /= ranks_on_node;  // the ranks of a node share one container
   return usable_cores(part, quotas);
 }
 

@@ -9,13 +9,13 @@
 namespace pandora {
 namespace {
 
-// The standard error that the estimates without each replication give.
+// The standard error from the estimates without each replication.
 double jackknife_error(const std::vector<double>& without) {
   return (static_cast<double>(without.size()) - 1.0) * mean_with_error(without).error;
 }
 
-// Of y = factor x^exponent by least squares of log y on log x, over the points with x >= from and y > 0; none where
-// fewer than three are left or all of one x.
+// The exponent of y = factor x^exponent by least squares of log y on log x, over the points with x >= from and y > 0.
+// Nothing if fewer than three points remain or all have one x.
 std::optional<double> exponent_of(const std::vector<double>& x, const std::vector<double>& y, double from) {
   std::vector<double> u, v;
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -34,7 +34,7 @@ std::optional<double> exponent_of(const std::vector<double>& x, const std::vecto
     uu += (u[i] - mean_u) * (u[i] - mean_u);
     uv += (u[i] - mean_u) * (v[i] - mean_v);
   }
-  // Equal x leave rounding of their mean alone.
+  // With equal x, only the rounding of their mean would be left.
   return uu > 1e-20 * n * (1 + mean_u * mean_u) ? std::optional(uv / uu) : std::nullopt;
 }
 
@@ -55,7 +55,8 @@ AsymmetricInterval bootstrap_interval(const std::vector<double>& values) {
   for (int resample = 0; resample < kResamples; ++resample) {
     for (double& value : drawn) value = values[random() % n];
     const MeanWithError found = mean_with_error(drawn);
-    // A sample of one value alone says that the law is too coarse for this; its quotient is infinite, or counts as 0.
+    // A resample of one value only shows that the data is too coarse for this; its quotient is infinite, or counts as
+    // 0.
     const double shift = found.mean - own.mean;
     studentised.push_back(found.error > 0.0 ? shift / found.error
                           : shift == 0.0    ? 0.0
@@ -99,7 +100,7 @@ Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::ve
   std::vector<double> sum(x.size(), 0.0);
   for (const std::vector<double>& curve : curves)
     for (std::size_t k = 0; k < x.size(); ++k) sum[k] += curve[k];
-  // The mean and the sum have one exponent.
+  // The mean and the sum have the same exponent.
   const std::optional<double> all = exponent_of(x, sum, from);
   if (!all) return {kUnknown};
   std::vector<double> without, rest(x.size());

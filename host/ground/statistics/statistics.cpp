@@ -1,7 +1,7 @@
 #include "host/ground/statistics/statistics.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>  // here alone: it takes seconds to compile
+#include <boost/math/distributions/students_t.hpp>  // only here, because it takes seconds to compile
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -17,7 +17,7 @@ double scatter_of(const std::vector<double>& values) {
   return sum;
 }
 
-// A permutation that is the same with every standard library, as std::shuffle's is not.
+// A permutation that is the same with every standard library; std::shuffle's is not.
 void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }
@@ -49,12 +49,12 @@ MeanWithError mean_with_error(const std::vector<double>& values) {
 }
 
 Estimate student_estimate(double mean, double standard_error, double degrees_of_freedom) {
-  if (!(degrees_of_freedom > 0.0)) return {mean};  // a standard error of 0 / 0, or of the rounding of one value
+  if (!(degrees_of_freedom > 0.0)) return {mean};  // a standard error of 0 / 0, or from the rounding of one value
   return {mean, student_factor_95(degrees_of_freedom) * standard_error, standard_error};
 }
 
 Estimate estimate(const std::vector<double>& values) {
-  const auto [mean, error] = mean_with_error(values);  // both NaN of no values, the error of one
+  const auto [mean, error] = mean_with_error(values);  // both are NaN without values, the error also with one
   return student_estimate(mean, error, static_cast<double>(values.size()) - 1.0);
 }
 
@@ -99,7 +99,7 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
   if (scatter > 0.0) {
     out.p = student_t_p_value(out.difference.mean / error, n - 1.0);
     out.relative_efficiency = (scatter_of(a) + scatter_of(b)) / scatter;
-    if (!std::isfinite(out.relative_efficiency)) out.relative_efficiency = kUnknown;  // differences of rounding alone
+    if (!std::isfinite(out.relative_efficiency)) out.relative_efficiency = kUnknown;  // only rounding differs
   } else {
     out.p = out.difference.mean == 0.0 ? 1.0 : 0.0;
   }

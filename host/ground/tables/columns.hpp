@@ -14,20 +14,20 @@
 
 namespace pandora {
 
-/// What a row says in one column.
+/// The entry of a row in one column.
 struct Field {
   enum class Kind { text, number, integer, flag };
 
   std::string column;
   Kind kind = Kind::text;
-  std::string text;  ///< in CSV; empty: nothing is known
+  std::string text;  ///< the text in CSV; empty: unknown
   double number = std::numeric_limits<double>::quiet_NaN();
-  bool in_csv = true, in_frames = true;  ///< whether files and data frames have the column
-  std::string title = {};                ///< of its column in tables; empty: they do not have it
+  bool in_csv = true, in_frames = true;  ///< whether CSV files and data frames have the column
+  std::string title = {};                ///< the column's title in tables; empty: tables do not have it
   Cell cell = {};
 
   Field(std::string name, std::string content) : column(std::move(name)), text(std::move(content)) {}
-  /// NaN and infinite: nothing is known.
+  /// NaN and infinite numbers count as unknown.
   Field(std::string name, double value, const char* format = "{:.6f}");
   template <std::integral T>
   Field(std::string name, T value)
@@ -35,7 +35,7 @@ struct Field {
         kind(std::same_as<T, bool> ? Kind::flag : Kind::integer),
         text(fmt::format("{}", std::same_as<T, bool> ? value + 0 : value)),
         number(static_cast<double>(value)) {}
-  /// For tables alone.
+  /// A field that only tables have.
   static Field shown_only(std::string title, Cell cell);
 
   Field& shown(std::string as, int decimals, bool bold = false);
@@ -43,7 +43,7 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-/// Mean, half-width, and under the half-width's name with standard_error for half_width_95 the standard error.
+/// Appends the mean, the half-width, and the standard error, whose name has standard_error in place of half_width_95.
 void append(Fields& row, const std::string& column, const std::string& half_width, const Estimate& estimate,
             const char* format = "{:.6f}");
 void append(Fields& row, Fields more);
@@ -51,30 +51,30 @@ void append(Fields& row, Fields more);
 class Columns {
  public:
   struct Column {
-    Field head;  ///< without what a row says
+    Field head;  ///< without the entries of a row
     std::vector<std::string> texts = {};
     std::vector<double> numbers = {};
     std::vector<Cell> cells = {};
   };
 
-  /// All rows have the same columns.
+  /// All rows must have the same columns.
   void add(const Fields& row);
-  /// The columns stay.
+  /// Removes all rows and keeps the columns.
   void drop_rows();
 
   std::size_t rows() const { return columns_.empty() ? 0 : columns_[0].texts.size(); }
   const std::vector<Column>& columns() const { return columns_; }
 
   std::string csv() const;
-  /// Without a title.
+  /// The table without a title.
   Table table() const;
 
  private:
   std::vector<Column> columns_;
 };
 
-/// By name, as data frames have them: lists of texts, of true and false, of numbers with all digits; null for what is not
-/// known.
+/// The columns by name, as for data frames: lists of texts, of booleans, or of numbers with all digits; null for
+/// unknown entries.
 nlohmann::json columns_json(const Columns& columns);
 
 }  // namespace pandora

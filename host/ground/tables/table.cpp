@@ -45,7 +45,7 @@ std::vector<std::size_t> widths_of(const Table& table) {
 std::string piece(const Table& table, const std::vector<std::size_t>& widths, std::size_t first, std::size_t last,
                   std::size_t width, bool bold) {
   const std::size_t headers = std::min(table.row_headers, table.columns.size());
-  // `cell(c)` for each column that is shown.
+  // Writes `cell(c)` for each column that is shown.
   const auto line = [&](auto&& cell) {
     std::string out;
     for (std::size_t c = 0; c < last; ++c)
@@ -61,7 +61,7 @@ std::string piece(const Table& table, const std::vector<std::size_t>& widths, st
   return out;
 }
 
-// All digits, nothing for what is unknown.
+// All digits; empty for unknown numbers.
 std::string exact_text(const Cell& cell) {
   return !cell.exact.empty() ? cell.exact : cell.text == "---" ? "" : cell.text;
 }

@@ -62,7 +62,7 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
                              const std::vector<FoundDevices>& found, const std::string& needs_cpu) {
   const bool automatic = backend == "auto";
   const std::string cpu = option("backend", "cpu");
-  const FoundDevices* chosen = nullptr;  // the first that can be meant, or one of those with a device
+  const FoundDevices* chosen = nullptr;  // the first that the request can mean, or one with a device
   for (const FoundDevices& one : found)
     if ((automatic || backend == one.backend->name) &&
         (chosen == nullptr || (!chosen->report.none.empty() && one.report.none.empty())))

@@ -14,10 +14,10 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Memory that a failed allocation asked for, where that is known.
+// The memory that a failed allocation asked for, if that is known.
 std::string wanted(const OutOfMemory& error) {
   if (error.bytes == 0) return "more memory than there is";
-  char text[32];  // a decimal point whatever the process's locale, which std::snprintf would ask
+  char text[32];  // std::snprintf would use the decimal point of the process's locale
   const auto end = std::to_chars(text, text + sizeof text, static_cast<double>(error.bytes) / (1u << 30),
                                  std::chars_format::fixed, 2);
   return std::string(text, end.ptr) + " GiB";
@@ -54,7 +54,8 @@ DeviceInfo describe(int id) {
 
 }  // namespace
 
-// Nothing here makes a context: processes that share a machine, with a device each, do not disturb each other.
+// Nothing here makes a context, so that processes that share a machine, each with its own device, do not disturb each
+// other.
 DeviceReport find_devices() {
   DeviceReport report;
   int driver = 0, runtime = 0, count = 0;

@@ -1,4 +1,4 @@
-// GPUs: what is there, and the engine on one of them. In a build without the CUDA toolkit nothing is there.
+// GPUs: finding them, and the engine on one of them. A build without the CUDA toolkit finds none.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct DeviceInfo {
   int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 0;
   std::uint64_t memory = 0;  ///< bytes, in all
-  std::string unusable;      ///< empty, or why this build cannot use it
+  std::string unusable;      ///< empty, or the reason why this build cannot use it
 };
 
 struct DeviceReport {
-  std::string none;                 ///< why there is no usable device; empty if there is one
-  std::string driver, runtime;      ///< CUDA versions that the driver supports and that this build has; or empty
+  std::string none;                 ///< the reason why there is no usable device; empty if there is one
+  std::string driver, runtime;      ///< the CUDA versions of the driver and of this build; or empty
   std::vector<DeviceInfo> devices;  ///< all that were found, usable or not
 
   std::vector<int> usable() const {
@@ -41,8 +41,8 @@ DeviceReport find_devices();
 /// major.minor: machine code of the same major and no later minor version, or PTX of no later version.
 bool has_code_for(const std::string& architectures, int major, int minor);
 
-/// A preparer for the calling thread on a CUDA device, which it holds memory of. Tapes are equal in every bit to the
-/// CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
+/// A preparer for the calling thread on a CUDA device, on which it holds memory. Tapes equal the CPU's in every bit;
+/// oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
 ReplicationPreparer prepare_on_device(int device);
 
 /// A device has no room for even one replication.
@@ -50,20 +50,20 @@ struct DeviceFull : Error {
   explicit DeviceFull(const std::string& what) : Error(ExitCode::device, what) {}
 };
 
-/// Runs the lanes of all units on a device, in single precision; see run_lanes. Units that do not fit in its memory
-/// together run one half after the other. Throws DeviceFull if not even one fits, with what is needed.
-/// `records` is empty or has one entry per lane of all units.
+/// Runs the lanes of all units on a device, in single precision; see run_lanes. If the units do not fit in its memory
+/// together, they run one half after the other. Throws DeviceFull, with the memory that is needed, if not even one
+/// fits. `records` is empty or has one entry per lane of all units.
 std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters = nullptr,
                                                   std::span<LaneRecord> records = {});
 
-/// A kind of device; the CPU is none: it has no devices and runs everything that these cannot. All functions may be
-/// called by several threads at once.
+/// A kind of device. The CPU is not one of them: it runs everything that devices cannot. Several threads may call all
+/// functions at once.
 struct Backend {
-  std::string name;        ///< as --backend and the identity of results have it
-  DeviceReport (*find)();  ///< what there is; makes no context on a device
-  /// Runs the lanes of many replications on a device, blocked and in single precision; as run_on_device. Throws
-  /// DeviceFull where they find no room together.
+  std::string name;        ///< the name in --backend and in the identity of results
+  DeviceReport (*find)();  ///< finds devices without making a context
+  /// Runs the lanes of many replications on a device, blocked and in single precision, like run_on_device. Throws
+  /// DeviceFull if they do not fit together.
   std::vector<std::vector<LaneTally>> (*run)(int device, std::span<const UnitOfLanes> units,
                                              const BlockOptions& options, EngineCounters* counters,
                                              std::span<LaneRecord> records);
@@ -71,8 +71,8 @@ struct Backend {
   ReplicationPreparer (*preparer)(int device);
 };
 
-/// All of them, in the order in which --backend auto takes the first that has a usable device. A backend of one's own
-/// is its files and a line in backend_choice.cpp.
+/// All backends. `--backend auto` takes the first with a usable device. To add a backend, write its files and add a
+/// line in backend_choice.cpp.
 const std::vector<Backend>& backends();
 
 /// Devices of one backend; none: the CPU.

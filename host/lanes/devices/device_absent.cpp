@@ -1,4 +1,4 @@
-// GPUs in a build without the CUDA toolkit.
+// The functions of device.hpp in a build without the CUDA toolkit.
 #include "host/lanes/devices/device.hpp"
 #include "pandora/error.hpp"
 

@@ -1,9 +1,9 @@
 // The preparation of a replication on a backend (host/lanes/engine/run_lanes.hpp): the bodies of kernels/tape/ and
-// oracle/, in order. The tape is equal in every bit to the CPU's; oracle indices differ from the CPU's by the order of
+// oracle/, in order. The tape equals the CPU's in every bit; oracle indices differ from the CPU's by the order of
 // summation.
 //
-// Beside what run_lanes asks of a backend: slots(), the teams of blocks that run at the same time;
-// sort_descending(float* p, n), in order with all else that is launched.
+// Besides the functions that run_lanes needs, the backend must have slots(), the number of teams of blocks that run at
+// the same time, and sort_descending(float* p, n), which sorts in order with all other launches.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@
 
 namespace pandora::prepare {
 
-/// Prepares replications one after the other on a backend, and keeps its memory between them: freeing it would make a
-/// GPU wait for everything that runs there. Throws OutOfMemory.
+/// Prepares replications one after the other on a backend. It keeps its memory between them, because freeing it would
+/// make a GPU wait for everything that runs there. Throws OutOfMemory.
 template <class Backend>
 class Preparer {
  public:
   explicit Preparer(Backend& backend) : backend_(backend) {}
 
-  /// As prepare_on_cpu (host/studies/sweep/prepare_replication.hpp).
+  /// Like prepare_on_cpu (host/studies/sweep/prepare_replication.hpp).
   Replication prepare(const Preparation& from, OrderFrequencies* order) {
     const ReplicationRequest& request = from.request;
     const int tape_rows = from.tape ? 1 + request.calibration_periods + request.periods : 0;
@@ -43,7 +43,7 @@ class Preparer {
                                            return calibrate_radius();
                                          });
     start(replication.instance, rows, request.oracle);
-    if (!replication.instance.linear_indices()) draw_sample();  // whose indices need none
+    if (!replication.instance.linear_indices()) draw_sample();  // linear indices need no sample
     if (order != nullptr) *order = order_frequencies(from.order_contexts);
     if (from.tape) {
       replication.tape = draw_tape(request.calibration_periods, request.periods);
@@ -56,7 +56,7 @@ class Preparer {
 
   // The parts of prepare(), in the order in which they may be called. `instance` must outlive them.
 
-  /// Makes room for contexts of at most `rows` rows at a time.
+  /// Allocates memory for at most `rows` contexts at a time.
   void start(const Instance& instance, int rows, const OracleOptions& oracle) {
     instance_ = &instance;
     oracle_ = oracle;
@@ -67,7 +67,7 @@ class Preparer {
     Workspace(measure, extent);
     if (capacity_ < measure.used()) {
       capacity_ = 0;
-      memory_ = {};  // before more is asked for
+      memory_ = {};  // frees it before more is asked for
       memory_ = backend_.allocate(measure.used());
       capacity_ = measure.used();
     }
@@ -77,7 +77,7 @@ class Preparer {
     upload_parameters();
   }
 
-  /// As pandora::calibrate_radius, for the direction in theta_*'s place in the instance that was given to start().
+  /// Like pandora::calibrate_radius, for the direction that stands in theta_*'s place in the instance given to start().
   double calibrate_radius() {
     const Instance& instance = *instance_;
     const Dimensions& dim = instance.dimensions;
@@ -111,7 +111,7 @@ class Preparer {
     return radius_of(magnitude);
   }
 
-  /// As draw_shock_sample; the sample stays on the backend.
+  /// Like draw_shock_sample, but the sample stays on the backend.
   void draw_sample() {
     const Instance& instance = *instance_;
     const int boxes = instance.contextual() ? instance.dimensions.boxes : 0;
@@ -145,7 +145,7 @@ class Preparer {
     return out;
   }
 
-  /// As order_frequencies: the indices come from the backend, their orders are counted here.
+  /// Like order_frequencies. The indices come from the backend; their orders are counted here.
   OrderFrequencies order_frequencies(int contexts) {
     const Stream stream = instance_->stream(Purpose::order_context);
     RowSegments segments;
@@ -154,7 +154,7 @@ class Preparer {
     return count_orders(indices(0), instance_->dimensions.boxes);
   }
 
-  /// As pandora::draw_tape.
+  /// Like pandora::draw_tape.
   Tape draw_tape(int calibration_periods, int periods) {
     const auto segment = [this](int first_row, bool rewarded, Purpose context, Purpose shock, Purpose reward) {
       return RowSegment{
@@ -185,7 +185,7 @@ class Preparer {
     return tape;
   }
 
-  /// As oracle_indices for the contexts drawn last.
+  /// Like oracle_indices, for the contexts that were drawn last.
   std::vector<double> indices(int first_row) {
     std::vector<double> sigma(cells(), std::numeric_limits<double>::quiet_NaN());
     const std::size_t first = static_cast<std::size_t>(first_row) * instance_->dimensions.boxes;
@@ -199,7 +199,7 @@ class Preparer {
   }
 
  private:
-  static constexpr int kRadiusRows = 8192;  // contexts of the radius at a time, at least
+  static constexpr int kRadiusRows = 8192;  // contexts per round for the radius, at least
 
   std::size_t cells() const {
     return static_cast<std::size_t>(at_.contexts.rows) * static_cast<std::size_t>(at_.contexts.boxes);
@@ -274,7 +274,7 @@ class Preparer {
     if (from.index != nullptr) fetch(out.index, from.index, cells());
   }
 
-  // Regime A: one exact solve per box on the whole sample, the same in all rows; s = 1, l = 0.
+  // Regime A: one exact solve per box on the whole sample. The index is the same in all rows, since s = 1 and l = 0.
   void constant_indices(double* sigma, std::size_t n) {
     const std::size_t A = static_cast<std::size_t>(instance_->dimensions.boxes);
     std::vector<double> cost(A), solved(A);
@@ -300,7 +300,7 @@ class Preparer {
     backend_.blocks(items_of(count), ExpectedCosts{output_costs(scales), scale, at_.contexts.context_cost + first,
                                                    at_.c1, A, count, at_.expected_cost});
     const Range costs = range(at_.expected_cost, count);
-    // Multiplication by a positive number keeps the order after rounding: these are the least and greatest s~.
+    // Multiplication by a positive number keeps the order even after rounding, so these are the least and greatest s~.
     const GridArrays grid{
         {GridAxis::over(oracle_.grid.shift, shifts.least, shifts.greatest),
          GridAxis::over(oracle_.grid.scale, scales.least * projection_norm_, scales.greatest * projection_norm_),

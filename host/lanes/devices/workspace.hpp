@@ -1,4 +1,4 @@
-// Where everything of a preparation lies in a backend's memory.
+// The memory of a preparation on a backend, and how it is divided.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace pandora::prepare {
 
-/// What a workspace has room for.
+/// The sizes for which a workspace has room.
 struct Extent {
   Dimensions dimensions;
   Environment environment;
@@ -28,7 +28,7 @@ struct Extent {
   }
 };
 
-/// Where everything of a preparation lies on the backend.
+/// The arrays of a preparation on the backend.
 struct Workspace {
   // parameters
   double *theta = nullptr, *c0 = nullptr, *c1 = nullptr, *intercept = nullptr, *quantiles = nullptr;

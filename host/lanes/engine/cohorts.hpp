@@ -11,7 +11,7 @@
 
 namespace pandora::engine {
 
-/// What a lane is expected to cost, in thousands of instructions of its warps for each block of periods: matrices that
+/// The expected cost of a lane, in thousands of instructions of its warps for each block of periods: matrices that
 /// advance, its walk, its solves.
 inline int expected_cost(const LaneSpec& spec, const LaneNeeds& needs, int boxes) {
   constexpr int kMatrix = 30, kWalk = 20, kReward = 16, kSolves = 10;
@@ -19,9 +19,9 @@ inline int expected_cost(const LaneSpec& spec, const LaneNeeds& needs, int boxes
          (spec.learns_reward() ? kReward : 0) + (spec.learns_index() && spec.online() ? boxes * kSolves : 0);
 }
 
-/// kCohortLanes places for each cohort, of which `most` at most hold a lane and the others -1. The lanes of a cohort are
-/// of one unit, and dealt out so that cohorts cost about the same, since the slowest is waited for; those that cost most
-/// come first.
+/// kCohortLanes places for each cohort. At most `most` of them hold a lane; the others are -1. The lanes of a cohort
+/// belong to one unit. They are distributed so that cohorts cost about the same, since all wait for the slowest; the
+/// most expensive come first.
 inline std::vector<int> deal_cohorts(std::span<const UnitOfLanes> units, const RefitSchedule& refit, int boxes,
                                      std::size_t most = kCohortLanes) {
   struct Cohort {

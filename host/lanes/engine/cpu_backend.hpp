@@ -12,7 +12,7 @@
 
 namespace pandora::engine {
 
-/// What a backend in host memory has: the memory.
+/// The part of a backend that lies in host memory: its memory.
 class HostMemory {
  public:
   struct Delete {

@@ -1,8 +1,8 @@
-// Where everything of a run lies in a backend's memory.
+// The memory of a run on a backend, and how it is divided.
 //
-// Lanes advance in groups, all lanes at once on a device and one after the other on a CPU. What a lane keeps from block
-// to block is its own; what lives inside a block alone is shared by the lanes that have the same place in their groups,
-// so that on a CPU it stays in the cache.
+// Lanes advance in groups: all lanes at once on a device, one after the other on a CPU. A lane has its own memory for
+// the state that it keeps from block to block. The memory for a single block is shared by the lanes that have the same
+// place in their groups, so that on a CPU it stays in the cache.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,17 @@ struct Layout {
   int group = 0;
   bool fits_jointly = false;  // whether any lane does
   std::vector<LaneView<Real>> lanes;
-  std::vector<int> matrices;          // FormBlock's list, group after group
-  std::vector<int> group_matrices;    // where a group's begin; one more than there are groups
-  std::vector<TapeView<Real>> tapes;  // one per unit; then those of lanes without a context: psi is (1, 0, ..., 0)
-  std::vector<int> cohorts;           // kCohortLanes lanes of each; none where lanes go from stage to stage
+  std::vector<int> matrices;          // the list of FormBlock, group after group
+  std::vector<int> group_matrices;    // where each group begins; one more than there are groups
+  std::vector<TapeView<Real>> tapes;  // one per unit; then those for lanes without a context: psi is (1, 0, ..., 0)
+  std::vector<int> cohorts;           // kCohortLanes lanes each; none if lanes go from stage to stage
   LaneView<Real>* device_lanes = nullptr;
   int *device_matrices = nullptr, *device_cohorts = nullptr, *queue = nullptr;
   unsigned long long* cycles = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
   int *waiting_count = nullptr, *waiting[kKindsOfWaiting] = {};
-  int* next_walks = nullptr;  // takes the place of waiting[kWalks] in every second round
+  int* next_walks = nullptr;  // replaces waiting[kWalks] in every second round
   ScratchPool<Real> scratch{};
 
   Layout(Arena& arena, std::span<const UnitOfLanes> units, const BlockOptions& options, const BackendTraits& traits,
@@ -99,7 +99,7 @@ struct Layout {
     const Tape& tape = replication.tape;
     const Feedback& feedback = tape.feedback;
     const std::size_t rows = size(tape.contexts.rows), cells = rows * shape.A;
-    const auto place = [&](const auto& values, std::size_t count) {  // of what is uploaded, unless it stays where it is
+    const auto place = [&](const auto& values, std::size_t count) {  // for uploaded data, unless it stays in place
       using Value = std::remove_cvref_t<decltype(values[0])>;
       return traits_.in_place ? values.data() : static_cast<const Value*>(arena.take<Value>(count));
     };
@@ -200,7 +200,7 @@ struct Layout {
   bool fades(const LaneSpec& spec) const { return spec.online() && forgetting_.half_life > 0.0; }
   bool dates(const LaneSpec& spec) const { return spec.online() && forgetting_.dated(); }
 
-  // Whether rho_hat is ever solved for: also that of lanes that learn from queries and use no index.
+  // Whether rho_hat is ever solved for. Lanes that learn from queries but use no index solve for it too.
   static bool solves(const LaneView<Real>& lane) {
     return !lane.spec.learns_payoff() && !lane.spec.fits_jointly() && (lane.spec.learns_index() || lane.spec.online());
   }
@@ -219,7 +219,7 @@ struct Layout {
     return g;
   }
 
-  // What lives inside a block, for all lanes at this place of their groups: what any of them needs.
+  // Allocates the memory of a block for all lanes at this place of their groups: the union of their needs.
   void take_block(Arena& arena, std::size_t place) {
     bool learns = false, designs = false, curvatures = false, responses = false;
     for (std::size_t k = place; k < lanes.size(); k += size(group)) {

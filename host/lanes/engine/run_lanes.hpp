@@ -1,9 +1,10 @@
-// The engine: lanes of replications advance one block of B periods at a time on a backend. Driver and bodies
-// (kernels/lane/, kernels/solve/) are the same for every backend: CpuBackend (host/lanes/engine/cpu_backend.hpp) runs
-// them one item after the other with vectors, CudaBackend (kernels/cuda/) launches them.
+// The engine: lanes of replications advance on a backend, one block of B periods at a time. Driver and bodies
+// (kernels/lane/, kernels/solve/) are the same for every backend. CpuBackend (host/lanes/engine/cpu_backend.hpp) runs
+// the bodies one item after the other with vectors; CudaBackend (kernels/cuda/) launches them.
 #pragma once
 
-// Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.
+// Device code includes this file, so it must not include fmt or Eigen, which nvcc cannot compile with every host
+// compiler.
 #include <algorithm>
 #include <concepts>
 #include <optional>
@@ -15,15 +16,15 @@
 
 namespace pandora::engine {
 
-/// Where lanes are run. blocks(items, body) and warps(items, body) call body(team, item, slot) for every item, for
-/// teams of the two sizes of a device; a backend without vectors has also form(FormBlock, matrices), which makes the
-/// products of matrices that are too large for a team's memory. allocate throws OutOfMemory. forget: what lies there is
-/// of no use any more, which checkers of memory are told.
+/// The requirements on a backend. blocks(items, body) and warps(items, body) call body(team, item, slot) for every
+/// item, with teams of the two sizes of a device. A backend without vectors also has form(FormBlock, matrices), which
+/// multiplies matrices that are too large for a team's memory. allocate throws OutOfMemory. forget tells checkers of
+/// memory that the bytes are no longer needed.
 template <class B>
 concept Backend = requires(B backend, void* there, const void* from, void* to, std::size_t bytes) {
   requires std::same_as<decltype(B::kVectors), const bool>;  // whether teams have vectors, as in the traits
   { backend.traits() } -> std::same_as<BackendTraits>;
-  { backend.allocate(bytes).get() } -> std::convertible_to<void*>;  // what owns the memory
+  { backend.allocate(bytes).get() } -> std::convertible_to<void*>;  // an object that owns the memory
   backend.upload(there, from, bytes);
   backend.download(to, from, bytes);
   backend.zero(there, bytes);
@@ -46,12 +47,12 @@ class LaneRun {
         bytes_(bytes_needed()),
         memory_(backend.allocate(bytes_)),
         arena_(memory_.get()) {
-    backend_.zero(memory_.get(), bytes_);  // what the lanes' state starts from
+    backend_.zero(memory_.get(), bytes_);  // the initial state of the lanes
     layout_.emplace(arena_, units_, options_, backend_.traits(), keep_);
   }
 
   std::vector<std::vector<LaneTally>> run(EngineCounters* counters) {
-    if (layout_->lanes.empty()) return std::vector<std::vector<LaneTally>>(units_.size());  // launching none fails
+    if (layout_->lanes.empty()) return std::vector<std::vector<LaneTally>>(units_.size());  // nothing to launch
     upload();
     start();
     const int T = units_[0].replication->tape.online_rows;
@@ -87,7 +88,7 @@ class LaneRun {
 
   int lanes() const { return static_cast<int>(layout_->lanes.size()); }
 
-  // The lanes from `first` on, as bodies see them.
+  // The lanes from `first` on, in the form that bodies take.
   Problem<Real> problem(int first = 0) const {
     const EstimationOptions& estimation = options_.estimation;
     return {layout_->shape,   estimation.index_ridges(), estimation.ridge_payoff,      estimation.ridge_reward,
@@ -101,7 +102,7 @@ class LaneRun {
 
   void upload() {
     for (std::size_t u = 0; u < units_.size(); ++u) upload_tape(*units_[u].replication, layout_->tapes[u]);
-    std::vector<Real> psi;  // of lanes without a context
+    std::vector<Real> psi;  // for lanes without a context
     for (std::size_t u = units_.size(); u < layout_->tapes.size(); ++u) {
       const std::size_t stride = static_cast<std::size_t>(layout_->shape.stride);
       psi.resize(static_cast<std::size_t>(units_[0].replication->tape.contexts.rows) * stride, Real(0));
@@ -145,7 +146,7 @@ class LaneRun {
     if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {}, layout_->scratch, nullptr});
   }
 
-  // Samples fade or are forgotten at the end of `period`; between two blocks.
+  // Makes samples fade, or forgets them, at the end of `period`, between two blocks.
   void forget(int period) {
     const Problem<Real> all = problem();
     const Forgetting& how = options_.estimation.forgetting;
@@ -161,7 +162,7 @@ class LaneRun {
 
   bool in_cohorts() const { return !layout_->cohorts.empty(); }
 
-  // Many blocks of periods; `last`: nothing of the last one is left to the next launch.
+  // Runs many blocks of periods. `last`: the last block's end is not left to the next launch.
   void run_cohorts(int first, int end, bool last) {
     if constexpr (!B::kVectors) {
       backend_.zero(layout_->queue, sizeof *layout_->queue);
@@ -176,13 +177,13 @@ class LaneRun {
     }
   }
 
-  // A block of periods, group after group; `last`: nothing of it is left to the start of the next one.
+  // Runs a block of periods, group after group. `last`: the block's end is not left to the start of the next block.
   void advance(BlockRange range, bool last) {
-    if constexpr (B::kVectors)  // for lanes that learn nothing none is gathered
+    if constexpr (B::kVectors)  // not needed for lanes that learn nothing
       backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(layout_->tapes.size()),
                       GatherBlock<Real>{layout_->shape, range, layout_->tapes.data()});
-    // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both;
-    // not where a library forms the images in between.
+    // If all lanes go together, the end of a block is left to the start of the next, so that P is moved only once for
+    // both. This is not possible if a library forms the images in between.
     const bool joined = layout_->group >= lanes() && !library();
     for (int first = 0, group = 0; first < lanes(); first += layout_->group, ++group) {
       const Problem<Real> here = problem(first);
@@ -198,7 +199,7 @@ class LaneRun {
     unfinished_ = joined && !last;
   }
 
-  // A group of lanes through a block's periods.
+  // Takes a group of lanes through a block's periods.
   void walk(const Problem<Real>& here, BlockRange range, int lanes) {
     Worklist list{nullptr, layout_->waiting_count, {}};
     std::copy(std::begin(layout_->waiting), std::end(layout_->waiting), list.waiting);
@@ -206,7 +207,8 @@ class LaneRun {
     for (int count = lanes; count > 0;) {
       int found[kKindsOfWaiting] = {};
       backend_.zero(list.count, sizeof found);
-      // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
+      // A device keeps numbers of every box in local memory. Room for the most boxes that a study may have would take
+      // much of it.
       if (layout_->shape.A <= kFewBoxes)
         backend_.warps(count, WalkBlock<Real, kFewBoxes>{here, range, list});
       else
@@ -280,9 +282,9 @@ class LaneRun {
     return out;
   }
 
-  // Between launches other streams come to their turn, above all those that prepare the next replications, each of whose
-  // many launches waits for the end of one of these: 10 ms or so. None takes seconds, after which systems that show a
-  // desktop on the device end it.
+  // Between launches other streams get their turn, above all those that prepare the next replications. Each of their
+  // many launches waits for the end of one of these, for about 10 ms. No launch takes seconds: systems that show a
+  // desktop on the device would end it.
   static constexpr int kBlocksOfLaunch = 16;
 
   B& backend_;
@@ -297,9 +299,9 @@ class LaneRun {
   bool unfinished_ = false;  // whether the end of the last block is left to the start of the next
 };
 
-/// Runs the lanes of all units; tallies per unit. The units share dimensions and T. A lane's tally does not depend on
-/// what else runs; a lane that fails stops there, and its tally says why. `records` is empty or has one entry per lane.
-/// Throws OutOfMemory.
+/// Runs the lanes of all units and returns tallies per unit. The units share dimensions and T. A lane's tally does not
+/// depend on the other lanes. A lane that fails stops, and its tally says why. `records` is empty or has one entry per
+/// lane. Throws OutOfMemory.
 template <class Real, Backend B>
 std::vector<std::vector<LaneTally>> run_lanes(B& backend, std::span<const UnitOfLanes> units,
                                               const BlockOptions& options, EngineCounters* counters = nullptr,
@@ -307,7 +309,7 @@ std::vector<std::vector<LaneTally>> run_lanes(B& backend, std::span<const UnitOf
   return LaneRun<Real, B>(backend, units, options, records).run(counters);
 }
 
-/// run_lanes over halves, quarters, ... where all units at once do not fit.
+/// run_lanes over halves, quarters, ... if all units do not fit at once.
 template <class Real, Backend B>
 std::vector<std::vector<LaneTally>> run_in_memory(B& backend, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters = nullptr,

@@ -22,7 +22,7 @@ std::vector<LaneTally> run_on_cpu(const Replication& replication, std::span<cons
 
 namespace {
 
-// A tape's sizes without its numbers, of which a layout needs none.
+// The sizes of a tape without its numbers, which a layout does not need.
 template <class Real>
 DeviceDemand demand(const TapeSize& size, const std::vector<LaneSpec>& lanes, const BlockOptions& options,
                     std::size_t units, const engine::BackendTraits& traits) {

@@ -1,4 +1,4 @@
-// Checks that end a lane where it would go on with nonsense; and why a period ended, in words.
+// Checks that end a lane before it goes on with invalid numbers; and the reason why a period ended, in words.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -16,14 +16,14 @@ inline double finite_or_fail(double value) {
   return value;
 }
 
-/// Whether a Cholesky factor is one. LLT::info() alone takes NaN for success; what is not finite anywhere in the
-/// lower triangle reaches the factor's diagonal.
+/// Whether a Cholesky factorisation succeeded. LLT::info() alone reports success for NaN; a number that is not finite
+/// anywhere in the lower triangle reaches the factor's diagonal.
 template <class Matrix>
 bool sound(const Eigen::LLT<Matrix>& factor) {
   return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().allFinite();
 }
 
-/// The factor of a symmetric matrix that should be positive definite, given by its lower triangle.
+/// The Cholesky factor of a symmetric matrix that should be positive definite, given by its lower triangle.
 template <class Matrix>
 Eigen::LLT<Matrix> factorised_or_fail(const Matrix& matrix) {
   Eigen::LLT<Matrix> factor(matrix);
@@ -31,8 +31,8 @@ Eigen::LLT<Matrix> factorised_or_fail(const Matrix& matrix) {
   return factor;
 }
 
-/// Why a period's walk (kernels/rules/period.hpp) ended where it did, in words. `score` and `estimate` (the lane's mu
-/// of the opened boxes): A numbers. `name`: what a box is called.
+/// Why a period's walk (kernels/rules/period.hpp) stopped, in words. `score` and `estimate` (the lane's mu of the
+/// opened boxes) have A numbers. `name` gives the name of a box.
 std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const PeriodOutcome& outcome, int A,
                         const double* score, const double* estimate, const std::function<std::string(int box)>& name);
 

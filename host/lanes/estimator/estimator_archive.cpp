@@ -16,14 +16,14 @@ constexpr const char* kKind = "estimator";
 
 class EstimatorWriter {
  public:
-  // Without samples: what a period is asked for remains.
+  // Without samples it writes only what the questions of a period need.
   explicit EstimatorWriter(bool with_samples = true) : with_samples_(with_samples) {}
   void number(double& value) { numbers_.push_back(value); }
   template <class T>
   void whole(T& value) {
     numbers_.push_back(static_cast<double>(value));
   }
-  // One number for each sample, or for each of what samples share.
+  // One number for each sample, or for each object that samples share.
   void samples(int& count) { numbers_.push_back(with_samples_ ? count : 0); }
   template <class Values>
   void samples(Values& values) {
@@ -37,7 +37,7 @@ class EstimatorWriter {
     else
       numbers_.insert(numbers_.end(), values.begin(), values.end());
   }
-  template <class Matrix>  // or vector, whose size is known
+  template <class Matrix>  // or a vector, whose size is known
   void matrix(Matrix& values) {
     numbers_.insert(numbers_.end(), values.data(), values.data() + values.size());
   }
@@ -104,7 +104,7 @@ class EstimatorReader {
     for (Eigen::Index k = 0; k < values.size(); ++k) values.data()[k] = take(numbers_, next_number_);
   }
   void matrix(SharedMatrix& values) { matrix(values.change()); }
-  // Numbers that files of before lack.
+  // Numbers that older files do not have.
   bool ended() const { return next_number_ == numbers_.size(); }
   void finish() const {
     if (next_number_ != numbers_.size() || next_float_ != floats_.size()) throw Damaged("has more than an estimator");
@@ -160,23 +160,23 @@ void WeitzmanEstimator::State::visit(Archive& archive) {
   archive.whole(joint.state.samples);
   archive.whole(joint.state.samples_at_solve);
   if (archive.ended()) return;
-  archive.number(joint.state.squares);  // which outlive the samples that they were learned from
+  archive.number(joint.state.squares);  // they outlive the samples from which they were learned
   archive.number(joint.state.scale);
 }
 
 std::string WeitzmanEstimator::State::saved(bool with_samples) const {
   EstimatorWriter writer(with_samples);
-  const_cast<State*>(this)->visit(writer);  // which only reads
+  const_cast<State*>(this)->visit(writer);  // the visit only reads
   return writer.bytes();
 }
 
-// A sample takes most where no other one shares its context and its feedback has come.
+// A sample takes most memory if no other shares its context and its feedback has come.
 int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
   EstimatorWriter empty(false);
   const_cast<State*>(this)->visit(empty);
   const std::size_t least = empty.size_of_numbers();
   if (bytes <= least) return 0;
-  if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // of which sums are kept
+  if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // only sums are kept
   const std::size_t weight = options.forgetting.half_life > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
   const std::size_t one = 4 * static_cast<std::size_t>(kept.contexts.index_stride) + 24 + weight +
                           (rules.learns_reward() ? 2 * phi + 8 + weight : 0);

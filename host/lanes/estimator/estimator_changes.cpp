@@ -1,5 +1,5 @@
-// What changes an estimator's past: forgetting, other costs, a box more; and a change taken back: after an exception it
-// is what it was, in every bit.
+// Changes to an estimator's past: forgetting, other costs, an additional box. Also the undoing of a change after an
+// exception, which restores the estimator in every bit.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@ namespace pandora {
 
 namespace {
 
-// Keeps the samples that `stays` names by their position, of a list that has any; `width` numbers each.
+// Keeps those samples of a non-empty list whose position `stays` accepts; `width` numbers each.
 template <class Values, class Stays>
 void keep(Values& values, std::size_t width, const Stays& stays) {
   std::size_t kept = 0;
@@ -24,7 +24,7 @@ void keep(Values& values, std::size_t width, const Stays& stays) {
 // (diag(ridges) + sum_k w_k x_k x_k')^-1 of the columns x_k.
 Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vector<double>& weight, Ridges ridges) {
   Eigen::MatrixXd design = diagonal_of(ridges, static_cast<int>(columns.rows())).asDiagonal();
-  if (columns.cols() == 0) return design.diagonal().cwiseInverse().asDiagonal();  // of no columns Eigen divides by 0
+  if (columns.cols() == 0) return design.diagonal().cwiseInverse().asDiagonal();  // Eigen divides by 0 without columns
   Eigen::MatrixXd scaled = columns;
   for (std::size_t k = 0; k < weight.size(); ++k) scaled.col(static_cast<Eigen::Index>(k)) *= std::sqrt(weight[k]);
   design.selfadjointView<Eigen::Lower>().rankUpdate(scaled);
@@ -116,7 +116,7 @@ void WeitzmanEstimator::State::count_again(BoxEstimate& box) {
 
 template <class Stays>
 void WeitzmanEstimator::State::drop_samples(BoxEstimate& box, const Stays& stays) {
-  std::vector<char> staying(box.samples.rows.size());  // `stays` may look at what is moved below
+  std::vector<char> staying(box.samples.rows.size());  // `stays` may read data that is moved below
   for (std::size_t s = 0; s < staying.size(); ++s) staying[s] = stays(s);
   const auto keeps = [&](std::size_t s) { return staying[s] != 0; };
   for (std::vector<int>* list : {&box.samples.rows, &box.samples.learned}) keep(*list, 1, keeps);
@@ -136,7 +136,7 @@ void WeitzmanEstimator::State::drop_reward_samples(const Stays& stays) {
   std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
 }
 
-// Contexts of samples that are all forgotten.
+// Drops the contexts of samples that are all forgotten.
 void WeitzmanEstimator::State::drop_unused_contexts() {
   Contexts& contexts = kept.contexts;
   std::vector<int> place(static_cast<std::size_t>(contexts.rows), -1);
@@ -151,7 +151,7 @@ void WeitzmanEstimator::State::drop_unused_contexts() {
   has_row = false;
 }
 
-// Designs and estimates as they follow from the samples that are left with their weights.
+// Computes designs and estimates from the remaining samples with their weights.
 void WeitzmanEstimator::State::rebuild_all() {
   drop_unused_contexts();
   joint.state.samples = 0;
@@ -179,7 +179,7 @@ Eigen::MatrixXd WeitzmanEstimator::State::contexts_of(const BoxEstimate& box) co
   return psi_of;
 }
 
-// Rules that learn payoffs keep samples where these have dates: rewards stand in the place of mu.
+// Rules that learn payoffs keep samples if these have dates; rewards then stand in the place of mu.
 void WeitzmanEstimator::State::refit_payoffs() {
   drop_unused_contexts();
   for (BoxEstimate& box : boxes) {
@@ -210,7 +210,7 @@ void WeitzmanEstimator::State::scale_costs(double factor) {
   about_to_change_all();
   for (BoxEstimate& box : boxes)
     for (double& cost : box.samples.cost) cost *= factor;
-  // Samples whose costs change are new ones for a joint fit: no inverse Hessian of before serves it.
+  // For a joint fit, samples with changed costs count as new: an earlier inverse Hessian does not serve it.
   joint.state.samples_at_solve = std::min(joint.state.samples_at_solve, 1);
   if (calibrated) solve_all();
 }

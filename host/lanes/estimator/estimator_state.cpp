@@ -100,7 +100,7 @@ void WeitzmanEstimator::State::finish_calibration() {
   for (int a = 0; a < A; ++a) solve_index(a);
 }
 
-// LinUCB learns from the deployed output alone.
+// LinUCB learns only from the deployed output.
 void WeitzmanEstimator::State::learn_outputs(std::span<const Output> opened) {
   if (!rules.online() || rules.learns_payoff()) return;
   unsettled = true;
@@ -115,7 +115,7 @@ void WeitzmanEstimator::State::learn_outputs(std::span<const Output> opened) {
   }
 }
 
-// A Newton step knows of no ball: a box on the sphere before one, or after it, is solved in this period.
+// A Newton step does not know the ball. A box that is on the sphere before or after a step is solved in this period.
 void WeitzmanEstimator::State::must_stay_in_ball(BoxEstimate& box) const {
   if (needs.steps && !rules.fits_jointly() && reaches_sphere(box.rho, options.radius_rho)) box.due = true;
 }
@@ -173,7 +173,7 @@ void WeitzmanEstimator::State::update_image(BoxEstimate& box) {
   box.has_image = true;
 }
 
-// psi becomes the last row of `kept`.
+// Appends psi to `kept` as the last row.
 void WeitzmanEstimator::State::keep_context() {
   if (has_row) return;
   const Eigen::VectorXf row = psi.cast<float>();
@@ -197,8 +197,8 @@ void WeitzmanEstimator::State::add_index_sample(const Output& output) {
   rank_one_update(box.design_inverse.change(), box.image, box.quadratic, 1.0);
 }
 
-// The new sample's Newton step; gradient, weight and coupling at the values before it. Skipped where an exact
-// solve follows, except for Hinv and M, which the sample joins in any case.
+// The Newton step of a new sample, with gradient, weight and coupling at the values before it. If an exact solve
+// follows, rho takes no step, but the sample still joins Hinv and M.
 void WeitzmanEstimator::State::step_index(const Output& output, bool exact_follows) {
   BoxEstimate& box = boxes[output.box];
   const double mu = box.samples.mu.back();
@@ -222,7 +222,7 @@ void WeitzmanEstimator::State::add_cross(BoxEstimate& box, const VectorXd& at, d
   box.cross.change().noalias() += at * (mu * (1.0 - mu) * feature.cast<double>()).transpose();
 }
 
-// mu of the box's samples under the current theta_hat.
+// Computes mu of the box's samples under the current theta_hat.
 void WeitzmanEstimator::State::plug_in(BoxEstimate& box) {
   for (int s = 0; s < box.samples.size() && rules.learns_reward(); ++s)
     box.samples.mu[s] = logistic(reward.linear(box.phi.data() + static_cast<std::size_t>(s) * d));
@@ -291,7 +291,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
   about_to_change_reward();
   double image[kMaxRewardFeatures];
   reward.widen(SerialTeam{}, output.phi.data(), image);
-  // Of the calibration theta_hat is solved at its end.
+  // During the calibration theta_hat takes no steps; it is solved at the calibration's end.
   if (calibrated && options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
   reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);

@@ -1,4 +1,4 @@
-// All that a WeitzmanEstimator has learned, and how it goes on.
+// The state of a WeitzmanEstimator, and how it changes.
 #pragma once
 
 #include <Eigen/Core>
@@ -25,11 +25,11 @@ inline void rank_one_update(Eigen::MatrixXd& inverse, const Eigen::VectorXd& ima
 
 struct BoxCounts {
   int count = 0;                 ///< n_a; LinUCB keeps no samples
-  double mass = 0.0;             ///< the same as a sum of weights; count is this, rounded
+  double mass = 0.0;             ///< the sum of the samples' weights; count is this, rounded
   int samples_at_solve = 0;      ///< n at the last exact solve
   int samples_at_curvature = 0;  ///< n when curvature_inverse and cross were last rebuilt
   bool due = false;              ///< whether the period ends with a solve of this box
-  double reward_widths = 0.0;    ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
+  double reward_widths = 0.0;    ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus needs it
 };
 
 /// One box's index (or payoff) regression.
@@ -40,16 +40,16 @@ struct BoxEstimate : BoxCounts {
   double quadratic = 0.0;       ///< psi' V_a^-1 psi
   bool has_image = false;
   IndexSamples samples;
-  std::vector<float> phi;  ///< their features, where the reward is learned
-  /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
+  std::vector<float> phi;  ///< features of the samples, if the reward is learned
+  /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; for a shrunk fit C_aa
   SharedMatrix curvature_inverse;
   SharedMatrix cross;     ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
-  PackedTriangle packed;  ///< instead of the three, in a copy that learns nothing
+  PackedTriangle packed;  ///< replaces the three in a copy that learns nothing
 };
 
 struct EstimatorCounts {
-  int period = 0;    ///< of the request that has begun
-  int latest = 0;    ///< period that has begun; later than `period` while a late reward's is begun anew
+  int period = 0;    ///< the period of the current request
+  int latest = 0;    ///< the last period that began; later than `period` while a late reward's period is begun anew
   int faded_at = 0;  ///< the period up to which samples have faded
   int reward_samples_at_solve = 0;
   bool has_row = false;  ///< whether psi is the last row of `kept`
@@ -57,13 +57,13 @@ struct EstimatorCounts {
   bool unsettled = false;  ///< whether something was learned since end_period()
 };
 
-/// What forgetting, other costs and a box more change as a whole.
+/// The data that forgetting, other costs and an additional box change as a whole.
 struct Learned {
   int A, d;
   EstimationOptions options;
   std::vector<double> reward_memory;
   std::vector<BoxEstimate> boxes = {};
-  Tape kept = {};  ///< contexts of the samples, and features of the deployed ones
+  Tape kept = {};  ///< contexts of the samples, and features of the deployed outputs
   RewardSamples reward_samples = {};
   ShrunkFit joint = {};
 };
@@ -73,7 +73,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   struct WithoutSamples {};
   State(State& other, WithoutSamples);
 
-  /// t of the bonuses: the periods so far, this one and those of the calibration counted.
+  /// The t of the bonuses: all periods so far, with this one and those of the calibration.
   int time() const { return rules.T0 + period; }
 
   void begin(const Request& now);
@@ -84,13 +84,13 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);
   void end_period();
   void update_image(BoxEstimate& box);
-  /// V_a^-1 of images, or what a shrunk fit has in its place.
+  /// V_a^-1, or for a shrunk fit the matrix in its place.
   SharedMatrix& covariance(BoxEstimate& box) const {
     return rules.fits_jointly() ? box.curvature_inverse : box.design_inverse;
   }
 
   // estimator_changes.cpp
-  /// Old samples weigh less, or are forgotten, where the options say so: at the end of a period.
+  /// Lowers the weights of old samples or forgets them, if the options say so. Called at the end of a period.
   void forget();
   void scale_costs(double factor);
   void add_box(int more_reward_features);
@@ -107,12 +107,12 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   const int m;
   const Stream exploration;
   const LaneNeeds needs;
-  const bool only_asked = false;  ///< a copy that learns nothing: images are of no use
-  Eigen::VectorXd psi;            // of the request that has begun; empty before the first
+  const bool only_asked = false;  ///< a copy that learns nothing: it needs no images
+  Eigen::VectorXd psi;            // of the current request; empty before the first
   RewardState reward;
 
-  // What has been changed since mark(), as it was then. Lists of samples grow at their ends, so that of those that
-  // nothing else happens to their lengths are enough; an inverse is kept when it is about to change.
+  // The values before all changes since mark(). Lists of samples only grow at their ends, so their lengths are enough.
+  // An inverse is copied when it is about to change.
   struct Undo {
     struct Box {
       BoxCounts counts;
@@ -128,9 +128,9 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
     std::size_t contexts, phi, rewards, reward_weights;
     std::vector<Box> boxes = {};
     std::optional<std::vector<double>> reward_memory = {};
-    std::unique_ptr<Learned> all = {};  // as it was when it was about to change in other ways
+    std::unique_ptr<Learned> all = {};  // a copy before changes of other kinds
   };
-  std::unique_ptr<Undo> undo;  // none where nothing is to be taken back
+  std::unique_ptr<Undo> undo;  // none unless changes may be undone
 
  private:
   void about_to_change(const BoxEstimate& box, bool mu);
@@ -138,7 +138,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void about_to_change_all();
   BoxEstimate empty_box() const;
   void keep_context();
-  // What a sample's `learned` is: 0 in the calibration.
+  // The `learned` of a new sample: 0 in the calibration.
   int learned_in() const { return calibrated ? latest : 0; }
   void add_index_sample(const Output& output);
   void step_index(const Output& output, bool exact_follows);
@@ -155,7 +155,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   // estimator_changes.cpp
   void fade(double factor);
   bool drop_old(int most);
-  void keep_learned_between(int first, int last);  // periods, 0 the calibration
+  void keep_learned_between(int first, int last);  // periods, 0 is the calibration
   static void count_again(BoxEstimate& box);
   template <class Stays>
   void drop_samples(BoxEstimate& box, const Stays& stays);

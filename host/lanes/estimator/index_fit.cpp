@@ -22,7 +22,7 @@ double penalty(Ridges ridges, const Eigen::VectorXd& rho) {
   return 0.5 * (ridges.first * rho[0] * rho[0] + ridges.others * rho.tail(rho.size() - 1).squaredNorm());
 }
 
-// Side by side; the loss is known where it is compiled, so that the loop has vectors.
+// Works on samples side by side. The loss is known when this is compiled, so that the loop vectorises.
 template <Loss loss>
 void moments_of(int n, const double* z, const double* cost, const double* mu, double* moment, double* curvature) {
   PANDORA_SIMD
@@ -36,8 +36,8 @@ void moments_of(int n, const double* z, const double* cost, const double* mu, do
 // A Newton step of a fit, to the minimiser of the quadratic model over the ball.
 struct Step {
   Eigen::VectorXd direction;
-  double slope;      // of the objective along it
-  double decrement;  // squared: by how much the model falls, twice
+  double slope;      // of the objective along the direction
+  double decrement;  // squared: twice the decrease of the model
 };
 
 Step newton_step(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient, const Eigen::VectorXd& rho,
@@ -45,7 +45,8 @@ Step newton_step(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient
   if (radius > 0.0) {
     const BallPoint to = minimise_in_ball(hessian, gradient, rho, radius);
     const Eigen::VectorXd direction = to.y - rho;
-    // On the sphere the gradient does not vanish, and its product with a direction of rounding would be no decrement.
+    // On the sphere the gradient does not vanish, and its product with a direction of rounding errors would be no
+    // decrement.
     return {
         direction, gradient.dot(direction),
         direction.dot(hessian.selfadjointView<Eigen::Lower>() * direction) + to.multiplier * direction.squaredNorm()};
@@ -122,10 +123,10 @@ int fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridg
     index_derivatives(contexts, samples, ridges, rho, gradient, &hessian);
     const auto [direction, slope, decrement] = newton_step(hessian, gradient, rho, radius);
     if (!is_finite(slope)) break;
-    if (decrement <= 1e-18 || (decrement <= 1e-12 && decrement >= 0.5 * last)) return step;  // the latter is rounding
+    if (decrement <= 1e-18 || (decrement <= 1e-12 && decrement >= 0.5 * last)) return step;  // the second is rounding
     last = decrement;
     double length = 1.0;
-    if (decrement > 1e-9) {  // below that, differences of the objective drown in rounding and the full step is safe
+    if (decrement > 1e-9) {  // below that, differences of the objective are lost in rounding and the full step is safe
       const double before = index_objective(contexts, samples, ridges, rho);
       while (index_objective(contexts, samples, ridges, rho + length * direction) > before + 1e-4 * length * slope &&
              length > 1e-10)

@@ -1,5 +1,5 @@
-// rho_hat, the minimiser of the index loss, by Newton's method in double: the plain solver that the fast engine's
-// is compared with.
+// rho_hat, the minimiser of the index loss, by Newton's method in double: the plain solver with which the fast engine's
+// solver is compared.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,14 +14,14 @@
 
 namespace pandora {
 
-/// The queried samples S_a of one box: rows of the tape, costs c_s, and mu_s under the lane's current reward
-/// estimate (mu* if it is known).
+/// The queried samples S_a of one box: rows of the tape, costs c_s, and mu_s under the lane's current reward estimate
+/// (mu* if it is known).
 struct IndexSamples {
   std::vector<int> rows;
   std::vector<double> cost;
   std::vector<double> mu;
   std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
-  std::vector<int> learned = {};    ///< the period in which each was; empty where nobody asks (Forgetting::dated)
+  std::vector<int> learned = {};    ///< the period in which each was learned; empty if not needed (Forgetting::dated)
   Loss loss = Loss::reservation;
 
   int size() const { return static_cast<int>(rows.size()); }
@@ -36,7 +36,7 @@ struct IndexSamples {
   int effective() const {
     return weight.empty() ? size() : static_cast<int>(std::lround(std::accumulate(weight.begin(), weight.end(), 0.0)));
   }
-  /// m and h of n samples from `first` on, each at its z and times its weight.
+  /// m and h of n samples from `first` on, at their z and times their weights.
   void moments(int first, int n, const double* z, double* moment, double* curvature) const;
 };
 
@@ -47,19 +47,21 @@ Eigen::VectorXd diagonal_of(Ridges ridges, int m);
 double index_objective(const Contexts& contexts, const IndexSamples& samples, Ridges ridges,
                        const Eigen::VectorXd& rho);
 
-/// What a dispersion is learned from.
+/// The sums from which a dispersion is learned.
 struct IndexSums {
   double squares = 0.0;    ///< sum_s w_s m_s^2
   double curvature = 0.0;  ///< sum_s w_s h_s
 };
 
-/// Its gradient and, where asked for, its Hessian diag(ridges) + sum w_s h_s psi_s psi_s' (lower triangle), and sums.
+/// The objective's gradient and, if asked for, its Hessian diag(ridges) + sum w_s h_s psi_s psi_s' (lower triangle),
+/// and sums.
 void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, const Eigen::VectorXd& rho,
                        Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian, IndexSums* sums = nullptr);
 
-/// Moves rho to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, over the ball of
-/// that radius around 0 or, with a radius of 0, over all rho; starting from its value, to a squared Newton decrement of
-/// 1e-18. Returns the number of Newton steps; throws LaneFailure if 100 do not suffice or a number is not finite.
+/// Moves rho from its value to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, to a
+/// squared Newton decrement of 1e-18. The minimum is over the ball of that radius around 0, or over all rho with a
+/// radius of 0. Returns the number of Newton steps. Throws LaneFailure if 100 steps do not suffice or a number is not
+/// finite.
 int fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, Eigen::VectorXd& rho,
               double radius = 0.0);
 

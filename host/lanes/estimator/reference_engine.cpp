@@ -61,7 +61,7 @@ class ReferenceLane {
       const std::size_t at = tape_.at(row, 0);
       const unsigned there = tape_.there(row);
       const std::uint32_t draw = static_cast<std::uint32_t>(t);
-      estimator_.begin(request(t + 1, row));  // which solves what the calibration has left, in period 0
+      estimator_.begin(request(t + 1, row));  // this solves the calibration, in period 0
       period_ = t + 1;
       for (int a = 0; a < A_; ++a) {
         score[a] = lane_.learns_scores()                ? paced(estimator_.index(a))
@@ -102,7 +102,7 @@ class ReferenceLane {
     }
   }
 
-  // A box that must be opened is not held back by a budget.
+  // A budget does not hold back a box that must be opened.
   double paced(double score) const { return lane_.paces() && score < kForcedScore ? score - multiplier_ : score; }
 
   void learn(std::span<const Output> opened, int deployed, int t) {

@@ -1,4 +1,4 @@
-// The straightforward engine: one lane, one period after the other, in double. Every faster path is compared with it.
+// The plain engine: one lane, one period after the other, in double. Every faster path is compared with it.
 #pragma once
 
 #include "host/lanes/engine/lanes.hpp"
@@ -6,12 +6,12 @@
 
 namespace pandora {
 
-/// What a lane is told of a row of the tape, and of a box of it.
+/// The parts of a row of the tape, and of a box in it, that a lane may see.
 Request request_of(const Tape& tape, int period, int row);
 Output output_of(const Tape& tape, int row, int box);
 
 /// Calibrates on the lane's T_0 periods (or x_0) and runs it over the online periods of the tape. A lane that fails
-/// stops there; its tally says why. `record` may be null.
+/// stops, and its tally says why. `record` may be null.
 LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
                              LaneRecord* record = nullptr);
 

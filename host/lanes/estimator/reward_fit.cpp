@@ -38,7 +38,7 @@ struct RewardProblem {
   Eigen::MatrixXd identity() const { return Eigen::MatrixXd::Identity(phi.rows(), phi.rows()); }
 };
 
-// theta becomes the zero; returns the Hessian there. Throws LaneFailure.
+// Moves theta to the zero and returns the Hessian there. Throws LaneFailure.
 template <class Features>
 Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, Eigen::Map<Eigen::VectorXd>& theta) {
   const Features& phi = problem.phi;
@@ -60,7 +60,7 @@ Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, Eigen::Map<Eig
     double length = 1.0;
     if (-slope > 1e-9) {
       const Eigen::VectorXd dz = phi.transpose() * direction;
-      const auto ahead = [&] {  // the objective's derivative where the step ends
+      const auto ahead = [&] {  // the objective's derivative at the end of the step
         double sum = ridge * (theta + length * direction).dot(direction);
         for (Eigen::Index k = 0; k < z.size(); ++k)
           sum += problem.weight[k] * (logistic(z[k] + length * dz[k]) - problem.reward[k]) * dz[k];
@@ -73,7 +73,7 @@ Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, Eigen::Map<Eig
   throw LaneFailure(Failure::reward_fit, "the reward fit did not converge in 100 Newton steps");
 }
 
-// The residual u of the zero's equation at theta, and what the norm ||u|| in Phi^-1 is made of.
+// The residual u of the zero's equation at theta, and the parts of its norm ||u|| in Phi^-1.
 struct Residual {
   Eigen::VectorXd g, u, image;  // G(z), u and Phi^-1 u
   double half_square;           // ||u||^2 / 2
@@ -89,9 +89,9 @@ struct Residual {
   }
 };
 
-// theta becomes the minimiser of ||u|| over the ball, by steps to the minimisers of quadratic models over it; returns
-// the derivative of u there. The models have the second derivatives of the square, or where those are not positive
-// definite what Gauss and Newton have of them. Throws LaneFailure.
+// Moves theta to the minimiser of ||u|| over the ball, by steps to the minimisers of quadratic models over it. Returns
+// the derivative of u there. The models use the second derivatives of the square; where those are not positive
+// definite, the Gauss-Newton approximation. Throws LaneFailure.
 template <class Features>
 Eigen::MatrixXd minimise_residual(const RewardProblem<Features>& problem, double radius,
                                   Eigen::Map<Eigen::VectorXd>& theta) {
@@ -143,7 +143,7 @@ void fit(Features phi, const RewardSamples& samples, double ridge, double radius
 
 void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius) {
   const int d = state.d, n = samples.size();
-  if (n == 0) {  // all were forgotten; of no columns Eigen divides by 0
+  if (n == 0) {  // all were forgotten; Eigen divides by 0 without columns
     const std::vector<double> design(state.design_inverse, state.design_inverse + d * RewardState::stride(d));
     state.reset(ridge);
     std::copy(design.begin(), design.end(), state.design_inverse);
@@ -152,7 +152,7 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
   const auto phi = [&](int k) { return tape.phi.data() + samples.at[k] * d; };
   Eigen::Index filled = 0;
   for (int k = 0; k < n; ++k) filled += d - std::count(phi(k), phi(k) + d, 0.0f);
-  if (2 * filled <= Eigen::Index{d} * n) {  // a cascade's: two numbers for each model, 0 but for the one that answered
+  if (2 * filled <= Eigen::Index{d} * n) {  // a cascade's: all are 0 but two numbers of one model
     SparseFeatures sparse(d, n);
     sparse.reserve(filled);
     for (int k = 0; k < n; ++k) {
@@ -192,7 +192,7 @@ BallPoint minimise_in_ball(const MatrixXd& hessian, const VectorXd& gradient, co
         out.multiplier + (length - radius) / radius * length * length / out.y.dot(factor.solve(out.y).eval());
     const double middle = 0.5 * (low + high);
     const double chosen = next > low && next < high ? next : middle;
-    if (chosen == out.multiplier) break;  // two doubles side by side
+    if (chosen == out.multiplier) break;  // two neighbouring doubles
     out.multiplier = chosen;
   }
   pull_into_ball(out.y, radius);

@@ -1,4 +1,4 @@
-// theta_hat solved exactly: the ridge-penalised logistic maximum-likelihood estimate; and steps of a fit that is
+// theta_hat solved exactly: the ridge-penalised logistic maximum-likelihood estimate. Also steps of a fit that is
 // confined to a ball around 0.
 #pragma once
 
@@ -10,23 +10,24 @@
 
 namespace pandora {
 
-/// Where a model of the objective is least in the ball, and the multiplier of |y| <= radius there (0 inside).
+/// The point of the ball at which a model of the objective is least, and the multiplier of |y| <= radius there (0
+/// inside).
 struct BallPoint {
   Eigen::VectorXd y;
   double multiplier = 0.0;
 };
 
 /// The y with |y| <= radius that minimises gradient' (y - at) + (y - at)' hessian (y - at) / 2. hessian: its lower
-/// triangle, positive definite. On the sphere it is the minimiser with a larger ridge on all coordinates, the
-/// multiplier, which a safeguarded Newton iteration on 1/radius - 1/|y| finds. Throws LaneFailure if the Hessian is not
-/// positive definite or a number is not finite.
+/// triangle, positive definite. On the sphere, y is the minimiser with a larger ridge on all coordinates. That
+/// additional ridge is the multiplier; a safeguarded Newton iteration on 1/radius - 1/|y| finds it. Throws LaneFailure
+/// if the Hessian is not positive definite or a number is not finite.
 BallPoint minimise_in_ball(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient, const Eigen::VectorXd& at,
                            double radius);
 
-/// Scales x back into the ball; a radius of 0 stands for none.
+/// Scales x back into the ball; a radius of 0 means no ball.
 void pull_into_ball(Eigen::Ref<Eigen::VectorXd> x, double radius);
 
-/// Whether x lies on the sphere, up to rounding, or outside; never with a radius of 0.
+/// Whether x lies on the sphere, up to rounding, or outside. Always false with a radius of 0.
 bool reaches_sphere(const Eigen::Ref<const Eigen::VectorXd>& x, double radius);
 
 /// Deployed samples: positions in the tape's (row, box) arrays, and rewards r in [0, 1].
@@ -34,15 +35,15 @@ struct RewardSamples {
   std::vector<std::size_t> at;
   std::vector<double> reward;
   std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
-  std::vector<int> learned = {};    ///< as IndexSamples::learned
+  std::vector<int> learned = {};    ///< like IndexSamples::learned
   int size() const { return static_cast<int>(at.size()); }
 };
 
 /// Solves sum_k w_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
-/// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. With a radius above 0 Theta
-/// is the ball of that radius around 0: where the zero lies outside, theta_hat is where on the sphere the norm in
-/// Phi^-1, that of the samples, is least (a local minimum, found from the zero scaled to the sphere). state's Phi^-1 is
-/// left alone. Throws LaneFailure if the steps do not suffice or a number is not finite.
+/// Newton's method from state.theta. Rebuilds state.curvature_inverse at the solution; state's Phi^-1 stays. With a
+/// radius above 0, Theta is the ball of that radius around 0. If the zero lies outside, theta_hat is the point of the
+/// sphere at which the norm in the samples' Phi^-1 is least (a local minimum, found from the zero scaled to the
+/// sphere). Throws LaneFailure if the steps do not suffice or a number is not finite.
 void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius = 0.0);
 
 }  // namespace pandora

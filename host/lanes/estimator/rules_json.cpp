@@ -1,4 +1,4 @@
-// A lane's rules and how it estimates, as JSON that files of cascades have.
+// A lane's rules and its settings of estimation as JSON, as files of cascades store them.
 #include "host/lanes/estimator/rules_json.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct MemberWriter {
     else
       out[name] = value;
   }
-  // A number whose default is 0, which then does not appear.
+  // A number that is left out if it has its default, 0.
   void unless_zero(const char* name, double& value) {
     if (value != 0.0) out[name] = value;
   }
@@ -57,7 +57,7 @@ struct MemberReader {
 
 constexpr double kAny = std::numeric_limits<double>::max(), kInt = 2147483647.0;
 
-// Enumerations by their last value.
+// Enumerations, by their last value.
 template <class Members>
 void visit_rules(Members& member, LaneSpec& rules) {
   member("order", rules.order, 0, static_cast<double>(Order::random));
@@ -108,7 +108,7 @@ void visit_estimation(Members& member, EstimationOptions& options) {
   double payoff = options.ridge_payoff == 1.0 ? 0.0 : options.ridge_payoff;
   member.unless_zero("eta_payoff", payoff);
   if (payoff != 0.0) options.ridge_payoff = payoff;
-  RewardSchedule& reward = options.refit_reward;  // where theta_hat takes steps, as it does unless told: 0
+  RewardSchedule& reward = options.refit_reward;  // whether theta_hat takes steps; it does unless this is 0
   double solves_alone = reward.steps ? 0.0 : reward.growth;
   member.unless_zero("refit_reward", solves_alone);
   if (solves_alone != 0.0) reward = {.growth = solves_alone, .steps = false};

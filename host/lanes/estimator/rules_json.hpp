@@ -1,4 +1,4 @@
-// A lane's rules and how it estimates, as JSON that files of cascades have.
+// A lane's rules and its settings of estimation as JSON, as files of cascades store them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,12 +9,12 @@
 
 namespace pandora {
 
-/// What a learning lane's rules are (no fixed order, no thresholds).
+/// The rules of a learning lane (without a fixed order or thresholds).
 nlohmann::json rules_json(const LaneSpec& rules);
-/// Throws Damaged (host/ground/files/sealed_file.hpp) where a member is missing or out of range.
+/// Throws Damaged (host/ground/files/sealed_file.hpp) if a member is missing or out of range.
 LaneSpec rules_of(const nlohmann::json& json);
 
-/// Schedule, ridges and what is forgotten.
+/// Schedule, ridges and forgetting.
 nlohmann::json estimation_json(const EstimationOptions& options);
 EstimationOptions estimation_of(const nlohmann::json& json);
 

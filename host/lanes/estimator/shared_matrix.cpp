@@ -13,12 +13,13 @@ namespace pandora {
 
 namespace {
 
-// Triangles of 16 models and 385 features are ten megabytes, and every request reads them: side by side, and in huge pages
-// where the system gives them, that takes two thirds of the time. What is given back is taken again, so nothing faults.
+// Triangles of 16 models and 385 features are ten megabytes, and every request reads them. Side by side, and in huge
+// pages where the system gives them, reading takes two thirds of the time. Freed memory is used again, so that nothing
+// faults.
 class TriangleMemory {
  public:
   static std::shared_ptr<double[]> take(std::size_t numbers) {
-    static auto* const memory = new TriangleMemory;  // outlives whoever gives back
+    static auto* const memory = new TriangleMemory;  // must outlive all matrices, so it is never freed
     return {memory->slot(numbers), [numbers](double* slot) {
               const std::lock_guard lock(memory->mutex_);
               memory->free_[numbers].push_back(slot);  // there is room for all
@@ -46,7 +47,7 @@ class TriangleMemory {
   }
 
   std::mutex mutex_;
-  std::map<std::size_t, std::vector<double*>> free_;  // by how many numbers they have room for
+  std::map<std::size_t, std::vector<double*>> free_;  // by how many numbers they hold
 };
 
 }  // namespace

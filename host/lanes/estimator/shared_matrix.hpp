@@ -8,8 +8,8 @@
 
 namespace pandora {
 
-/// The lower triangle of a symmetric M, column after column. What a quadratic form costs is the reading of M, and in one
-/// piece M is read in less than half the time.
+/// The lower triangle of a symmetric M, column after column. The cost of a quadratic form is the reading of M, and in
+/// one piece M is read in less than half the time.
 class PackedTriangle {
  public:
   PackedTriangle() = default;
@@ -21,8 +21,8 @@ class PackedTriangle {
   std::shared_ptr<const double[]> numbers_;
 };
 
-/// A symmetric matrix, of which the lower triangle is filled, that copies share until one of them changes it: an estimator
-/// is copied for every lesson beside decisions. All of it is done by one thread at a time.
+/// A symmetric matrix (the lower triangle is filled) that copies share until one of them changes it. Copies are
+/// frequent: an estimator is copied for every update while decisions go on. Only one thread at a time may use it.
 class SharedMatrix {
  public:
   SharedMatrix() = default;
@@ -48,7 +48,7 @@ class SharedMatrix {
     packed_.reset();
     return *matrix_;
   }
-  /// For readers in other threads.
+  /// The packed triangle, for readers in other threads.
   const PackedTriangle& packed() {
     if (!packed_) packed_ = PackedTriangle(*matrix_);
     return *packed_;
@@ -56,10 +56,10 @@ class SharedMatrix {
 
  private:
   std::shared_ptr<Eigen::MatrixXd> matrix_ = std::make_shared<Eigen::MatrixXd>();
-  // Memory for the next copy: megabytes that are mapped and unmapped for every lesson let calls wait. What is undone may
-  // still share it.
+  // Memory for the next copy, because mapping and unmapping megabytes for every update would delay calls. A mark for
+  // roll_back() may still share it.
   std::shared_ptr<Eigen::MatrixXd> spare_;
-  std::optional<PackedTriangle> packed_;  // of the matrix as it is, once asked for
+  std::optional<PackedTriangle> packed_;  // of the current matrix, once it was asked for
 };
 
 }  // namespace pandora

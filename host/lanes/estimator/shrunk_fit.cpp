@@ -61,7 +61,7 @@ void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<con
   state.learn_scale(spec_.shrinkage, m_ - 1, n);
 }
 
-// C at rho, and what it tells of slopes and boxes.
+// Computes C at rho, and its traces for slopes and boxes.
 void ShrunkFit::invert(Refit& refit) {
   MatrixXd hessian = penalty(), own;
   VectorXd unused;
@@ -82,7 +82,7 @@ void ShrunkFit::invert(Refit& refit) {
   }
 }
 
-// A direction by C, of a Hessian formed here where `afresh` or where the last one does not serve.
+// Computes a direction by C. Forms a new Hessian if `afresh`, or if the last one does not serve.
 void ShrunkFit::point_downhill(Refit& refit, bool afresh) {
   const VectorXd at = gradient_at(refit);
   const double before = -refit.slope;
@@ -101,7 +101,7 @@ void ShrunkFit::point_downhill(Refit& refit, bool afresh) {
   finite_or_fail(refit.slope);
 }
 
-// Along the direction, as far as it goes down; `trusted`: all of it.
+// Moves along the direction as long as the objective falls; `trusted`: takes the whole step.
 void ShrunkFit::descend(Refit& refit, bool trusted) const {
   const auto move = [&](double part) {
     for (int a = 0; a < A_; ++a) *refit.rho[a] += part * refit.direction.segment(a * m_, m_);

@@ -1,5 +1,5 @@
 // Two-level shrinkage (kernels/rules/shrinkage.hpp) with one dense Hessian over all boxes, in double: the plain form
-// that the fast engine's is compared with.
+// with which the fast engine's is compared.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,18 +14,18 @@ struct ShrunkFit {
   JointState state = {};
   Eigen::MatrixXd covariance;  ///< C, A m x A m: the inverse of the last Hessian that was formed
 
-  /// The prior covariance; no samples.
+  /// Starts with the prior covariance and no samples.
   void start(const LaneSpec& spec, int A, int m, double ridge);
   /// The box's own part of C, (m x m).
   auto own(int a) { return covariance.block(a * m_, a * m_, m_, m_); }
-  /// Newton steps from `rho` (A vectors of m), after which ridges and dispersions are learned, as RefitPlan
-  /// (kernels/rules/shrinkage.hpp) says. Throws LaneFailure if the Hessian is not positive definite or a number is not
-  /// finite. Returns the number of steps, at most `most_steps`; 0: as many as the plan says.
+  /// Takes Newton steps from `rho` (A vectors of m). After each step ridges and dispersions are learned, as RefitPlan
+  /// (kernels/rules/shrinkage.hpp) says. Returns the number of steps, at most `most_steps`; 0: the plan decides. Throws
+  /// LaneFailure if the Hessian is not positive definite or a number is not finite.
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
             const std::vector<Eigen::VectorXd*>& rho, int most_steps = 0);
 
  private:
-  // What a refit knows beside rho.
+  // The state of a refit besides rho.
   struct Refit {
     const Contexts& contexts;
     const std::vector<const IndexSamples*>& samples;
@@ -35,8 +35,8 @@ struct ShrunkFit {
     SlopeTraces traces = {};
     Eigen::VectorXd direction = {};
     double slope = 0.0;  // gradient' direction
-    bool kept = false;   // whether C is of an earlier step's Hessian
-    // Of the samples at the present rho, before ridges and dispersions; without boxes where rho has moved.
+    bool kept = false;   // whether C belongs to an earlier step's Hessian
+    // For the samples at the present rho, without ridges and dispersions; empty after rho has moved.
     std::vector<Eigen::VectorXd> gradients = {};
     std::vector<IndexSums> sums = {};
   };

@@ -60,7 +60,7 @@ double WeitzmanEstimator::index(int box, double bonus) {
   const LaneSpec& rules = state_->rules;
   double z = linear(box);
   if (rules.has_bonus()) z += bonus * (rules.has_width_bonus() ? width(box) : 1.0);
-  finite_or_fail(z);  // the link hides what is infinite
+  finite_or_fail(z);  // the link would hide an infinite value
   if (samples(box) < rules.forced) return kForcedScore;
   return rules.learns_index() && rules.loss == Loss::reservation ? index_link(z) : z;
 }

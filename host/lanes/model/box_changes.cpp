@@ -29,17 +29,17 @@ std::vector<Event> events_of(const Environment& environment) {
   return events;
 }
 
-// Those that are there before the first period: a box whose first change is to go, or that never changes.
+// The boxes that are there before the first period: those whose first change is to go, or that never change.
 unsigned at_the_start(const std::vector<Event>& events, int boxes) {
   unsigned there = (1u << boxes) - 1;
-  for (auto event = events.rbegin(); event != events.rend(); ++event)  // the first of a box is looked at last
+  for (auto event = events.rbegin(); event != events.rend(); ++event)  // backwards: a box's first change decides
     there = event->comes ? there & ~(1u << event->box) : there | 1u << event->box;
   return there;
 }
 
 constexpr std::string_view kLead = "box ";
 
-// As an inline table, or a list of them.
+// The changes as an inline table of TOML, or as a list of them.
 std::string table_text(const std::vector<BoxChange>& changes) {
   std::vector<std::string> tables;
   for (const BoxChange& change : changes)

@@ -40,7 +40,7 @@ ConstrainedOracle constrained_oracle(const Instance& instance, const Tape& tape,
   };
   ConstrainedOracle out{0.0, at(0.0)};
   if (fits(out.sigma)) return out;
-  // From 1 on a query is dearer than anything that it could bring.
+  // From 1 on a query costs more than it can bring.
   double low = 0.0, high = 1.0;
   constexpr double kMost = 1000.0;
   for (out = {high, at(high)}; !fits(out.sigma) && high < kMost; out = {high, at(high)})

@@ -16,7 +16,7 @@
 namespace pandora {
 namespace {
 
-// n uniforms on (0, 1) belonging to row `row` of a parameter.
+// n uniforms on (0, 1) for row `row` of a parameter.
 void uniforms(const Stream& stream, std::uint32_t row, int n, double* out) {
   for (int first = 0; first < n; first += 4) {
     std::uint32_t words[4][1];
@@ -33,7 +33,7 @@ void normalise(double* row, int columns) {
   for (int j = 0; j < columns; ++j) row[j] /= norm;
 }
 
-// Entries U[0,1], or as `slopes` says, scaled to unit length, of one of `boxes` boxes.
+// A row for one of `boxes` boxes: entries U[0,1], or as `slopes` says, scaled to unit length.
 void unit_row(const Stream& stream, std::uint32_t period, int columns, Slopes slopes, int box, int boxes, double* row) {
   uniforms(stream, period, columns, row);
   for (int j = 0; j < columns; ++j) {
@@ -43,7 +43,7 @@ void unit_row(const Stream& stream, std::uint32_t period, int columns, Slopes sl
   normalise(row, columns);
 }
 
-// Such rows, of which `rows_of_box` belong to a box.
+// Several such rows; `rows_of_box` consecutive ones belong to a box.
 std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slopes slopes = Slopes::common,
                               int rows_of_box = 1) {
   std::vector<double> out(static_cast<std::size_t>(rows) * columns);
@@ -53,8 +53,8 @@ std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slope
   return out;
 }
 
-// A row of beta_1 under OutputCostLaw::centred: less the mean of its entries, scaled to kCentredCostLength. Entries at 0
-// belong to other boxes (Slopes::unrelated) and stay.
+// Centres a row of beta_1 under OutputCostLaw::centred: subtracts the mean of its entries and scales it to
+// kCentredCostLength. Entries that are 0 belong to other boxes (Slopes::unrelated) and stay 0.
 void centre_row(double* row, int columns) {
   double sum = 0.0, count = 0.0, square = 0.0;
   for (int j = 0; j < columns; ++j) {
@@ -65,7 +65,7 @@ void centre_row(double* row, int columns) {
     if (row[j] != 0.0) row[j] -= sum / count;
     square += row[j] * row[j];
   }
-  PANDORA_ASSERT(square > 0.0);  // two coordinates of a box at least
+  PANDORA_ASSERT(square > 0.0);  // a box has at least two coordinates
   for (int j = 0; j < columns; ++j) row[j] *= kCentredCostLength / std::sqrt(square);
 }
 
@@ -81,9 +81,10 @@ std::vector<double> draw_locations(const Instance& instance) {
                    of_all ? Slopes::common : environment.slopes, d);
 }
 
-// rho_a: an intercept with which the oracle opens about 1.5 of three boxes, and slopes with which the index of a box
-// has a standard deviation of about 0.045 over contexts. That is a third or a quarter of the paper's regime B; with
-// more, Lambda(rho_a' psi(x)) would leave (0, 1), which it does now where r_a' x is below its mean by five of its own.
+// rho_a: an intercept with which the oracle opens about 1.5 of three boxes, and slopes with which a box's index has a
+// standard deviation of about 0.045 over contexts. That is a third or a quarter of the deviation in the paper's regime
+// B. With a larger one, Lambda(rho_a' psi(x)) would leave (0, 1); now it does so only where r_a' x is five of its
+// standard deviations below its mean.
 std::vector<double> draw_indices(const Instance& instance) {
   constexpr double kLeastIntercept = 0.3, kGreatestIntercept = 0.65, kSlope = 0.1;
   const Dimensions& dim = instance.dimensions;
@@ -100,7 +101,7 @@ std::vector<double> draw_indices(const Instance& instance) {
   return rho;
 }
 
-// direction' D xi of `count` draws of the instance's stream; `boxes`: 0, or those that take turns in it.
+// direction' D xi for `count` draws of the instance's stream. `boxes`: 0, or the number of boxes that take turns in it.
 std::vector<float> projected_shocks(const Instance& instance, const std::vector<double>& direction, Purpose purpose,
                                     std::uint32_t count, std::uint32_t boxes) {
   ShockWeights weights;
@@ -169,7 +170,7 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
   if (instance.contextual()) {
     Instance probe = instance;
     probe.theta = direction;
-    constexpr std::uint32_t kBatch = 8192;  // bounds the memory for the contexts
+    constexpr std::uint32_t kBatch = 8192;  // limits the memory for the contexts
     for (std::uint32_t first = 0; first < draws; first += kBatch) {
       const std::uint32_t count = std::min(kBatch, draws - first);
       const Contexts contexts = draw_contexts(probe, {{Purpose::radius_context, first, count}});

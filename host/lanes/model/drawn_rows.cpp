@@ -7,7 +7,7 @@
 namespace pandora {
 namespace {
 
-// `count` rows of a table: in order, in a random order (then round again, in another), or with replacement.
+// `count` rows of a table: in order, in a random order (after the last row in a new random order), or with replacement.
 std::vector<std::size_t> rows_of(const Stream& stream, Resample how, std::size_t rows, std::size_t count,
                                  std::size_t model) {
   std::vector<std::size_t> out;

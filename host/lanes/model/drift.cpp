@@ -30,7 +30,7 @@ double wanted(const std::string& word, double least, double most) {
   return *number;
 }
 
-// Two boxes, drawn uniformly of all pairs, trade their parameters.
+// Two boxes, drawn uniformly from all pairs, exchange their parameters.
 void swap_boxes(Instance& instance, std::uint32_t change) {
   const std::size_t A = static_cast<std::size_t>(instance.dimensions.boxes);
   if (A < 2) return;
@@ -58,10 +58,10 @@ void redraw(Instance& instance, double share, std::uint32_t change) {
     }
 }
 
-// Every direction turns by `angle` towards one that is drawn uniformly of those orthogonal to it.
+// Turns every direction by `angle` towards a direction drawn uniformly from those orthogonal to it.
 void turn(Instance& instance, double angle, std::uint32_t change) {
   const int A = instance.dimensions.boxes, n = instance.dimensions.context;
-  if (n < 2) return;  // a number has no other direction
+  if (n < 2) return;  // in one dimension there is no other direction
   std::uint32_t box = 0;
   for (const InstanceField::Member parameter : {&Instance::alpha, &Instance::beta0})
     for (int a = 0; a < A; ++a, ++box) {

@@ -19,7 +19,7 @@ constexpr double kLongest = 1e9;  // periods
   throw Error(ExitCode::usage, what);
 }
 
-// Of a period whose two words are uniform.
+// The delay of a period, from two uniform words.
 double drawn_delay(const DelayLaw& law, std::uint32_t radial, std::uint32_t angular) {
   switch (law.kind) {
     case DelayLaw::Kind::constant:
@@ -79,7 +79,7 @@ std::string delay_text(const DelayLaw& delay) {
 
 namespace {
 
-// Two whole numbers from 1 on of "FIRST:SECOND".
+// Reads "FIRST:SECOND", two whole numbers from 1 on.
 std::optional<std::pair<int, int>> two_periods(const std::string& text) {
   constexpr int kMost = 1000000000;
   const std::vector<std::string> words = split(text, ':');

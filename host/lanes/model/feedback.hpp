@@ -1,4 +1,4 @@
-// When which rewards of a replication are told.
+// When the rewards of a replication are told, and which.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace pandora {
 
-/// "100", "geometric:100", "lognormal:100:1.5". Throws Error (usage).
+/// Reads "100", "geometric:100", "lognormal:100:1.5". Throws Error (usage).
 DelayLaw parse_delay(const std::string& text);
 std::string delay_text(const DelayLaw& delay);
 
-/// "2000:3000", the first and last period; empty: none. Throws Error (usage).
+/// Reads "2000:3000", the first and last period; empty: none. Throws Error (usage).
 void parse_poison(const std::string& text, FeedbackRules& rules);
 std::string poison_text(const FeedbackRules& rules);
 
-/// "5000:500", FeedbackRules::restart_at and lost; empty: none. Throws Error (usage).
+/// Reads "5000:500", FeedbackRules::restart_at and lost; empty: none. Throws Error (usage).
 void parse_restart(const std::string& text, FeedbackRules& rules);
 std::string restart_text(const FeedbackRules& rules);
 
-/// The tape's Feedback under these rules. A period's delay, whether it is told and whether it is told wrong depend on
-/// the replication and the period alone, so that they are common to all lanes.
+/// Draws the tape's Feedback under these rules. A period's delay, and whether its reward is told or told wrong, depend
+/// on the replication and the period alone, so that all lanes share them.
 void draw_feedback(const Stream& stream, const FeedbackRules& rules, Tape& tape);
 
 }  // namespace pandora

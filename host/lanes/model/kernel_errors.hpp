@@ -1,4 +1,4 @@
-// What kernels throw, as errors that reach the user.
+// Turns exceptions of kernels into errors for the user.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pandora {
 
-/// What `body` returns; what kernels throw in it becomes an Error with the remedy.
+/// Returns the result of `body`. Exceptions of kernels become an Error with the remedy.
 template <class Body>
 auto for_the_user(Body&& body) {
   using Of = DeviceError::Of;

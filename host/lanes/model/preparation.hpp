@@ -1,4 +1,4 @@
-// How a replication is made ready for its lanes, on whatever machine; Table 3 (tab:oracle-order-stats), how much the
+// The preparation of a replication for its lanes, on any machine. Also Table 3 (tab:oracle-order-stats): how much the
 // oracle's order of the boxes varies with the context.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace pandora {
 
-/// What every model's answer to every prompt of a table was worth and cost: prompts x models, row-major.
+/// The value and the cost of every model's answer to every prompt of a table: prompts x models, row-major.
 struct PromptOutcomes {
   std::size_t prompts = 0, models = 0;
   std::vector<float> quality;
@@ -25,26 +25,26 @@ struct OrderFrequencies {
   friend bool operator==(const OrderFrequencies&, const OrderFrequencies&) = default;
 };
 
-/// Boxes have no order by an index that is NaN or infinite.
+/// An index is NaN or infinite, so boxes have no order.
 struct IndexNotFinite : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Of the indices of some contexts, rows x A. Throws IndexNotFinite.
+/// Counts the orders in the indices of some contexts, rows x A. Throws IndexNotFinite.
 OrderFrequencies count_orders(const std::vector<double>& sigma, int A);
 
-/// Over `contexts` fresh iid contexts of the instance.
+/// Counts the orders over `contexts` fresh iid contexts of the instance.
 OrderFrequencies order_frequencies(const Instance& instance, const ShockSample& sample, int contexts,
                                    const OracleOptions& options);
 
-/// What a replication is prepared from.
+/// The arguments of a preparation.
 struct Preparation {
   ReplicationRequest request;
-  bool tape = true;        ///< draw tape and indices; without, there is the instance alone
-  int order_contexts = 0;  ///< contexts in which the oracle's orders are counted, where that is asked for
+  bool tape = true;        ///< whether to draw tape and indices; otherwise only the instance
+  int order_contexts = 0;  ///< contexts in which the oracle's orders are counted, if that is asked for
 };
 
-/// Draws instance, tape and the oracle's indices; counts the oracle's orders into `order` unless it is null. Throws
+/// Draws instance, tape and the oracle's indices. Counts the oracle's orders into `order` unless it is null. Throws
 /// IndexNotFinite and Error.
 using ReplicationPreparer = std::function<Replication(const Preparation& from, OrderFrequencies* order)>;
 

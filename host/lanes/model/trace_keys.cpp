@@ -16,7 +16,7 @@ namespace {
 
 using Kind = EvaluatorSpec::Kind;
 
-// The S of noisy:S; throws Error (usage).
+// The S of noisy:S. Throws Error (usage).
 double noise_of(const EvaluatorSpec& spec) {
   const double value = number_of(spec.name).value_or(-1.0);
   if (value >= 0.0 && std::isfinite(value)) return value;
@@ -35,7 +35,7 @@ EvaluatorSpec spec_of(const std::string& evaluator) {
 
 std::optional<Drift> drift_of(const std::string& text) {
   if (text.empty()) return {};
-  const std::size_t colon = text.rfind(':');  // names of models may have one
+  const std::size_t colon = text.rfind(':');  // names of models may contain a colon
   const double factor =
       colon == std::string::npos || colon == 0 ? -1.0 : number_of(text.substr(colon + 1)).value_or(-1);
   if (!(factor >= 0.0 && factor <= 1.0))
@@ -50,7 +50,7 @@ std::optional<std::vector<std::string>> scores_wanted(const std::string& evaluat
   if (spec.kind == Kind::noisy) (void)noise_of(spec);
   if (spec.kind != Kind::score) return Names{};
   if (spec.name == "score") return Names{"score"};
-  return std::nullopt;  // find_score() takes "2" for "score_2"
+  return std::nullopt;  // find_score() accepts "2" for "score_2"
 }
 
 bool hides_quality(const std::string& evaluator) {

@@ -25,7 +25,7 @@ namespace {
 std::mutex worlds_mutex;
 std::function<void(const std::string&, std::uint64_t, std::uint64_t)> progress_of_reading;
 
-// The keys that what is read depends on.
+// The keys on which the reading of tables depends.
 TraceKeys keys_of_reading(TraceKeys keys) {
   keys.feedback = keys.index = keys.regime = "";
   keys.price = 0.0;
@@ -66,7 +66,7 @@ TraceTable read(const std::string& path, const TraceKeys& keys) {
   return read_trace(path, options);
 }
 
-// The rows twice: as they are, then with the quality of a model, and all that evaluators show of it, times a factor.
+// The rows twice: first unchanged, then with a model's quality, and all that evaluators show of it, times a factor.
 TraceTable with_drift(const TraceTable& table, const Drift& drift) {
   const auto model = std::find(table.models.begin(), table.models.end(), drift.model);
   if (model == table.models.end())
@@ -122,7 +122,7 @@ const PromptColumn& numbers_of_models(const TraceTable& table, const std::string
   return *column;
 }
 
-// The rows of a tape, one after the other.
+// Writes the rows of a tape, one after the other.
 class TapeWriter {
  public:
   TapeWriter(const ReplicationRequest& request, const TraceSizes& sizes, std::size_t rows)
@@ -141,8 +141,8 @@ class TapeWriter {
     tape_.reward.reserve(cells);
   }
 
-  /// Periods [first, last) of `rows`. `context`: of all rows of the table. `rewards`: the Bernoulli draws of this
-  /// segment.
+  /// Appends the periods [first, last) of `rows`. `context` holds the contexts of all rows of the table; `rewards` is
+  /// the stream of the Bernoulli draws of this segment.
   void append(const TraceTable& table, std::span<const float> context, const DrawnRows& rows, std::size_t first,
               std::size_t last, Purpose rewards) {
     const std::size_t A = static_cast<std::size_t>(sizes_.boxes), d_x = static_cast<std::size_t>(sizes_.context);
@@ -157,7 +157,7 @@ class TapeWriter {
       const std::size_t at = tape_.mu.size();
       float* const psi = tape_.contexts.psi.data() + row_++ * static_cast<std::size_t>(tape_.contexts.index_stride);
       psi[0] = 1.0f;
-      std::copy_n(context.data() + rows.at(first + k, 0) * d_x, d_x, psi + 1);  // none where models have their own rows
+      std::copy_n(context.data() + rows.at(first + k, 0) * d_x, d_x, psi + 1);  // none if models have their own rows
       for (std::size_t a = 0; a < A; ++a) {
         const std::size_t row = rows.at(first + k, a);
         const double quality = table.quality[row * A + a];

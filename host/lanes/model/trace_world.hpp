@@ -17,12 +17,12 @@
 
 namespace pandora {
 
-/// What an environment's table makes of its sizes.
+/// The sizes of an environment, taken from its table.
 struct TraceSizes {
   int boxes = 0;            ///< A, models
   int context = 0;          ///< d_x, numbers of a prompt's context; at least 1
   int reward_features = 0;  ///< d = A (1 + scores)
-  int calibration = 0;      ///< rows of the calibration table, of which x_0 is one
+  int calibration = 0;      ///< rows of the calibration table, one of them for x_0
   int online = 0;           ///< rows of the online table
 
   Dimensions dimensions() const;
@@ -32,12 +32,12 @@ struct TraceSizes {
 /// The tables of an environment with the features of their prompts.
 class TraceWorld {
  public:
-  /// Reads the tables, or gives what this process has read before for the same keys; may be called by several threads.
-  /// Throws Error (bad_data) where a table is not sound or does not have what the keys name, Error (mismatch) where
-  /// keys.digest is another.
+  /// Reads the tables, or returns those that this process has read before for the same keys. Several threads may call
+  /// it. Throws Error (bad_data) if a table is invalid or lacks something that the keys name, and Error (mismatch) if
+  /// its digest differs from keys.digest.
   static std::shared_ptr<const TraceWorld> of(const TraceKeys& keys, const std::string& environment);
 
-  /// Called while tables are read, with a file's name and the bytes of it that were read; may throw.
+  /// Called while tables are read, with the file's name and how many of its bytes were read; may throw.
   static void set_progress(std::function<void(const std::string& file, std::uint64_t done, std::uint64_t total)> told);
 
   const TraceSizes& sizes() const { return sizes_; }
@@ -46,15 +46,15 @@ class TraceWorld {
   const TraceTable& calibration() const { return calibration_.table; }
   const TraceTable& online() const { return online_.table; }
   const FeatureMap& features() const { return features_; }
-  /// Of the online table.
+  /// The outcomes of the online table.
   std::shared_ptr<const PromptOutcomes> outcomes() const { return outcomes_; }
-  /// Memory of all of it; while a table is read, the table may take as much again.
+  /// The memory of all of it. While a table is read, the table may take as much again.
   std::uint64_t bytes() const;
-  /// What readers and features left out, a sentence each.
+  /// What readers and features left out, in one sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// As prepare_replication; depends on its arguments and the tables alone. mu* is the quality, the cost is
-  /// price x dollars, the reward what the feedback says. The first row of the calibration table is x_0.
+  /// Like prepare_replication; depends on its arguments and the tables alone. mu* is the quality, the cost is price x
+  /// dollars, and the reward follows the feedback. x_0 is the first row of the calibration table.
   Replication draw(const ReplicationRequest& request) const;
 
   /// The rows of the online table behind the request's T online periods.
@@ -78,7 +78,7 @@ class TraceWorld {
   std::vector<std::string> notes_;
 };
 
-/// The sizes of an environment with a table: those of its keys, or of the table.
+/// The sizes of an environment with a table, from its keys or from the table.
 TraceSizes trace_sizes(const Environment& environment);
 
 }  // namespace pandora

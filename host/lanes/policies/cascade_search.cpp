@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kThresholds = 11;
 
-// `seen(at)`: what accepts the response at that place of the tape.
+// `seen(at)`: the number by which the response at that place of the tape is accepted.
 template <class Seen>
 FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
   std::vector<SearchedModel> boxes;

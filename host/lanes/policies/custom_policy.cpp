@@ -39,14 +39,14 @@ bool is_open(const PeriodOutcome& outcome, int box) {
   return std::find(outcome.order, outcome.order + outcome.queried, box) != outcome.order + outcome.queried;
 }
 
-// What is wrong with what a call returned: code counts boxes from 0, and who reads this counts from 1.
+// Why the result of a call is refused. Code counts boxes from 0, but the reader of this message counts from 1.
 std::string refused(const char* call, int index, int A, const char* is) {
   if (index < 0 || index >= A)
     return fmt::format("{} returned {}, and the indices of boxes are 0 to {}", call, index, A - 1);
   return fmt::format("{} returned {}, the index of box {}, which is {}", call, index, index + 1, is);
 }
 
-// What the policy did against the rules; empty if nothing.
+// The rule that the policy broke; empty if none.
 std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row, Shown shown) {
   const int A = tape.boxes();
   const unsigned there = tape.there(row);
@@ -70,7 +70,7 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
   return is_open(outcome, outcome.deployed) ? "" : refused("deploy()", outcome.deployed, A, "not open");
 }
 
-// The rewards that are told at the end of period `t` (0, 1, ...), its own last.
+// Tells the policy the rewards that come at the end of period `t` (0, 1, ...), that of the period itself last.
 void tell(const Tape& tape, CustomPolicy& policy, const std::vector<int>& chosen, int t) {
   double own = kNotShown;
   for (const int period : tape.feedback.told_at(t)) {
@@ -83,10 +83,10 @@ void tell(const Tape& tape, CustomPolicy& policy, const std::vector<int>& chosen
   policy.learn(own);
 }
 
-// How many boxes of an order the policy's own stopping opens.
+// How many boxes of an order the policy's own stopping rule opens.
 int opens(const Tape& tape, CustomPolicy& policy, const PeriodOutcome& outcome, int row, const int* order,
           Shown shown) {
-  // Nobody is shown what they have not opened.
+  // A policy must not see features of boxes that it has not opened.
   const std::vector<float> hidden(static_cast<std::size_t>(tape.contexts.reward_features),
                                   std::numeric_limits<float>::quiet_NaN());
   std::vector<Output> outputs;
@@ -163,9 +163,9 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
     tally.fail(failure.failure(), period);
   } catch (const Error&) {  // meant for the user
     throw;
-  } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+  } catch (const std::bad_alloc&) {  // not the policy's fault, and it may not happen again
     throw;
-  } catch (const std::exception& error) {  // whatever code of its own throws
+  } catch (const std::exception& error) {  // any exception of the policy's own code
     broken(error.what());
   } catch (...) {
     broken("threw something that is no std::exception");

@@ -1,4 +1,4 @@
-// Weitzman's rule in ways that the paper does not have.
+// Variants of Weitzman's rule that are not in the paper.
 #include <fmt/format.h>
 
 #include "pandora/policy.hpp"
@@ -6,7 +6,7 @@
 namespace pandora::policies {
 namespace {
 
-// A variant for each value of a hyperparameter and each way to evaluate rewards, of which `lane` makes a lane.
+// A variant for each value of a hyperparameter and each reward setting; `lane` makes the lane.
 template <class Lane>
 std::vector<PolicyVariant> variants_over(const Grids& grids, const std::string& name, Lane lane) {
   std::vector<PolicyVariant> variants;
@@ -47,7 +47,7 @@ Policy shrunk_weitzman() {
       }};
 }
 
-// Thompson sampling: in place of DOW's bonus a normal draw of every box and period, times c and the width.
+// Thompson sampling: DOW's bonus is replaced by a normal draw for every box and period, times c and the width.
 Policy thompson_weitzman() {
   return {.name = "thompson_weitzman",
           .title = "Thompson Weitzman",
@@ -64,8 +64,8 @@ Policy thompson_weitzman() {
           }};
 }
 
-// The plug-in rule, but with probability epsilon boxes come in a random order, and with probability epsilon a period
-// opens all of them.
+// The plug-in rule with exploration: with probability epsilon boxes come in a random order, and with probability
+// epsilon a period opens all of them.
 Policy epsilon_greedy_weitzman() {
   return {.name = "epsilon_greedy_weitzman",
           .title = "epsilon-greedy Weitzman",
@@ -82,7 +82,7 @@ Policy epsilon_greedy_weitzman() {
           }};
 }
 
-// What nobody would call learning from contexts: the reservation index of what a box has brought so far. It is the
+// Ignores contexts: a box's index is the reservation index of the outputs that it has shown so far. This is the
 // minimiser of the index loss over constants, so it has the schedule and the ridge of all plug-in rules.
 Policy empirical_weitzman() {
   return {.name = "empirical_weitzman",

@@ -1,4 +1,4 @@
-// The list of policies: the paper's, the rivals' and those that programs register.
+// The list of policies: the paper's, the rivals', and those that programs register.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace pandora {
 
-// In the files of this folder, which a unity build has before this one.
+// Defined in the files of this folder, which a unity build includes before this one.
 // NOLINTBEGIN(readability-redundant-declaration)
 namespace policies {
 Policy oracle(), online_plugin(), dow(), static_plugin(), linucb_online(), linucb_static(), frugalgpt(), best_single(),
@@ -47,7 +47,7 @@ std::list<Policy>& list() {
 std::uint64_t registrations = 0;
 bool registered_without_code = false;
 
-// A study has [hyperparameters.POLICY] beside hyperparameters.NAME, so that no name can be both.
+// A study has both [hyperparameters.POLICY] and hyperparameters.NAME, so no name may be both.
 void require_names(const Policy& policy) {
   const auto refuse = [&policy](const std::string& name, const std::string& why) {
     throw Error(ExitCode::usage, fmt::format("policy {}: hyperparameter \"{}\": {}", policy.name, name, why));
@@ -65,7 +65,7 @@ void require_names(const Policy& policy) {
       throw Error(ExitCode::usage, fmt::format("policy {}: a hyperparameter has that name; choose another", h.name));
 }
 
-// Plans point to policies that were replaced.
+// Keeps a replaced policy, because plans still point to it.
 void retire(const Policy& policy) {
   static std::list<Policy> retired;
   const auto found = std::find_if(list().begin(), list().end(), [&](const Policy& p) { return &p == &policy; });

@@ -1,4 +1,4 @@
-// The paper's policies (Section 6) but its oracle.
+// The paper's policies (Section 6), except its oracle.
 #include <fmt/format.h>
 
 #include "pandora/cascade_search.hpp"
@@ -101,7 +101,7 @@ Policy linucb_static() {
 }
 
 // A fixed cascade with acceptance thresholds, found by exhaustive search on full-information calibration data. From six
-// boxes on the cascades are so many that only shorter ones are searched (longest_cascade).
+// boxes on there are too many cascades, so only shorter ones are searched (longest_cascade).
 Policy frugalgpt() {
   return {
       .name = "frugalgpt",

@@ -1,4 +1,4 @@
-// Yardsticks: told what no policy can know, they compete with nobody.
+// Yardsticks. They use values that no policy can know, so they do not compete.
 #include "host/outcomes/search/fit_fixed_cascade.hpp"
 #include "pandora/cascade_search.hpp"
 #include "pandora/policy.hpp"
@@ -21,7 +21,7 @@ Policy yardstick(const char* name, const char* title, const char* summary, const
           }};
 }
 
-// A lane that differs from the usual one as `differ` says, whatever the replication.
+// A lane that differs from the usual one by `differ`, for any replication.
 template <class Differ>
 LaneMaker lane_that(Differ differ) {
   return [differ](const Replication&, int T0) {
@@ -54,7 +54,7 @@ LaneSpec best_box(const Replication& replication, int T0) {
   return lane;
 }
 
-// Fitted on the online periods themselves, mu* seen.
+// A cascade fitted on the online periods themselves, with mu* seen.
 LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
   const Tape& tape = replication.tape;
   const std::size_t first = tape.at(tape.online_row(0), 0), A = static_cast<std::size_t>(tape.boxes()),
@@ -77,7 +77,8 @@ Policy best_single() {
                    best_box);
 }
 
-// What the order alone is worth. Stops when max mu reaches the largest oracle index left.
+// A random order of boxes with the oracle's stopping rule, to measure the value of the order alone. It stops when max
+// mu reaches the largest oracle index left.
 Policy random_order() {
   return yardstick("random_order", "Random order", "yardstick: a random order with the oracle's stopping rule", "known",
                    lane_that([](LaneSpec& lane) {
@@ -91,8 +92,8 @@ Policy query_all() {
                    lane_that([](LaneSpec& lane) { lane.stop = Stop::never; }));
 }
 
-// In every period the box with the greatest mu* - c is opened and deployed. No policy, whatever it knows beforehand,
-// has a greater utility: an opened output can at best be the best one, and others only cost.
+// Opens and deploys in every period the box with the greatest mu* - c. No policy has a greater utility, whatever it
+// knows beforehand: the best possible outcome is the best output, and opening other boxes only costs.
 Policy hindsight() {
   return yardstick("hindsight", "Hindsight",
                    "yardstick: every period's best answer less its cost, known beforehand; a bound", "none",

@@ -7,30 +7,30 @@
 namespace pandora {
 namespace {
 
-constexpr std::size_t kBeam = 8;  // cascades that are kept of each length
-constexpr int kMostRounds = 20;   // over all thresholds of a cascade
+constexpr std::size_t kBeam = 8;  // how many cascades of each length the beam search keeps
+constexpr int kMostRounds = 20;   // rounds over all thresholds of a cascade
 
 struct RatedCascade {
   FixedCascade cascade;
   double utility = -std::numeric_limits<double>::infinity();  // mean over the prompts
 };
 
-// What is seen of a model, as ranks among the distinct values.
+// The values of a model by which answers are accepted, as ranks among the distinct values.
 struct RankedModel {
   std::vector<double> sorted;        // ascending
-  std::vector<double> values;        // the same, each once
-  std::vector<std::uint32_t> ranks;  // of each prompt
+  std::vector<double> values;        // the same, without repetition
+  std::vector<std::uint32_t> ranks;  // one for each prompt
 };
 
-// The last positions of a cascade: what they bring each prompt that arrives, as if it were one answer. Where a walk
-// ends does not depend on what was seen before.
+// The last positions of a cascade: the result for each prompt that arrives at them, as if they were one answer. Where a
+// walk ends does not depend on the values that were seen before.
 struct Suffix {
   std::vector<std::size_t> order;
   std::vector<double> thresholds;
   std::vector<OpenedAnswer> answers;
 };
 
-// The first positions of a cascade: what became of the prompts that end there, and how the others arrive behind them.
+// The first positions of a cascade: the results of the prompts that end there, and the state of those that go on.
 struct Prefix {
   std::vector<std::size_t> order;
   std::vector<double> thresholds;
@@ -72,8 +72,8 @@ class CascadeFit {
   }
 
  private:
-  // On made-up tables of 7 to 11 models all cascades of at most 4 of them lost 0.01 to 0.02 of utility against the
-  // beam.
+  // On made-up tables of 7 to 11 models, searching all cascades of at most 4 models lost 0.01 to 0.02 of utility
+  // against the beam search.
   FixedCascade best_of_both() {
     const FixedCascade by_beam = refined(beam());
     for (const std::size_t quantiles : {16, 8}) {
@@ -89,7 +89,7 @@ class CascadeFit {
     return refined(search_cascades(models_, longest, first_, effort_.interrupted));
   }
 
-  // How many candidates there are for each prompt; the last threshold is no factor of its own.
+  // How many candidates there are for each prompt. The last threshold is not a factor of its own.
   double steps(std::size_t longest, std::size_t quantiles) const {
     double orders = 1.0, total = 0.0;
     for (std::size_t length = 1; length <= longest; ++length) {
@@ -100,7 +100,7 @@ class CascadeFit {
     return total;
   }
 
-  // Of each order those of its last position, for the others are shared.
+  // Counts only the last position of each order, because the others are shared.
   double additions(std::size_t quantiles) const {
     double orders = 1.0, combinations = 1.0, total = 0.0;
     for (std::size_t length = 1; length <= models_.size(); ++length) {
@@ -111,7 +111,7 @@ class CascadeFit {
     return total;
   }
 
-  // By how much a position more multiplies the orders.
+  // The factor by which one more position multiplies the number of orders.
   double orders_of(std::size_t length) const {
     return length == 1 && first_ ? 1.0 : static_cast<double>(models_.size() - length + 1);
   }
@@ -122,7 +122,8 @@ class CascadeFit {
     return sum / static_cast<double>(prompts_);
   }
 
-  // Thresholds that accept some and not all, about equally many between two of them; all that differ if they are few.
+  // Thresholds that accept some answers but not all, with about equally many between two of them. All different values
+  // if there are few.
   std::vector<double> quantiles_of(std::size_t m, std::size_t quantiles) const {
     const std::vector<double>& distinct = ranked_[m].values;
     if (distinct.size() <= quantiles + 1) return {distinct.begin() + 1, distinct.end()};
@@ -135,7 +136,7 @@ class CascadeFit {
     return out;
   }
 
-  // Many cascades begin alike: the latest prefix of each length is kept.
+  // Many cascades begin alike, so the latest prefix of each length is kept.
   const Prefix& prefix_of(const FixedCascade& cascade, std::size_t length) const {
     Prefix& kept = prefixes_[length];
     const auto order = std::span(cascade.order).first(length);
@@ -161,7 +162,7 @@ class CascadeFit {
     return kept;
   }
 
-  // The same of what follows: the latest suffix of each length.
+  // The same for the end of a cascade: the latest suffix of each length is kept.
   const std::vector<OpenedAnswer>& suffix_of(const FixedCascade& cascade, std::size_t from) const {
     const auto order = std::span(cascade.order).subspan(from);
     const auto thresholds = std::span(cascade.thresholds).subspan(from);
@@ -179,18 +180,18 @@ class CascadeFit {
     return kept.answers;
   }
 
-  // The cascade with the best value for the threshold at that position among all that accept some and not all; nothing
-  // where what is seen does not vary.
+  // The cascade with the best threshold at that position, among all thresholds that accept some answers but not all.
+  // Nothing if all seen values are equal.
   std::optional<RatedCascade> with_best_threshold(FixedCascade cascade, std::size_t position) const {
     const RankedModel& ranked = ranked_[cascade.order[position]];
     if (ranked.values.size() < 2) return {};
     end_fit_if(effort_.interrupted);
-    // By rank at the position: what going on is worth more than accepting.
+    // By rank at the position: by how much going on is better than accepting.
     std::vector<double> gain(ranked.values.size(), 0.0);
     const Prefix& before = prefix_of(cascade, position);
     const std::vector<OpenedAnswer>&here = models_[cascade.order[position]].answers,
           &after = suffix_of(cascade, position + 1);
-    double sum = before.ended;  // of utilities, all accepted that arrive at the position
+    double sum = before.ended;  // sum of utilities if all prompts at the position are accepted
     for (const auto& [prompt, walked] : before.arrived) {
       Walk walk = walked;
       walk.open(here[prompt]);
@@ -200,7 +201,7 @@ class CascadeFit {
       gain[ranked.ranks[prompt]] += walk.utility() - accepted;
     }
     RatedCascade out;
-    for (std::size_t rank = 1; rank < gain.size(); ++rank) {  // the threshold at this rank: those below go on
+    for (std::size_t rank = 1; rank < gain.size(); ++rank) {  // with the threshold at this rank, prompts below it go on
       sum += gain[rank - 1];
       if (const double utility = sum / static_cast<double>(prompts_); utility > out.utility + kUtilityTie) {
         out.utility = utility;
@@ -211,7 +212,7 @@ class CascadeFit {
     return out;
   }
 
-  // The best first, each order once, at most kBeam.
+  // Keeps the best kBeam cascades, best first, each order once.
   static void keep_best(std::vector<RatedCascade>& rated) {
     std::sort(rated.begin(), rated.end(), [](const RatedCascade& a, const RatedCascade& b) {
       return a.utility != b.utility ? a.utility > b.utility : a.cascade.order < b.cascade.order;
@@ -246,14 +247,14 @@ class CascadeFit {
     return best.cascade;
   }
 
-  // One model more, anywhere in the order.
+  // Adds one model, at any place of the order.
   void add_longer(const FixedCascade& cascade, std::vector<RatedCascade>& longer) const {
     for (std::size_t m = 0; m < models_.size(); ++m) {
       if (std::find(cascade.order.begin(), cascade.order.end(), m) != cascade.order.end()) continue;
       for (std::size_t place = first_ ? 1 : 0; place <= cascade.order.size(); ++place) {
         FixedCascade with = cascade;
         with.order.insert(with.order.begin() + static_cast<std::ptrdiff_t>(place), m);
-        // The threshold that is new: the model's own, or of the one that was the last.
+        // The position of the new threshold: the model's own, or that of the model that was the last.
         const std::size_t position = std::min(place, cascade.order.size() - 1);
         with.thresholds.insert(with.thresholds.begin() + static_cast<std::ptrdiff_t>(position), 0.0);
         if (std::optional<RatedCascade> rated = with_best_threshold(std::move(with), position))

@@ -1,4 +1,4 @@
-// The best fixed cascade, fitted to the outcomes of a table. Every opened answer is paid, one is deployed, and the
+// The best fixed cascade, fitted to the outcomes of a table. Every opened answer is paid for and one is deployed. The
 // utility of a prompt is the quality of the deployed answer minus price x dollars.
 #pragma once
 
@@ -9,39 +9,39 @@
 
 namespace pandora {
 
-/// Prompts x models, row-major. Views: what they look at must outlive them.
+/// Prompts x models, row-major. These are views; the data must outlive them.
 struct Outcomes {
   std::size_t models = 0;
-  std::span<const double> seen;     ///< what an answer seems worth once it is opened
-  std::span<const double> quality;  ///< what it is worth if it is deployed
-  std::span<const double> dollars;  ///< what opening it costs
+  std::span<const double> seen;     ///< the value that an answer appears to have once it is opened
+  std::span<const double> quality;  ///< its true value if it is deployed
+  std::span<const double> dollars;  ///< the dollars that opening it costs
 
   std::size_t rows() const { return models == 0 ? 0 : quality.size() / models; }
 };
 
-/// What a fit may take: about a second with these.
+/// Limits on the work of a fit: about a second with these.
 struct CascadeEffort {
-  /// Of more prompts so many are looked at, spread evenly.
+  /// If there are more prompts, a fit uses this many, spread evenly.
   std::size_t most_prompts = 20000;
-  /// Steps (an answer that is opened for a candidate) of a search of all cascades up to a length.
+  /// How many steps a search of all cascades up to a length may take; a step opens an answer for a candidate.
   std::uint64_t most_steps = 400'000'000;
-  /// Whether the beam search runs beside that of all cascades of all models, and the better result counts; `most_steps`
-  /// then bounds additions of ThresholdSums. Else one search is made, of shorter cascades where those of all models are
-  /// too many.
+  /// Whether to run both the beam search and the search of all cascades of all models, and to return the better result;
+  /// `most_steps` then bounds additions of ThresholdSums. Otherwise one search is made, which tries only shorter
+  /// cascades if those of all models are too many.
   bool both = false;
-  /// Once it is true, the fit ends and throws Error (interrupted).
+  /// Once the flag is true, the fit ends and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-/// The cascade with the greatest mean utility on these outcomes, of a row at least: what is seen accepts an answer and
-/// decides which one is deployed, and the utility counts its quality.
+/// The cascade with the greatest mean utility on these outcomes, which must have at least one row. `seen` decides which
+/// answer is accepted and which one is deployed; the utility counts its quality.
 ///
-/// All cascades of all models, or of at least min(4, models) of them where that is too much, with thresholds at 16 or 8
-/// quantiles of what is seen; where even that is too much, a beam search that puts one model more into the best
-/// cascades so far, anywhere in their order. Then one threshold after the other goes to its best value among all that
-/// are seen, until none improves.
+/// The fit tries all cascades of all models, or of at least min(4, models) of them if all are too many, with thresholds
+/// at 16 or 8 quantiles of `seen`. If even that is too much, a beam search inserts one model at a time, anywhere in the
+/// order, into the best cascades so far. Then one threshold after the other moves to its best value among all seen
+/// values, until none improves.
 ///
-/// `first`: searches only cascades of at least two models that begin with this one, where there are two.
+/// `first`: searches only cascades of at least two models that begin with this model, if there are two models.
 FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, const CascadeEffort& effort = {},
                                std::optional<std::size_t> first = {});
 

@@ -9,9 +9,9 @@
 namespace pandora {
 namespace {
 
-// Every order, depth-first, so that orders that begin alike share that work; all thresholds of an order at once, by
-// ThresholdSums. Sums in another order round differently: where that might decide, candidates are summed up prompt by
-// prompt, position by position.
+// Tries every order, depth-first, so that orders with the same beginning share that work. ThresholdSums handles all
+// thresholds of an order at once. Its sums are added in another order and round differently. Where that could decide,
+// candidates are summed up prompt by prompt and position by position.
 class Search {
  public:
   Search(const std::vector<SearchedModel>& models, std::optional<std::size_t> first,
@@ -21,7 +21,7 @@ class Search {
         interrupted_(interrupted),
         prompts_(models[0].answers.size()),
         utilities_(prompts_) {
-    std::vector<double> greatest(prompts_, 0.0);  // that a utility of the prompt can be, but for its sign
+    std::vector<double> greatest(prompts_, 0.0);  // the greatest magnitude of a utility of the prompt
     std::size_t thresholds = 0;
     for (const SearchedModel& model : models) {
       std::vector<std::uint32_t>& reached = reached_.emplace_back();
@@ -31,11 +31,11 @@ class Search {
         while (n < model.thresholds.size() && answer.seen >= model.thresholds[n]) ++n;
         reached.push_back(n);
         const double size = std::abs(answer.cost) + std::abs(answer.worth);
-        if (std::isfinite(size)) greatest[prompt] += size;  // others make sums that no candidate wins by
+        if (std::isfinite(size)) greatest[prompt] += size;  // others make sums with which no candidate wins
       }
       thresholds += model.thresholds.size();
     }
-    // Of a mean of utilities by ThresholdSums and by consider(), each off by so many roundings at most.
+    // The most roundings in a mean of utilities, by ThresholdSums or by consider().
     const auto steps = static_cast<double>(2 * (prompts_ + thresholds + 2 * models.size()));
     rounding_ = 2.0 * steps * std::numeric_limits<double>::epsilon() *
                 (1.0 + *std::max_element(greatest.begin(), greatest.end()));
@@ -43,12 +43,12 @@ class Search {
 
   FixedCascade run(std::size_t longest) {
     for (std::size_t length = first_ ? 2 : 1; length <= longest; ++length) {
-      // Behind each number of positions: what ended, and how the others arrive.
+      // For each number of positions: the results of ended prompts, and the state of the others.
       levels_.assign(length, {ThresholdSums(prompts_), std::vector<Walk>(prompts_)});
       extend(length);
     }
     if (best_.order.empty())
-      best_.order = {first_.value_or(0)};  // no utility is finite: the lane fails where it meets the number
+      best_.order = {first_.value_or(0)};  // no utility is finite: the lane will fail at that number
     return best_;
   }
 
@@ -86,7 +86,7 @@ class Search {
     }
   }
 
-  // Of the order's candidates, whose utilities the totals tell up to rounding, the best so far.
+  // Picks the best so far among the order's candidates, whose utilities the totals give up to rounding.
   void pick() {
     const double prompts = static_cast<double>(prompts_);
     for (std::size_t at = 0; at < totals_.size(); ++at) {
@@ -143,8 +143,8 @@ class Search {
   const std::optional<std::size_t> first_;
   const std::atomic<bool>* const interrupted_;
   const std::size_t prompts_;
-  std::vector<std::vector<std::uint32_t>> reached_;  // of each model: how many of its thresholds a prompt reaches
-  std::vector<Level> levels_;                        // by positions before
+  std::vector<std::vector<std::uint32_t>> reached_;  // for each model: how many of its thresholds a prompt reaches
+  std::vector<Level> levels_;                        // by the number of positions before
   std::vector<double> utilities_, totals_;
   double rounding_;
   std::vector<std::size_t> order_;

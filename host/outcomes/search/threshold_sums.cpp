@@ -8,9 +8,9 @@ ThresholdSums::ThresholdSums(std::size_t rows) : rows_(rows), cells_(rows), ende
   std::iota(rows_.begin(), rows_.end(), std::uint32_t{0});
 }
 
-// Along the axis of each position: what is in cells 0 to k, in k. `inner`: numbers side by side in a cell.
+// Makes cell k the sum of cells 0 to k, along the axis of each position. `inner`: numbers side by side in a cell.
 void ThresholdSums::from_below(std::vector<double>& sums, std::size_t inner) const {
-  std::size_t below = inner;  // numbers between a cell and the next along the axis
+  std::size_t below = inner;  // the distance between a cell and the next along the axis
   for (std::size_t position = counts_.size(); position-- > 0;) {
     const std::size_t block = below * counts_[position];
     for (std::size_t begin = 0; begin < sums.size(); begin += block)
@@ -31,7 +31,7 @@ void ThresholdSums::follow(const ThresholdSums& before, std::span<const std::uin
     const std::uint32_t row = before.rows_[i], r = reached[row];
     const std::size_t cell = before.cells_[i] * count;
     if (r > 0) ended_[cell + r - 1] += values[row];
-    if (r == count) continue;  // ends under all
+    if (r == count) continue;  // it ends under every threshold
     rows_.push_back(row);
     cells_.push_back(static_cast<std::uint32_t>(cell + r));
   }

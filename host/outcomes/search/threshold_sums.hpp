@@ -1,10 +1,10 @@
-// What rows come to under every combination of a cascade's thresholds, all at once.
+// Sums over rows for every combination of a cascade's thresholds, all at once.
 //
-// Positions 0, 1, ... each have thresholds, ascending. A row reaches the first r of those of a position; it ends there
-// under threshold k where r > k, and goes on to the next position where r <= k. So where it ends under a combination
-// depends on its cell (r of position 0, r of position 1, ...) alone, and sums over cells, taken cumulatively along one
-// axis after the other, are sums for combinations: rows go on where r <= k, a sum from below, and end where r > k, one
-// from above. For n rows, and positions with c thresholds each, a position costs n + p c^p additions, instead of up to
+// Positions 0, 1, ... each have ascending thresholds. A row reaches the first r thresholds of a position. Under
+// threshold k it ends there if r > k, and goes on to the next position if r <= k. So where it ends under a combination
+// depends only on its cell (r of position 0, r of position 1, ...). Sums over cells, accumulated along one axis after
+// the other, are sums for combinations: rows with r <= k go on (a sum from below), rows with r > k end (a sum from
+// above). For n rows and positions with c thresholds each, a position costs n + p c^p additions instead of up to n c^p.
 // n c^p.
 #pragma once
 
@@ -15,24 +15,24 @@
 
 namespace pandora {
 
-/// Rows behind some positions. Values are given by row, all n of them; those of rows that go_on() does not name are not
-/// read. No value is ever subtracted: a sum of n values is rounded at most n + all thresholds + positions times.
+/// The rows after some positions. Values are given for all n rows, but only those of rows in go_on() are read. No value
+/// is ever subtracted: a sum of n values is rounded at most n + all thresholds + positions times.
 class ThresholdSums {
  public:
-  /// In front of the first position.
+  /// The state before the first position.
   explicit ThresholdSums(std::size_t rows);
 
-  /// Behind one position more than `before`: `reached` of its `count` thresholds by each row, and the value of a row
-  /// that ends there.
+  /// The state after one more position than `before`: how many of its `count` thresholds each row has `reached`, and
+  /// the value of a row that ends there.
   void follow(const ThresholdSums& before, std::span<const std::uint32_t> reached, std::size_t count,
               std::span<const double> values);
 
-  /// Rows that go on under some combination, ascending.
+  /// The rows that go on under some combination, ascending.
   const std::vector<std::uint32_t>& go_on() const { return rows_; }
-  /// How many there are.
+  /// The number of combinations.
   std::size_t combinations() const { return combinations_; }
-  /// For each combination, those of the last position side by side, the sum over all rows: values at the positions
-  /// where they have ended, and `values` of those that go on.
+  /// For each combination (those of the last position side by side), the sum over all rows: the values at the positions
+  /// where rows have ended, and `values` of those that go on.
   void total(std::span<const double> values, std::vector<double>& out) const;
 
  private:
@@ -40,9 +40,9 @@ class ThresholdSums {
 
   std::size_t combinations_ = 1;
   std::vector<std::size_t> counts_;   // of thresholds, by position
-  std::vector<std::uint32_t> rows_;   // that go on
-  std::vector<std::uint32_t> cells_;  // of these
-  std::vector<double> ended_;         // by combination
+  std::vector<std::uint32_t> rows_;   // the rows that go on
+  std::vector<std::uint32_t> cells_;  // the cells of these rows
+  std::vector<double> ended_;         // sums by combination
 };
 
 }  // namespace pandora

@@ -19,7 +19,7 @@ std::string row_text(const TraceTable& table, std::size_t row) {
   return table.named_prompts ? "prompt " + in_quotes(table.prompts[row]) : "row " + std::string(table.prompts[row]);
 }
 
-// A name of what is missing at `cell` of rows x models; empty where nothing is.
+// The name of the number that is missing at `cell` of rows x models; empty if none is.
 std::string what_is_missing(const TraceTable& table, std::size_t cell) {
   if (is_missing(table.quality[cell])) return "quality";
   if (is_missing(table.cost[cell])) return "cost";
@@ -42,8 +42,8 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
                    kDropThem);
 }
 
-// Rows without a price: a cost of zero for a model that costs elsewhere. They are marked in `drop`, or else refused. A
-// model that never costs anything is refused, unless its price says so.
+// Marks rows without a price in `drop`, or refuses them: a cost of zero for a model that costs elsewhere. A model that
+// never costs anything is refused, unless its price says so.
 void mark_free(const TraceTable& table, const FilePlace& place, const TraceOptions& options, std::vector<bool>& drop) {
   const std::size_t models = table.models.size();
   for (std::size_t m = 0; m < models; ++m) {
@@ -97,7 +97,8 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
       table.by_name ? ", or allow several rows of a prompt (repeats, " + option("repeats", "allowed") + ")" : "");
 }
 
-// Of a call all but its quality is known; of a model that was not called nothing is, which becomes NaN.
+// Of a call everything must be known except its quality. For a model that was not called nothing is known, and its
+// cells become NaN.
 void check_log(TraceTable& table, const FilePlace& place) {
   CallLog& log = *table.log;
   const std::size_t models = table.models.size();
@@ -122,7 +123,7 @@ void check_log(TraceTable& table, const FilePlace& place) {
   }
 }
 
-// Infinite numbers of a prompt's columns, and lists of which a part is NaN: a feature of such would be none.
+// Refuses infinite numbers in columns of prompts, and lists with some NaN, because they cannot become features.
 void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
   for (const PromptColumn& column : table.columns)
     for (std::size_t i = 0; i < column.numbers.size(); i += column.length) {
@@ -142,7 +143,7 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   const std::size_t models = table.models.size();
   if (table.log && !options.holes)
     place.refuse("is a log of decisions (propensity); only `pandora trace check` and `pandora cascade` read logs");
-  // Before any row goes: the rows of messages are the file's.
+  // Before any row is dropped, so that rows in messages are those of the file.
   if (table.log)
     check_log(table, place);
   else if (!repeats && table.named_prompts)

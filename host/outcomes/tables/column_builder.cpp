@@ -29,7 +29,7 @@ std::string text_of(const CellValue& value) {
   return value.kind == CellValue::Kind::text ? std::string(value.text) : text_of(value.number + 0.0);
 }
 
-// In small letters without blanks around it; of a long text nothing, so that it costs no time.
+// A word in lower case without blanks around it; empty for a long text, which would cost time.
 std::string small_word(std::string_view text) {
   text = trimmed(text);
   std::string word(text.substr(0, text.size() > 5 ? 0 : text.size()));
@@ -41,7 +41,8 @@ bool is_one_of(const std::string& word, std::initializer_list<std::string_view> 
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Texts as numbers, if every one that is no word for nothing is; "inf" is refused with the table (checked_table).
+// Texts as numbers, if all of them are numbers or words for a missing cell. "inf" is refused later, with the table
+// (checked_table).
 std::optional<PromptColumn> numeric(const TextColumn& texts) {
   PromptColumn column;
   column.kind = ColumnKind::number;
@@ -56,7 +57,7 @@ std::optional<PromptColumn> numeric(const TextColumn& texts) {
   return any ? std::optional(std::move(column)) : std::nullopt;
 }
 
-// The finite numbers of a text such as "[0.5, -1e-3]"; nothing if it is another text, or they are none.
+// The finite numbers in a text such as "[0.5, -1e-3]"; nothing if the text is no such list.
 std::optional<std::vector<double>> vector_in(std::string_view text) {
   text = trimmed(text);
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -82,7 +83,7 @@ std::optional<PromptColumn> vectors(const TextColumn& texts) {
       continue;
     }
     const std::optional<std::vector<double>> vector = vector_in(texts[row]);
-    if (vector && column.length == 0) {  // those before it are missing
+    if (vector && column.length == 0) {  // the rows before it are missing
       column.length = vector->size();
       column.numbers.assign(row * column.length, kMissing);
     }
@@ -161,7 +162,7 @@ bool ColumnBuilder::agrees(std::size_t row, const CellValue& value) const {
 }
 
 PromptColumn ColumnBuilder::finish(std::size_t rows, bool infer) && {
-  known_ = true;  // without a value it is a column of empty texts
+  known_ = true;  // a column without any value has empty texts
   rows_ = texts_.size() + numbers_.size() / length_;
   fill(rows);
   PromptColumn column{std::move(name_), kind_, length_, std::move(numbers_), std::move(texts_)};

@@ -81,7 +81,8 @@ void DecisionRows::take_candidates(const dom::object& row, Decision& decision) {
   decision.candidates = &*candidates_.insert(std::move(found)).first;
 }
 
-// Of decisions that could not call every model, or were to call one, probabilities are those of another choice.
+// Leaves out decisions that could not call every model, or were asked to call one: their probabilities belong to
+// another choice.
 void DecisionRows::leave_out_partial() {
   std::set<std::size_t> all;
   for (const auto& [request, decision] : decisions_)

@@ -14,13 +14,13 @@ namespace pandora {
 
 class JsonRows;
 
-/// The lines of a cascade's decision log, of one file or several (docs/serving.md). A decision is a
-/// row and its calls are those of a log; the quality of the deployed answer comes with its feedback, in whatever order.
-/// With the evaluator "quality" every score is one. What is not known of answers that were not deployed:
+/// Reads the lines of a cascade's decision log, from one or several files (docs/serving.md). A decision becomes a row,
+/// and its calls are those of a log. Feedback brings the quality of the deployed answer, in any order. With the
+/// evaluator "quality" every score is a quality. The probability that an answer's quality became known is
 ///
 ///   label_propensity = deploy_propensity x the share of decisions that had a feedback
 ///
-/// where every call could have been deployed; otherwise nothing says it.
+/// if every call could have been deployed; otherwise it is unknown.
 class DecisionRows {
  public:
   /// Both references must outlive it.
@@ -28,20 +28,20 @@ class DecisionRows {
 
   static bool is_one(const simdjson::dom::object& row);
   bool any() const { return !decisions_.empty() || !feedbacks_.empty(); }
-  /// `reader`: whose line it is.
+  /// `reader`: the reader of the line.
   void take(const simdjson::dom::object& row, JsonRows& reader);
-  /// After the last line.
+  /// Called after the last line.
   void finish();
-  /// A last line that is not whole.
+  /// Called if the last line is incomplete.
   void cut() { ++cut_; }
 
  private:
   struct Decision {
     std::size_t deployed = TraceTable::kNone;
-    std::vector<std::pair<std::size_t, double>> chances = {};  // of each call, that it was deployed
+    std::vector<std::pair<std::size_t, double>> chances = {};  // for each call: the probability that it was deployed
     bool has_feedback = false;
-    bool is_whole = true;                               // no model failed, and none was asked for alone
-    const std::set<std::string>* candidates = nullptr;  // that could be called, if the line says so
+    bool is_whole = true;                               // no model failed, and no model was asked for by name
+    const std::set<std::string>* candidates = nullptr;  // the models that could be called, if the line says so
   };
 
   void take_decision(const std::string& request, const simdjson::dom::object& row, const simdjson::dom::array& calls,

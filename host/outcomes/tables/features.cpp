@@ -54,12 +54,12 @@ std::vector<std::string> classes_of(const PromptColumn& column, const TraceTable
   return classes;
 }
 
-// The texts that a projection is fitted on; counted here where they are not yet.
+// The texts on which a projection is fitted. They are counted here if they are not yet.
 struct FittedTexts {
   TextCounts own;
-  std::vector<std::size_t> place;  // of a row's text in `own`
+  std::vector<std::size_t> place;  // the place of a row's text in `own`
   CountedRows counted;
-  std::vector<std::size_t> which;  // of the counted texts
+  std::vector<std::size_t> which;  // which of the counted texts
 
   FittedTexts(const TraceTable& table, bool any, const CountedRows& given) : counted(given) {
     if (!any) return;
@@ -76,14 +76,14 @@ struct FittedTexts {
   FittedTexts& operator=(const FittedTexts&) = delete;
 };
 
-// What a source makes its numbers of; without numbers they are missing.
+// The input from which a source makes its numbers; without numbers they are missing.
 struct Input {
   std::string_view text;
   std::span<const double> numbers;
   std::optional<CountedText> counted = {};
 };
 
-// A source's column in a table; nullptr where it is the prompt's text.
+// A source's column in a table; nullptr if the input is the prompt's text.
 struct Bound {
   const PromptColumn* column = nullptr;
   const TraceTable* table = nullptr;
@@ -121,7 +121,7 @@ void measure(const FeatureSource& source, const Input& input, std::span<double> 
   const bool is_number = source.kind != FeatureKind::length && source.kind != FeatureKind::classes;
   std::fill(numbers.begin(), numbers.end(), is_number ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   if (source.kind == FeatureKind::length) {
-    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // a character
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // starts a character
     numbers[0] = std::log1p(static_cast<double>(std::count_if(input.text.begin(), input.text.end(), begins)));
   } else if (source.kind == FeatureKind::classes) {
     const auto found = std::lower_bound(source.classes.begin(), source.classes.end(), input.text);
@@ -132,11 +132,11 @@ void measure(const FeatureSource& source, const Input& input, std::span<double> 
   }
 }
 
-// A prompt's features, whose input is given by the number of its source; `numbers` is room.
+// A prompt's features. `input_of` returns the input of a source by its number; `numbers` is scratch.
 template <class InputOf>
 void give(const std::vector<FeatureSource>& sources, const std::vector<FeatureColumn>& columns, const InputOf& input_of,
           std::vector<double>& numbers, std::span<double> features) {
-  std::size_t measured = sources.size();  // which source `numbers` are of
+  std::size_t measured = sources.size();  // the source whose numbers are in `numbers`
   for (std::size_t j = 0; j < columns.size(); ++j) {
     const FeatureColumn& column = columns[j];
     const FeatureSource& source = sources[column.source];
@@ -145,7 +145,7 @@ void give(const std::vector<FeatureSource>& sources, const std::vector<FeatureCo
       measure(source, input_of(column.source), numbers);
     }
     measured = column.source;
-    const double x = numbers[column.index];  // NaN stays only where a raw column lacks a value
+    const double x = numbers[column.index];  // NaN is left only where a raw column lacks a value
     features[j] = source.kind == FeatureKind::raw ? x
                   : std::isnan(x)                 ? 0.0
                                                   : std::clamp((x - column.mean) / column.spread, -1.0, 1.0);
@@ -208,7 +208,7 @@ FeatureSource source_of(const std::string& spec, const TraceTable& table) {
   return source;
 }
 
-// All numbers of source `number` with their scale; a spread of 0: it does not vary.
+// All numbers of source `number` with their scale; a spread of 0 means that the number does not vary.
 std::vector<FeatureColumn> columns_of(const FeatureSource& source, std::size_t number, const TraceTable& table,
                                       const CountedRows& counted) {
   std::vector<FeatureColumn> columns(source.length);
@@ -217,7 +217,7 @@ std::vector<FeatureColumn> columns_of(const FeatureSource& source, std::size_t n
   const Bound bound = bind(source, table, counted);
   std::vector<std::size_t> rows(table.rows());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
-  if (source.kind == FeatureKind::text) rows = TextProjection::spread(table.rows());  // that it was fitted on
+  if (source.kind == FeatureKind::text) rows = TextProjection::spread(table.rows());  // the rows on which it was fitted
   std::vector<double> numbers(source.length), squares(source.length), seen(source.length);
   for (const std::size_t row : rows) {
     measure(source, bound.input(row), numbers);

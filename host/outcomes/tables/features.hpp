@@ -1,15 +1,16 @@
-// Features of prompts: numbers made of a table's columns, fitted on one table and applied to any other, or to a single
-// prompt.
+// Features of prompts: numbers made from a table's columns. They are fitted on one table and applied to any other
+// table, or to a single prompt.
 //
 //   text:k     k numbers of the prompt's text (TextProjection)
 //   length     log(1 + characters of the prompt's text)
 //   NAME       a column: a number; a vector, number by number; a text, as indicators of its kMostClasses most frequent
 //              values and one of all others
-//   raw:NAME   a column of numbers or vectors as it is: not scaled, missing cells refused
+//   raw:NAME   a column of numbers or vectors unchanged: not scaled, missing cells refused
 //
 // A value x becomes clip((x - mean) / (kSpreads * standard deviation), -1, 1), with the mean and the standard deviation
-// of the table that was fitted on. A value that does not vary there is dropped with a note. A missing number is the
-// mean, hence 0; a value of a text column that was not seen, or is missing, is among "all others".
+// of the table on which the features were fitted. A value that does not vary there is dropped with a note. A missing
+// number becomes the mean, hence 0. A value of a text column that is missing, or did not occur in the fit, counts as
+// "all others".
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ inline constexpr double kSpreads = 2.0;
 inline constexpr std::size_t kMostClasses = 16;  ///< of a text column
 inline constexpr std::size_t kMostFeatures = 4096;
 
-/// A table's texts, counted: row i of the table is text rows[i], or i where there are no `rows`.
+/// A table's texts, counted: row i of the table is text rows[i], or text i if there are no `rows`.
 struct CountedRows {
   const TextCounts* counts = nullptr;  ///< nullptr: they are counted when they are needed
   std::span<const std::size_t> rows = {};
@@ -36,15 +37,15 @@ struct CountedRows {
 
 enum class FeatureKind { text, length, number, classes, vector, raw };
 
-/// Where numbers come from: a spec.
+/// Where numbers come from, as a spec says it.
 struct FeatureSource {
   FeatureKind kind = FeatureKind::number;
-  std::string column = {};                ///< of number, classes, vector, raw
+  std::string column = {};                ///< for number, classes, vector, raw
   std::size_t length = 1;                 ///< numbers of a prompt, before any is dropped
-  std::vector<std::string> classes = {};  ///< of classes, ascending; the number after theirs is the rest
-  TextProjection projection = {};         ///< of text
+  std::vector<std::string> classes = {};  ///< for classes, ascending; the number after theirs is for all others
+  TextProjection projection = {};         ///< for text
 
-  std::string name(std::size_t index) const;  ///< of one of its numbers
+  std::string name(std::size_t index) const;  ///< the name of one of its numbers
   bool operator==(const FeatureSource&) const = default;
 };
 
@@ -57,36 +58,37 @@ struct FeatureColumn {
 
 class FeatureMap {
  public:
-  /// Nothing: size() is 0.
+  /// An empty map: size() is 0.
   FeatureMap() = default;
 
-  /// Throws Error (usage) where a spec is malformed or stands twice, Error (bad_data) where the table does not have
-  /// what it names (with near names) or a raw column lacks a value.
-  /// `near`: a map of the same specs, fitted on nearly the same texts, as TextProjection::fit() takes it.
+  /// Fits the features of `specs`. Throws Error (usage) if a spec is malformed or given twice, and Error (bad_data) if
+  /// the table lacks something that a spec names (with near names) or a raw column lacks a value. `near`: a map of the
+  /// same specs that was fitted on nearly the same texts, for TextProjection::fit().
   static FeatureMap fit(const TraceTable& calibration, const std::vector<std::string>& specs,
                         const CountedRows& counted = {}, const FeatureMap* near = nullptr);
 
   /// How many numbers a prompt becomes.
   std::size_t size() const { return columns_.size(); }
-  /// Such as "text:0", "length", "source=mmlu", "source=(other)", "embedding:3".
+  /// Names such as "text:0", "length", "source=mmlu", "source=(other)", "embedding:3".
   std::vector<std::string> names() const;
-  /// What fit() dropped, a sentence each.
+  /// What fit() dropped, in one sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// rows x size(), row-major. Throws Error (bad_data) where the table lacks a column or has one of another kind or
-  /// length, or a raw column lacks a value.
+  /// Features of all rows: rows x size(), row-major. Throws Error (bad_data) if the table lacks a column or has one of
+  /// another kind or length, or if a raw column lacks a value.
   std::vector<double> apply(const TraceTable& table, const CountedRows& counted = {}) const;
-  /// size() numbers. Throws Error (usage) where a value is of another kind or length than its column, or not finite.
+  /// The size() features of a prompt. Throws Error (usage) if a value is of another kind or length than its column, or
+  /// not finite.
   std::vector<double> apply(const Prompt& prompt) const;
 
-  /// `format`: "pandora features 1"; `sources`, where numbers come from: `kind` (text, length, number, classes, vector,
-  /// raw) and, where the kind has them, `column`, `length` of a list and `classes` in the order of bytes (then the rest);
-  /// `columns`, the features in order: `name`, `source` and `index` (which number of which source, from 0), `mean` and
-  /// `spread`, the feature being clip((x - mean) / spread, -1, 1), of `raw` x itself; `notes`. A source `text` has
-  /// `bits`, `size`, `idf` and `basis` of its TextProjection; `length` is log(1 + characters). Numbers are written with
-  /// all their digits: from_json(to_json()) is the same map in every bit.
+  /// The map as JSON. `format` is "pandora features 1". `sources` say where numbers come from: each has `kind` (text,
+  /// length, number, classes, vector, raw) and, if the kind has them, `column`, `length` of a list and `classes` in the
+  /// order of bytes (then all others). `columns` are the features in order: `name`, `source` and `index` (which number
+  /// of which source, from 0), `mean` and `spread`. A feature is clip((x - mean) / spread, -1, 1); for `raw` it is x
+  /// itself. `notes` are those of fit(). A source `text` has `bits`, `size`, `idf` and `basis` of its TextProjection;
+  /// `length` is log(1 + characters). Numbers have all their digits: from_json(to_json()) is the same map in every bit.
   nlohmann::json to_json() const;
-  /// Takes any JSON, hostile too; throws Damaged (sealed_file.hpp) if it is not what to_json() can have returned.
+  /// Takes any JSON, also hostile; throws Damaged (sealed_file.hpp) if to_json() cannot have returned it.
   static FeatureMap from_json(const nlohmann::json& json);
 
   bool operator==(const FeatureMap&) const = default;
@@ -97,7 +99,7 @@ class FeatureMap {
   std::vector<std::string> notes_;
 };
 
-/// log(p / (1 - p)) of the score clipped to [0.01, 0.99]: what a judge's score is as a feature. In [-4.6, 4.6].
+/// log(p / (1 - p)) of the score clipped to [0.01, 0.99]: a judge's score as a feature, in [-4.6, 4.6].
 double logit_of_score(double score);
 
 }  // namespace pandora

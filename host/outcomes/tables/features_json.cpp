@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "pandora features 1";
 constexpr const char* kKinds[] = {"text", "length", "number", "classes", "vector", "raw"};
-constexpr std::size_t kMembers[] = {5, 1, 2, 3, 3, 3};  // of a source of each kind
+constexpr std::size_t kMembers[] = {5, 1, 2, 3, 3, 3};  // how many members a source of each kind has
 constexpr double kMostIdf = 16;                         // 1 + log(1 + kMostFitted) is 11
 
 void require(bool holds, const char* problem) {

@@ -105,7 +105,7 @@ CellValue JsonRows::value_of(const dom::element& element) {
     case JsonType::ARRAY:
       if (is_vector(element)) return {CellValue::Kind::vector, 0.0, {}, vector_};
       [[fallthrough]];
-    case JsonType::OBJECT:  // as it may be written in a CSV file
+    case JsonType::OBJECT:  // as text, as it may stand in a CSV file
       written_ = simdjson::minify(element);
       return {CellValue::Kind::text, 0.0, text_of(written_), {}};
     case JsonType::NULL_VALUE:
@@ -114,7 +114,7 @@ CellValue JsonRows::value_of(const dom::element& element) {
   return {};
 }
 
-// Whether it is a list of numbers, which then are in vector_.
+// Whether it is a list of numbers; they are then in vector_.
 bool JsonRows::is_vector(const dom::element& element) {
   vector_.clear();
   const dom::array numbers = element.get_array().value_unsafe();
@@ -125,7 +125,7 @@ bool JsonRows::is_vector(const dom::element& element) {
   return !vector_.empty();
 }
 
-// A name of a prompt or a model: a text or a whole number.
+// The name of a prompt or a model: a text or a whole number.
 std::string JsonRows::name_of(std::string_view member, const dom::element& element) const {
   if (element.is_string()) return std::string(text_of(element.get_string().value_unsafe()));
   if (element.is_int64()) return std::to_string(element.get_int64().value_unsafe());
@@ -139,7 +139,7 @@ std::string JsonRows::name_in(const Object& row, std::string_view member) const 
   return name_of(member, element);
 }
 
-// The name of a long or nested row's prompt.
+// The name of the prompt of a long or nested row.
 std::string JsonRows::prompt_in(const Object& row) const {
   std::string name = prompt_names_.empty() ? "" : name_in(row, prompt_names_[0]);
   for (std::size_t k = 1; k < prompt_names_.size(); ++k) name += " | " + name_in(row, prompt_names_[k]);
@@ -152,7 +152,7 @@ void JsonRows::take_values(const Object& row, std::initializer_list<std::string_
       builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
 }
 
-// The number of the model that the member names, or the file.
+// The number of the model that the member or the file names.
 std::size_t JsonRows::model_in(const Object& row, std::string_view member) {
   const bool is_files = !of_file_.model.empty() && row.at_key(member).error() != simdjson::SUCCESS;
   return builder_.model(is_files ? of_file_.model : name_in(row, member));
@@ -228,7 +228,7 @@ void JsonRows::take_answers(const dom::element& answers) {
   }
 }
 
-// An answer of the long form.
+// Takes an answer of the long form.
 void JsonRows::take_answer(const Object& row) {
   const std::string prompt = of_file_.prefix + prompt_in(row);
   const std::size_t model = model_in(row, "model");
@@ -248,7 +248,7 @@ void JsonRows::take_answer(const Object& row) {
   }
 }
 
-// An answer as another program writes it.
+// Takes an answer in the form of another program.
 void JsonRows::take_other(const Object& row) {
   const std::string prompt = of_file_.prefix + name_in(row, form_->prompt);
   const std::size_t model = model_in(row, form_->model);

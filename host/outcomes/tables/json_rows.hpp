@@ -11,41 +11,42 @@
 
 namespace pandora {
 
-/// How another program writes an answer: where in its object stands what.
+/// How another program writes an answer: which member holds which value.
 struct AnswerForm {
   const char *prompt, *model, *text;  ///< members: the prompt's name, the model's, the prompt's text
   struct Cell {
-    const char *pointer, *quantity;  ///< as JSON pointers have it: "/token_usage/input_tokens"
+    const char *pointer, *quantity;  ///< in the form of JSON pointers: "/token_usage/input_tokens"
   };
   std::vector<Cell> cells;
 };
 
-/// RouterArena's cached results, a file for each model: lines of objects; a record of LLMRouterBench's results.
+/// RouterArena's cached results, a file for each model with an object per line; and a record of LLMRouterBench's
+/// results.
 extern const AnswerForm kRouterArena, kLlmRouterBench;
 
 class JsonRows {
  public:
-  /// What the file says of all of its rows.
+  /// What holds for all rows of the file.
   struct OfFile {
-    std::string model = {};   ///< of rows that name none
+    std::string model = {};   ///< for rows that name no model
     std::string prefix = {};  ///< of the prompts' names
     std::vector<std::pair<std::string, std::string>> columns = {};
-    const AnswerForm* form = nullptr;  ///< of its rows; null: what the first row shows
+    const AnswerForm* form = nullptr;  ///< the form of its rows; null: decided by the first row
   };
 
-  /// All references must outlive it.
+  /// All references must outlive the reader.
   JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions)
       : JsonRows(place, builder, decisions, OfFile()) {}
   JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions, OfFile of_file)
       : place_(place), builder_(builder), decisions_(decisions), of_file_(std::move(of_file)), form_(of_file_.form) {}
 
-  /// A file of an object a line, of the form that its first has. Throws Error (bad_data) with file and row.
+  /// Reads a file with one object per line, in the form of its first line. Throws Error (bad_data) with file and row.
   void take_lines(RecordStream& stream);
   void take(const simdjson::dom::object& row);
-  /// The answers of the current row, by model. `answers`: an object, or the text of one.
+  /// Takes the answers of the current row, by model. `answers`: an object, or an object as text.
   void take_answers(const simdjson::dom::element& answers);
   void take_answers(std::string_view member, std::string_view text);
-  /// Members as columns of the current row: all but those that are named in `but`.
+  /// Takes members as columns of the current row, except those named in `but`.
   void take_values(const simdjson::dom::object& row, std::initializer_list<std::string_view> but);
 
  private:
@@ -60,7 +61,7 @@ class JsonRows {
   CellValue value_of(const Element& element);
   bool is_vector(const Element& element);
   static bool is_object_text(const Element& element);
-  // Whether a member is the prompt's name and nothing else; what prompt_key names stays a column.
+  // Whether a member is only the prompt's name. A member that prompt_key names stays a column.
   bool is_prompt_name(std::string_view member) const {
     return builder_.options().prompt_key.empty() && !prompt_names_.empty() && member == prompt_names_[0];
   }
@@ -81,9 +82,9 @@ class JsonRows {
   OfFile of_file_;
   const AnswerForm* form_;
   bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false, decides_ = false;
-  std::vector<std::string> prompt_names_;  // members whose values together name the prompt; empty where there is none
-  std::string answers_;                    // a member; empty where the table has none
-  simdjson::dom::parser texts_;            // of objects that are written as texts
+  std::vector<std::string> prompt_names_;  // the members whose values together name the prompt; empty if there are none
+  std::string answers_;                    // a member; empty if the table has none
+  simdjson::dom::parser texts_;            // for objects that are written as texts
   std::string written_;
   std::vector<double> vector_;
 };

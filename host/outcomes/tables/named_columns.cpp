@@ -15,7 +15,7 @@ namespace pandora {
 using Kind = CellValue::Kind;
 
 std::string name_in(const FilePlace& place, std::string_view column, const CellValue& cell) {
-  constexpr double kWhole = 1e15;  // beyond it a double is no name: several whole numbers are one
+  constexpr double kWhole = 1e15;  // beyond it a double cannot be a name, because it stands for several whole numbers
   if (cell.kind == Kind::text || !cell.text.empty()) return std::string(cell.text);
   if (cell.kind == Kind::missing) return "";
   if (cell.kind == Kind::number && std::abs(cell.number) <= kWhole && cell.number == std::trunc(cell.number))
@@ -40,7 +40,7 @@ void NamedColumns::name(std::vector<std::string> names) {
   for (const std::string_view name : kPromptNames)
     if (has(name) && prompt_names_.empty()) {
       prompt_names_ = {position(name)};
-      roles_[prompt_names_[0]].is = Role::Is::prompt_name;  // what prompt_key names stays a column
+      roles_[prompt_names_[0]].is = Role::Is::prompt_name;  // a column that prompt_key names stays a column
     }
   if (has(kAnswer)) answer_ = position(kAnswer);
   long_ = has("model") && any_of([&](std::string_view name) { return builder_.gives_quality(name); });
@@ -73,8 +73,8 @@ void NamedColumns::give_long_roles() {
     place_.refuse("has two columns of qualities or costs (quality and reward, or cost and total_cost); keep one");
 }
 
-// The model of "M|total_cost" or "M|cost", where its qualities are a column too, and where prices are given of
-// "M|prompt_tokens"; empty for another name.
+// The model of a name "M|total_cost" or "M|cost", if M has a column of qualities; with prices given, also of
+// "M|prompt_tokens". Empty for other names.
 std::string NamedColumns::model_of_cost(const std::string& name) const {
   const std::size_t bar = name.rfind('|');
   if (bar == std::string::npos) return "";
@@ -129,13 +129,13 @@ void NamedColumns::give_wide_roles() {
   }
 }
 
-// Of a table with the answers of a row in one cell, as the text of an object.
+// For a table with the answers of a row in one cell, as an object written as text.
 void NamedColumns::give_nested_roles(std::size_t answers) {
   for (std::size_t i = 0; i < names_.size(); ++i)
     if (roles_[i].is != Role::Is::prompt_name && !names_[i].empty() && i != answers)
       roles_[i] = {Role::Is::value, 0, 0, builder_.column(names_[i])};
   roles_[answers].is = Role::Is::answers;
-  const auto decisions = std::make_shared<DecisionRows>(place_, builder_);  // which there are none of
+  const auto decisions = std::make_shared<DecisionRows>(place_, builder_);  // there are no decisions
   const auto rows = std::make_shared<JsonRows>(place_, builder_, *decisions);
   take_answers_ = [decisions, rows, name = names_[answers]](std::string_view text) { rows->take_answers(name, text); };
 }
@@ -169,7 +169,7 @@ void NamedColumns::take(std::span<const CellValue> cells) {
   }
 }
 
-// In a wide table a model whose costs have another name than M|cost would be no model, without a word.
+// In a wide table, a model whose costs are not called M|cost would silently be no model.
 TraceTable NamedColumns::finish() && {
   TraceTable table = std::move(builder_).finish();
   for (const PromptColumn& of_model : table.columns)

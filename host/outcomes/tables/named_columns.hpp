@@ -1,4 +1,4 @@
-// A table whose columns have names, as CSV files and data frames: what a column is, its name says.
+// Tables whose columns have names, such as CSV files and data frames. The name of a column decides its meaning.
 #pragma once
 
 #include <algorithm>
@@ -8,20 +8,21 @@
 
 namespace pandora {
 
-/// The name of a prompt or a model: a text or a whole number; empty where the cell is missing.
+/// The name of a prompt or a model: a text or a whole number; empty if the cell is missing.
 std::string name_in(const FilePlace& place, std::string_view column, const CellValue& cell);
 
 class NamedColumns {
  public:
-  /// `infer`: cells are texts, which may spell numbers (a CSV file has nothing else). Both references must outlive it.
+  /// `infer`: cells are texts, which may spell numbers (in a CSV file all cells are texts). Both references must
+  /// outlive it.
   NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
       : place_(place), infer_(infer), builder_(place, options, infer) {}
 
-  /// Before the first row. Throws Error (bad_data) for names of no known form.
+  /// Call it before the first row. Throws Error (bad_data) for names of no known form.
   void name(std::vector<std::string> names);
   std::size_t size() const { return names_.size(); }
 
-  /// A row: size() cells.
+  /// Takes a row of size() cells.
   void take(std::span<const CellValue> cells);
 
   TraceTable finish() &&;
@@ -29,11 +30,11 @@ class NamedColumns {
  private:
   static constexpr std::size_t kNone = TraceTable::kNone;
 
-  // What a column is.
+  // The meaning of a column.
   struct Role {
     enum class Is { ignored, prompt_name, model_name, cell, value, answers } is = Is::ignored;
-    std::size_t model = 0, quantity = 0;  // of a cell; in a long table the row says which model
-    std::size_t column = 0;               // of a value
+    std::size_t model = 0, quantity = 0;  // for a cell; in a long table the row names the model
+    std::size_t column = 0;               // for a value
   };
 
   std::size_t position(std::string_view name) const {
@@ -54,8 +55,8 @@ class NamedColumns {
   TableBuilder builder_;
   bool long_ = false;
   std::size_t model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
-  std::vector<std::size_t> prompt_names_;                               // whose values together name the prompt
-  std::function<void(std::string_view text)> take_answers_;             // of an object by model
+  std::vector<std::size_t> prompt_names_;                               // their values together name the prompt
+  std::function<void(std::string_view text)> take_answers_;             // for an object by model
   std::vector<std::string> names_;
   std::vector<Role> roles_;
 };

@@ -1,12 +1,12 @@
-// A folder as a table: what each model answered stands in files of its own.
+// Reads a folder as a table: each model's answers are in files of their own.
 //
 //   *.json    LLMRouterBench's results, {"dataset_name", "split", "model_name", "records": [{"index", "origin_query",
 //             "score", "cost", "prompt_tokens", "completion_tokens"}]}; or a list of objects, each a row
-//   *.jsonl   objects a line, each a row: RouterArena's cached results, the long form, or a cascade's decisions
+//   *.jsonl   an object per line, each a row: RouterArena's cached results, the long form, or a cascade's decisions
 //
-// each also compressed (.gz), in folders within folders. A file whose rows name no model is of the model that has the
-// file's name. Of files whose names differ in a time alone (NAME-20260131_235959.json) the latest is taken that is no
-// trial ("demo": true).
+// Each file may be compressed (.gz) and lie in a subfolder. If the rows of a file name no model, the file's name is the
+// model. If the names of files differ only in a time (NAME-20260131_235959.json), the latest file that is no trial
+// ("demo": true) is used.
 
 #include <simdjson.h>
 
@@ -24,7 +24,7 @@ constexpr std::size_t kMostFiles = 100000;
 constexpr int kDeepestFolder = 8;
 constexpr std::uint64_t kMostDocument = std::uint64_t{1} << 30;  // bytes of a file that is one object
 
-// Without ".gz".
+// The name without ".gz".
 fs::path inflated_name(const fs::path& path) {
   return path.extension() == ".gz" ? path.parent_path() / path.stem() : path;
 }
@@ -70,7 +70,7 @@ class FolderReader {
     return finish();
   }
 
-  // Of a file in place of a folder.
+  // Reads a single file in place of a folder.
   TraceTable read_list() {
     source_ = place_.file;
     take_document(folder_, name_of(folder_), progress());
@@ -78,7 +78,7 @@ class FolderReader {
   }
 
  private:
-  // Those of one name, the latest last.
+  // Finds the files, grouped by name, with the latest last.
   void find_files(const fs::path& folder, int depth) {
     for (const fs::path& path : entries_of(folder)) {
       std::error_code problem;
@@ -95,7 +95,7 @@ class FolderReader {
     }
   }
 
-  // Whether there was something to take of it.
+  // Takes a file. Returns whether it contributed anything.
   bool take(const fs::path& path) {
     place_ = FilePlace(path);
     if (is_document(path)) return take_document(path, name_of(path), progress());
@@ -106,7 +106,7 @@ class FolderReader {
 
   static std::string name_of(const fs::path& path) { return inflated_name(path).stem().string(); }
 
-  // Of the next file.
+  // The progress of the next file.
   RecordStream::Progress progress() {
     return [this, before = done_](std::uint64_t done, std::uint64_t) {
       done_ = before + done;
@@ -149,7 +149,7 @@ class FolderReader {
     return take_results(root);
   }
 
-  // What LLMRouterBench writes of a model on a part of a data set; false if it was a trial.
+  // Takes LLMRouterBench's results of a model on a part of a data set; false if it was a trial.
   bool take_results(const simdjson::dom::element& root) {
     simdjson::dom::array rows;
     std::string_view dataset, split, model;

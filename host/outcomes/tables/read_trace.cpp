@@ -9,7 +9,8 @@
 namespace pandora {
 namespace {
 
-// A CSV file, wide or long by its header, of commas, semicolons or tabs by it too.
+// Reads a CSV file. The header tells whether it is wide or long, and whether commas, semicolons or tabs separate
+// fields.
 class CsvReader {
  public:
   CsvReader(RecordStream& stream, FilePlace& place, const TraceOptions& options)
@@ -31,14 +32,15 @@ class CsvReader {
   }
 
  private:
-  // Fields of a row (RFC 4180, whatever separates them), without their quotes. A field that begins with a quote ends
-  // with one, and two inside stand for one; other fields hold no quote and no carriage return. Fields stand as long as
+  // Splits a row into its fields (RFC 4180, with any separator), without their quotes. A field that begins with a quote
+  // ends with one, and two quotes inside stand for one; other fields hold no quote and no carriage return. Fields are
+  // valid as long as `record`, until the next call.
   // `record` and the next one.
   void split(std::string_view record) {
     fields_.clear();
     unescaped_.clear();
-    unescaped_.reserve(record.size());  // views into it stay
-    for (std::size_t at = 0;; ++at) {   // after a comma a field follows, though it be empty
+    unescaped_.reserve(record.size());  // views into it must stay valid
+    for (std::size_t at = 0;; ++at) {   // a field follows every separator, even if it is empty
       if (at < record.size() && record[at] == '"') {
         fields_.push_back(quoted_field(record, at));
         if (at < record.size() && record[at] != separator_)
@@ -63,7 +65,7 @@ class CsvReader {
     }
   }
 
-  // The field in quotes that begins at record[at]; `at` moves behind it.
+  // The quoted field that begins at record[at]; moves `at` behind it.
   std::string_view quoted_field(std::string_view record, std::size_t& at) {
     const std::size_t start = unescaped_.size();
     for (std::size_t from = at + 1;; from = at + 1) {
@@ -77,7 +79,7 @@ class CsvReader {
     }
   }
 
-  // What stands most often between the quotes of the header; commas where that is not clear.
+  // Chooses the separator that is most frequent between the quotes of the header; commas if that is unclear.
   void choose_separator(std::string_view header) {
     std::size_t most = 0;
     for (const char separator : {',', ';', '\t'}) {
@@ -94,7 +96,7 @@ class CsvReader {
   }
 
   void read_header() {
-    constexpr std::string_view kSeparator = "sep=";  // a first line with which spreadsheets say theirs
+    constexpr std::string_view kSeparator = "sep=";  // spreadsheets may state the separator in a first line
     const auto take_line = [this](std::string_view& record) {
       place_.row = static_cast<std::uint64_t>(-1);  // so that the header is row 0
       if (!stream_.next(RecordStream::Form::csv, record)) place_.refuse("is empty");
@@ -120,7 +122,7 @@ class CsvReader {
   std::string unescaped_;
 };
 
-// Files that people take for tables and that are none, by their first bytes.
+// Refuses files that people mistake for tables, recognised by their first bytes.
 void refuse_other_files(const FilePlace& place, std::string_view beginning) {
   const auto begins = [&](std::initializer_list<std::string_view> marks) {
     return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) { return beginning.starts_with(mark); });

@@ -49,7 +49,7 @@ std::string_view RecordStream::beginning() {
   return std::string_view(buffer_).substr(begin_);
 }
 
-// Whether the row's end is in memory; it is then at `end`, its line end or the end of the file.
+// Whether the row's end is in memory; `end` is then its line end or the end of the file.
 bool RecordStream::find_end(Form form, std::size_t& end) {
   while (scanned_ < buffer_.size()) {
     end = std::min(buffer_.find('\n', scanned_), buffer_.size());
@@ -80,7 +80,7 @@ bool RecordStream::next(Form form, std::string_view& record) {
     place_.line = lines_ + 1;
     lines_ += static_cast<std::uint64_t>(std::count(record.begin(), record.end(), '\n')) + 1;
     cut_ = end == buffer_.size();
-    begin_ = scanned_ = std::min(end + 1, buffer_.size());  // what comes after it is next
+    begin_ = scanned_ = std::min(end + 1, buffer_.size());  // the rest of the buffer comes next
     in_quotes_ = false;
     if (record.ends_with('\r')) record.remove_suffix(1);
     if (record.find_first_not_of(" \t\r") != std::string_view::npos) break;

@@ -20,7 +20,7 @@ std::uint64_t half_of_memory() {
   return all > 0 ? all / 2 : std::uint64_t{4} << 30;
 }
 
-// Why a number cannot be what an answer has.
+// Why a number is not allowed in an answer.
 std::string problem_with(const std::string& name, double low, double high, double x) {
   if (!std::isfinite(x)) return "is not finite";
   if (is_cost(name))
@@ -35,7 +35,7 @@ std::string problem_with(const std::string& name, double low, double high, doubl
                      name == "quality" ? "qualities" : "scores", name);
 }
 
-// For a text that is no number.
+// The remedy for a text that is not a number.
 std::string remedy_for(std::string_view text, const std::string& name) {
   const auto has = [text](char c) { return text.find(c) != std::string_view::npos; };
   if (has('$')) return "; write dollars without a sign, such as 0.02";
@@ -246,7 +246,7 @@ void TableBuilder::call(std::size_t model) {
   if (model != kNone) quantities_[quantity(kPlace)].values[row_ * stride_ + model] = static_cast<double>(calls_[row_]);
 }
 
-// Whether anything of the model's answer was seen.
+// Whether the file has any value of the model's answer.
 bool TableBuilder::answered(std::size_t row, std::size_t model) const {
   return std::any_of(quantities_.begin(), quantities_.end(),
                      [&](const Quantity& q) { return q.values[row * stride_ + model] != kAbsentCell; });
@@ -293,7 +293,7 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
   const double x = truth.value_or(value.number);
   if (!missing && !(x >= of.low && x <= of.high))
     place_.refuse_cell(label, fmt::format("{} {}", x, problem_with(of.name, of.low, of.high, x)));
-  slot = missing ? kMissingCell : (of.scaled ? (x - of.low) / (of.high - of.low) : x) + 0.0;  // no -0
+  slot = missing ? kMissingCell : (of.scaled ? (x - of.low) / (of.high - of.low) : x) + 0.0;  // + 0.0 turns -0 into 0
 }
 
 }  // namespace pandora

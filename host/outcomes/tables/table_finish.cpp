@@ -1,4 +1,4 @@
-// A table when all of its file is read: costs of tokens, columns, and what is said of what was left out.
+// Finishes a table after all of its file is read: costs from tokens, columns, and notes about everything left out.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,7 +34,7 @@ bool has_value(double cell) {
 
 }  // namespace
 
-// Costs where there are none, of tokens at their prices (dollars_of).
+// Computes missing costs from tokens and their prices (dollars_of).
 void TableBuilder::price_tokens(TraceTable& table) const {
   const std::size_t in = find_quantity("prompt_tokens"), out = find_quantity("completion_tokens");
   if (in == kNone && out == kNone) return;
@@ -63,7 +63,7 @@ void TableBuilder::price_tokens(TraceTable& table) const {
                     in_quotes(model), nearest_text(nearest(model, priced)));
     }
     TokenUsage usage;
-    for (const auto& [values, member] : counts) usage.*member = std::max(0.0, (*values)[i]);  // 0 where it is missing
+    for (const auto& [values, member] : counts) usage.*member = std::max(0.0, (*values)[i]);  // 0 if it is missing
     const std::string_view prompt = table.prompts[i / table.models.size()];
     if (const char* const fault = usage.fault())
       place_.refuse("prompt {}: the answer of model {} {}", in_quotes(prompt), in_quotes(model), fault);
@@ -111,11 +111,11 @@ void TableBuilder::add_columns(TraceTable& table) {
       if (table.columns[c].name == name && table.columns[c].kind == PromptColumn::Kind::text) table.text_column = c;
 }
 
-// A judge's scores in place of qualities: where they are asked for, and where there is nothing else and they may be.
+// Takes a judge's scores as qualities, if that is asked for, or if there are no qualities and it is allowed.
 void TableBuilder::take_scores_for_quality(TraceTable& table) const {
   std::string judge = options_.quality;
   const bool none = std::ranges::all_of(table.quality, [](double x) { return x == kAbsentCell; });
-  if (judge.empty() && none && !table.scores.empty() && !log_) {  // a log may come before its feedback
+  if (judge.empty() && none && !table.scores.empty() && !log_) {  // a log may be read before its feedback came
     if (!options_.scores_alone) place_.refuse(kScoresAlone);
     judge = table.scores[0].name;
   }
@@ -158,7 +158,7 @@ TraceTable TableBuilder::assemble() {
   const std::size_t models = table.models.size();
   for (Quantity& quantity : quantities_) {
     std::vector<double>& values = quantity.values;
-    for (std::size_t row = 0; row < rows_ && models < stride_; ++row)  // to the left: no value is lost
+    for (std::size_t row = 0; row < rows_ && models < stride_; ++row)  // moves to the left, so no value is overwritten
       std::copy_n(values.begin() + static_cast<long>(row * stride_), models,
                   values.begin() + static_cast<long>(row * models));
     values.resize(rows_ * models);
@@ -189,7 +189,7 @@ TraceTable TableBuilder::assemble() {
   return table;
 }
 
-// That what was asked for is there.
+// Checks that all models and scores that were asked for exist.
 void TableBuilder::require_models_and_scores() const {
   std::vector<std::string> lacking, there = other_models_.names();
   for (std::size_t m = 0; m < options_.models.size(); ++m) {
@@ -219,7 +219,7 @@ void TableBuilder::require_models_and_scores() const {
       require_score(range.name, [&](const std::string& score) { return is_range_of(range, score); });
 }
 
-// A column of answers under a misspelt name would be one of the prompts or of no use, and a log no log, without a word.
+// A misspelt column of answers would silently become a prompt's column or be ignored, and a log would be no log.
 void TableBuilder::require_no_misspelt_name() const {
   const auto is_there = [this](std::string_view name) {
     const std::size_t q = is_quality(name) ? 0 : is_cost(name) ? 1 : find_quantity(name);
@@ -238,7 +238,7 @@ void TableBuilder::require_no_misspelt_name() const {
   }
 }
 
-// Of a table whose rows are answers with a number, in which a prompt may stand again, but not with the same number.
+// In a table whose rows are numbered answers, a prompt may occur again, but not with the same number.
 void TableBuilder::require_different_answers(const TraceTable& table) const {
   std::set<std::pair<std::string_view, std::uint32_t>> seen;
   for (std::size_t row = 0; row < rows_; ++row) {

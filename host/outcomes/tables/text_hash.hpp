@@ -21,7 +21,7 @@ inline std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// mixed(FNV-1a): no guard against somebody who looks for collisions.
+/// mixed(FNV-1a). It does not protect against somebody who looks for collisions.
 inline std::uint64_t stable_hash(std::string_view bytes) {
   Fnv1a hash;
   hash.add(bytes);

@@ -16,7 +16,7 @@ using Eigen::Index;
 
 constexpr Index kOversampling = 10;
 constexpr int kPowerIterations = 4, kIterationsFromNear = 1;
-constexpr double kLeastRatio = 1e-9;  // of a singular value to the first; below, the direction is noise
+constexpr double kLeastRatio = 1e-9;  // of a singular value to the first; less is noise
 
 bool continues_a_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
@@ -39,7 +39,7 @@ class Counter {
  public:
   explicit Counter(int bits) : mask_((std::uint64_t{1} << bits) - 1), slot_(mask_ + 1) {}
 
-  // An n-gram in pieces, the first of which is its tag.
+  // Adds an n-gram given in pieces; the first is its tag.
   void add(std::initializer_list<std::string_view> pieces) {
     Fnv1a hash;
     for (const std::string_view piece : pieces) hash.add(piece);
@@ -51,7 +51,7 @@ class Counter {
     ++counts_[slot_[bucket] - 1].second;
   }
 
-  // A word's runs of three and four characters, a blank before and after.
+  // Adds a word's runs of three and four characters, with a blank before and after the word.
   void add_characters(std::string_view word) {
     padded_.assign(" ").append(word).append(" ");
     starts_.clear();
@@ -89,7 +89,7 @@ double log_weight(std::uint32_t n) {
   return n < kLogWeights.size() ? kLogWeights[n] : 1 + std::log(static_cast<double>(n));
 }
 
-// Calls per_bucket(bucket, weight) in the order of the counts; returns what the weights' Euclidean norm is.
+// Calls per_bucket(bucket, weight) in the order of the counts; returns the weights' Euclidean norm.
 template <class PerBucket>
 double for_weights(CountedText text, const std::vector<double>& idf, const PerBucket& per_bucket) {
   double squares = 0;
@@ -102,11 +102,11 @@ double for_weights(CountedText text, const std::vector<double>& idf, const PerBu
   return std::sqrt(squares);
 }
 
-// Rows of so many numbers at a time: as many as registers hold.
+// How many numbers of a row are processed at a time: as many as registers hold.
 constexpr Index kAtOnce = 32;
 using Lane = Eigen::Array<double, kAtOnce, 1>;
 
-// N sparse rows less their mean, as an operator on matrices whose width is a multiple of kAtOnce.
+// N sparse rows minus their mean, as an operator on matrices whose width is a multiple of kAtOnce.
 class CentredTexts {
  public:
   CentredTexts(const TextCounts& counts, std::span<const std::size_t> texts, const std::vector<double>& idf)
@@ -164,15 +164,15 @@ Matrix orthonormal(const Matrix& columns) {
   return qr.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), columns.cols());
 }
 
-// With columns of 0 to a width that CentredTexts takes.
+// Appends columns of 0 up to a width that CentredTexts accepts.
 Matrix widened(const Matrix& columns) {
   Matrix out = Matrix::Zero(columns.rows(), (columns.cols() + kAtOnce - 1) / kAtOnce * kAtOnce);
   out.leftCols(columns.cols()) = columns;
   return out;
 }
 
-// Right singular vectors, the first first (buckets x at most k), without those of singular values near 0. `near`: those
-// of texts that are nearly the same, from where fewer iterations lead as far; without columns where there are none.
+// The right singular vectors in order (buckets x at most k), without those of singular values near 0. `near`: the
+// vectors of nearly the same texts, from which fewer iterations suffice; without columns if there are none.
 Matrix right_singular_vectors(const CentredTexts& texts, Index k, const Matrix& near) {
   const Index rank = std::min({k + kOversampling, texts.rows(), texts.buckets()});
   Matrix start(texts.buckets(), rank), basis;
@@ -186,7 +186,7 @@ Matrix right_singular_vectors(const CentredTexts& texts, Index k, const Matrix& 
   const auto times = [&](const Matrix& right) -> Matrix { return texts.times(widened(right)).leftCols(right.cols()); };
   Matrix images = times(start);
   for (int i = 0; i < (known > 0 ? kIterationsFromNear : kPowerIterations); ++i) {
-    if (known == 0) images = orthonormal(images);  // those of vectors that are nearly singular are nearly orthogonal
+    if (known == 0) images = orthonormal(images);  // images of nearly singular vectors are nearly orthogonal
     basis = orthonormal(texts.transposed_times(widened(images)).leftCols(rank));
     images = times(basis);
   }

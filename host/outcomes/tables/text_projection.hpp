@@ -1,17 +1,16 @@
-// k numbers of a text: its n-grams hashed into buckets, weighted by how rare they are, projected on the directions in
-// which the texts of a table vary most.
+// Turns a text into k numbers. Its n-grams are hashed into buckets, weighted by how rare they are, and projected onto
+// the directions in which the texts of a table vary most.
 //
-// The text is cut after its first kMostText bytes (no character in two); A to Z become a to z; a word is a run of
-// digits, letters a to z and characters beyond ASCII. N-grams are, each hashed as a tag and its bytes,
-//   words            "w" word
+// The text is cut after its first kMostText bytes (at a whole character). A to Z become a to z. A word is a run of
+// digits, letters a to z and characters beyond ASCII. The n-grams are these, each hashed as a tag and its bytes:
 //   pairs of words   "p" word " " next word
 //   3 and 4 characters of " " word " "    "c" characters
-// and stable_hash(tag and bytes) mod B is the bucket of B = 2^bits. A bucket that n > 0 n-grams fell in has the weight
-// (1 + log n) idf(bucket); the weights, divided by their Euclidean norm, are a vector x in R^B, and the numbers are
-// V' x. idf(b) = 1 + log((1 + N) / (1 + N_b)) for N texts of which N_b have bucket b. V (B x k) are the first right
-// singular vectors of the texts' x minus their mean, by a randomised SVD (Halko, Martinsson, Tropp 2011, with power
-// iterations), the largest entry of each positive. V and idf are rounded to kDecimals decimals, so that a text file
-// holds them exactly.
+// The bucket of an n-gram is stable_hash(tag and bytes) mod B, with B = 2^bits buckets. A bucket with n > 0 n-grams has
+// the weight (1 + log n) idf(bucket). The weights, divided by their Euclidean norm, are a vector x in R^B, and the
+// numbers are V' x. idf(b) = 1 + log((1 + N) / (1 + N_b)), where N_b of the N texts have bucket b. V (B x k) are the
+// first right singular vectors of the texts' x minus their mean, by a randomised SVD (Halko, Martinsson, Tropp 2011,
+// with power iterations), with the largest entry of each positive. V and idf are rounded to kDecimals decimals, so that
+// a text file holds them exactly.
 #pragma once
 
 #include <cstddef>
@@ -31,19 +30,19 @@ inline constexpr int kDecimals = 6;
 inline constexpr std::size_t kMostFitted = 20000;
 inline constexpr std::size_t kMostTextFeatures = 512;
 
-/// Buckets that n-grams of a text fall in, and how many in each; in the order in which they come. bits <= 16.
+/// The buckets of a text's n-grams and how many fall into each, in the order of first occurrence. bits <= 16.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> count_ngrams(std::string_view text, int bits);
 
-/// What count_ngrams() says of a text, packed.
+/// The result of count_ngrams() for a text, packed.
 using CountedText = std::span<const std::uint32_t>;
 
 /// The n-grams of texts, counted once for many fits.
 class TextCounts {
  public:
   static constexpr int kMostBits = 16;
-  static constexpr std::uint32_t kMostCount = 65535;  ///< of a bucket; more count as so many
+  static constexpr std::uint32_t kMostCount = 65535;  ///< of a bucket; larger counts become this
 
-  /// Of these rows, in kBucketBits.
+  /// Counts these rows, in kBucketBits.
   static TextCounts of(const TextColumn& texts, std::span<const std::size_t> rows);
   void push_back(std::string_view text, int bits);
 
@@ -57,7 +56,7 @@ class TextCounts {
 
  private:
   std::vector<std::uint32_t> packed_;
-  std::vector<std::size_t> ends_;  // of each text
+  std::vector<std::size_t> ends_;  // one for each text
 };
 
 struct TextProjection {
@@ -68,16 +67,16 @@ struct TextProjection {
 
   bool operator==(const TextProjection&) const = default;
 
-  /// Of these texts. k may be larger than the rank: further numbers are then 0. `near`: of texts that are nearly the
-  /// same; the decomposition begins there, and fewer iterations lead as far.
+  /// Fits a projection to these texts. k may exceed the rank: the further numbers are then 0. `near`: the projection of
+  /// nearly the same texts, from which the decomposition begins and needs fewer iterations.
   static TextProjection fit(const TextCounts& counts, std::span<const std::size_t> texts, std::size_t k,
                             const TextProjection* near = nullptr);
-  /// Which of so many rows are fitted on: kMostFitted at most, evenly over them.
+  /// The rows on which a fit is made when there are `rows` rows: at most kMostFitted, evenly spread.
   static std::vector<std::size_t> spread(std::size_t rows);
 
   /// out: k numbers; all 0 for a text without a word.
   void apply(std::string_view text, std::span<double> out) const;
-  /// Of a text that was counted in as many buckets.
+  /// For a text that was counted in the same number of buckets.
   void apply(CountedText text, std::span<double> out) const;
 };
 

@@ -11,7 +11,8 @@ double given_or(double price, double other) {
   return std::isnan(price) ? other : price;
 }
 
-// input_cost_per_token and 200,000 of input_cost_per_token_above_200k_tokens; the name itself and 0 of any other.
+// Splits input_cost_per_token_above_200k_tokens into input_cost_per_token and 200,000; any other name into itself and
+// 0.
 std::pair<std::string, double> without_length(const std::string& name) {
   constexpr std::string_view kAbove = "_above_", kTokens = "k_tokens";
   const std::size_t at = name.find(kAbove), end = name.find(kTokens, at);
@@ -66,7 +67,8 @@ double dollars_of(const TokenPrice& price, const TokenUsage& usage) {
   const double in = batch ? given_or(price.batch_in, price.in) : price.in;
   const double out = batch ? given_or(price.batch_out, price.out) : price.out;
   const double of_in = price.in > 0.0 ? in / price.in : 1.0, of_out = price.out > 0.0 ? out / price.out : 1.0;
-  // What has no price of its own stays with the others, so that its dollars are theirs to the last digit.
+  // Tokens without a price of their own are added to the others before multiplying, so that dollars agree in the last
+  // digit.
   const double cached = std::isnan(price.cached) ? 0.0 : usage.cached;
   const double written = std::isnan(price.cache_write) ? 0.0 : usage.cache_write;
   const double answer = usage.completion + usage.hidden();
@@ -89,7 +91,7 @@ std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, dou
                                     {"reasoning", "output_cost_per_reasoning_token", &TokenPrice::reasoning},
                                     {"batch_in", "input_cost_per_token_batches", &TokenPrice::batch_in},
                                     {"batch_out", "output_cost_per_token_batches", &TokenPrice::batch_out}};
-  std::map<double, std::vector<std::pair<double TokenPrice::*, double>>> found;  // by the tokens of a prompt
+  std::map<double, std::vector<std::pair<double TokenPrice::*, double>>> found;  // by the length of a prompt in tokens
   double batch = TokenPrice::kNone;
   bool of_litellm = false, unknown = false;
   for (const auto& [given, usd] : named) {
@@ -107,7 +109,7 @@ std::optional<TokenPrice> price_named(std::span<const std::pair<std::string, dou
   }
   TokenPrice out{TokenPrice::kNone, TokenPrice::kNone};
   for (const auto& [above, prices] : found) {
-    TokenPrice here = out.longer.empty() ? out : out.longer.back();  // what has no price for longer prompts stays
+    TokenPrice here = out.longer.empty() ? out : out.longer.back();  // other prices stay the same
     here.above = above;
     for (const auto& [price, usd] : prices) here.*price = usd;
     if (!std::isnan(batch)) here.batch_in = batch * here.in, here.batch_out = batch * here.out;

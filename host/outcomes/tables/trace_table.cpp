@@ -44,7 +44,7 @@ std::string row_text(const FilePlace& place) {
                            : fmt::format("row {} (line {})", place.row, place.line);
 }
 
-// What is said of calls beside quality, cost and scores; nothing of most tables.
+// The values of calls besides quality, cost and scores; most tables have none.
 std::vector<std::vector<double>*> cells_of_calls(TraceTable& table) {
   std::vector<std::vector<double>*> out;
   for (std::vector<double>* cells : {&table.label_propensity, &table.latency})
@@ -63,7 +63,7 @@ std::string in_quotes(std::string_view value) {
 FilePlace::FilePlace(const std::filesystem::path& path) : file(printable(path.string())) {}
 
 void FilePlace::refuse(const std::string& what) const {
-  // Names of the caller's may hold U+0000, which would end what().
+  // The caller's names may contain U+0000, which would end what().
   throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, printable(what, what.size())));
 }
 
@@ -226,7 +226,7 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
 
 std::string content_digest(const TraceTable& table) {
   static_assert(std::endian::native == std::endian::little);
-  std::string digests;  // of parts, of which one digest is made
+  std::string digests;  // digests of the parts, from which one digest is made
   const auto add = [&](std::string_view bytes) { digests += sha256(bytes); };
   const auto add_numbers = [&](const std::vector<double>& numbers) {
     add({reinterpret_cast<const char*>(numbers.data()), 8 * numbers.size()});

@@ -1,5 +1,5 @@
-// A table of outcomes: what the answer of every model to every prompt was worth, and what it cost; and where in its
-// file something stands, for refusals that say so.
+// A table of outcomes: the value and the cost of every model's answer to every prompt. Also the place of a value in its
+// file, for error messages.
 #pragma once
 
 #include <fmt/core.h>
@@ -23,31 +23,31 @@ namespace pandora {
 std::string in_quotes(std::string_view value);
 
 struct FilePlace {
-  std::string file;        ///< as it may be printed
-  std::uint64_t row = 0;   ///< of the data, counted from 1; 0: the header, or none
-  std::uint64_t line = 0;  ///< of the file, counted from 1, where the row begins; 0: rows are of no file
+  std::string file;        ///< in a printable form
+  std::uint64_t row = 0;   ///< of the data, counted from 1; 0: the header, or no row
+  std::uint64_t line = 0;  ///< of the file, counted from 1, where the row begins; 0: rows do not come from a file
 
   explicit FilePlace(const std::filesystem::path& path);
 
-  /// Error (bad_data): "FILE: what".
+  /// Throws Error (bad_data): "FILE: what".
   [[noreturn]] void refuse(const std::string& what) const;
   template <class First, class... More>
   [[noreturn]] void refuse(fmt::format_string<First, More...> form, First&& first, More&&... more) const {
     refuse(fmt::format(form, std::forward<First>(first), std::forward<More>(more)...));
   }
-  /// The same of a table of no form that is known; `found`: what is there instead.
+  /// The same for a table of no known form; `found`: what the file holds instead.
   [[noreturn]] void refuse_form(std::string_view found) const;
-  /// Error (bad_data): "FILE: row 2 (line 7): what".
+  /// Throws Error (bad_data): "FILE: row 2 (line 7): what".
   [[noreturn]] void refuse_row(const std::string& what) const;
   template <class First, class... More>
   [[noreturn]] void refuse_row(fmt::format_string<First, More...> form, First&& first, More&&... more) const {
     refuse_row(fmt::format(form, std::forward<First>(first), std::forward<More>(more)...));
   }
-  /// Error (bad_data): "FILE: row 2 (line 7), column "models > a > cost": what".
+  /// Throws Error (bad_data): "FILE: row 2 (line 7), column "models > a > cost": what".
   [[noreturn]] void refuse_cell(std::initializer_list<std::string_view> column, const std::string& what) const;
 };
 
-/// What nothing sensible goes beyond, so that sums of it stay numbers: utility per dollar, and dollars of a call.
+/// Upper bounds that no sensible value exceeds, so that sums stay finite: utility per dollar, and dollars of a call.
 inline constexpr double kMostPrice = 1e9, kMostCallUsd = 1e6;
 
 /// Many texts in one piece of memory.
@@ -62,16 +62,16 @@ class TextColumn {
     bytes_ += text;
     ends_.push_back(bytes_.size());
   }
-  std::string_view bytes() const { return bytes_; }  ///< all of them, one after the other
+  std::string_view bytes() const { return bytes_; }  ///< all texts, one after the other
   std::size_t memory() const { return bytes_.size() + ends_.size() * sizeof(std::size_t); }
   bool operator==(const TextColumn&) const = default;
 
  private:
   std::string bytes_;
-  std::vector<std::size_t> ends_;  // of each row in bytes_
+  std::vector<std::size_t> ends_;  // the end of each row in bytes_
 };
 
-/// What a table says of its prompts beside their outcomes.
+/// A column of values of prompts, besides their outcomes.
 struct PromptColumn {
   enum class Kind { number, text, vector };
   std::string name;
@@ -87,50 +87,51 @@ struct ScoreColumn {
   std::vector<double> values;  ///< rows x models, row-major, in [0, 1]
 };
 
-/// Of a table whose rows are decisions of a service: which models each called, and with what probability. All rows x
-/// models, row-major, NaN where the model was not called.
+/// For a table whose rows are a service's decisions: which models each decision called, and with what probability. All
+/// are rows x models, row-major, NaN where the model was not called.
 struct CallLog {
-  std::vector<double> propensity;  ///< of the call, given all that was seen before it, in (0, 1]
-  std::vector<double> place;       ///< 1, 2, ...: of the call among those of its decision
-  /// Of the answer that the client had: with what probability the decision went by the rules in all of its steps, 0 where it
-  /// did not; NaN of other answers. Empty: the log does not say.
+  std::vector<double> propensity;  ///< of the call, given everything seen before it, in (0, 1]
+  std::vector<double> place;       ///< 1, 2, ...: the place of the call in its decision
+  /// For the answer that the client got: the probability that the decision went by the rules in all of its steps, 0 if
+  /// it did not; NaN for other answers. Empty: the log does not say.
   std::vector<double> by_rules;
 };
 
 /// A remedy in messages.
 inline const std::string kDropThem = "leave such prompts out (missing = \"drop\", " + option("missing", "drop") + ")";
 
-/// Prompts x models. Made by read_trace (read_trace.hpp). Every cell is there but where TraceOptions::holes lets
-/// qualities be unknown: they are NaN. In a log so are cost and scores of models that were not called.
+/// Prompts x models, made by read_trace (read_trace.hpp). Every cell has a value, with two exceptions. With
+/// TraceOptions::holes qualities may be unknown, which is NaN. In a log, cost and scores of models that were not called
+/// are NaN too.
 struct TraceTable {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  std::string source;               ///< the file, for messages; no part of the content
+  std::string source;               ///< the file, for messages; not part of the content
   std::vector<std::string> models;  ///< in the order of the file, or of TraceOptions::models
-  TextColumn prompts;               ///< a name for each row: the file's, or its row counted from 1
+  TextColumn prompts;               ///< a name for each row: from the file, or the row's number counted from 1
   bool named_prompts = false;       ///< whether the file has names
-  bool by_name = false;             ///< whether rows with equal names are one prompt, and equal texts are not
+  bool by_name = false;             ///< whether equal names, not equal texts, make rows one prompt
   std::vector<double> quality;      ///< rows x models, row-major, in [0, 1]
   std::vector<double> cost;         ///< rows x models, row-major, dollars, not negative
   std::vector<ScoreColumn> scores;
-  std::vector<double> latency;        ///< rows x models, row-major, seconds; NaN where not known; empty: none has one
+  std::vector<double> latency;        ///< rows x models, row-major, seconds; NaN where unknown; empty: none is known
   std::vector<PromptColumn> columns;  ///< in the order of the file; the prompt's text is one of them
-  /// rows x models, in (0, 1]: that a cell's quality became known; empty where nothing says so.
+  /// rows x models, in (0, 1]: the probability that a cell's quality became known; empty if the file does not say.
   std::vector<double> label_propensity;
-  std::optional<CallLog> log;       ///< of a log of decisions
-  std::size_t text_column = kNone;  ///< which of `columns` is the prompt's text, if one is
-  std::size_t dropped = 0;          ///< rows that the file has and `missing = drop` left out
-  std::string judged_by;            ///< the judge whose scores are taken for the quality; empty: none
-  std::vector<std::string> notes;   ///< what of the file was left out, and how it was understood; a sentence each
+  std::optional<CallLog> log;       ///< for a log of decisions
+  std::size_t text_column = kNone;  ///< the number of the column with the prompt's text, if there is one
+  std::size_t dropped = 0;          ///< rows of the file that `missing = drop` left out
+  std::string judged_by;            ///< the judge whose scores are taken as the quality; empty: none
+  std::vector<std::string> notes;   ///< what was left out of the file, and how it was read; a sentence each
 
   std::size_t rows() const { return prompts.size(); }
-  /// Cells whose quality is not known, though the model answered.
+  /// How many cells have no known quality although the model answered.
   std::size_t unlabelled() const;
-  /// The prompt's text; empty where the table has none.
+  /// The prompt's text; empty if the table has none.
   std::string_view text(std::size_t row) const {
     return text_column == kNone ? std::string_view() : columns[text_column].texts[row];
   }
-  /// Error (bad_data): "SOURCE: what".
+  /// Throws Error (bad_data): "SOURCE: what".
   [[noreturn]] void refuse(const std::string& what) const;
   template <class First, class... More>
   [[noreturn]] void refuse(fmt::format_string<First, More...> form, First&& first, More&&... more) const {
@@ -138,14 +139,14 @@ struct TraceTable {
   }
 };
 
-/// The judge of that name; "2" finds "score_2" and "score:2" as well. Throws Error (bad_data) with near names.
+/// The judge of that name; "2" also finds "score_2" and "score:2". Throws Error (bad_data) with near names.
 const ScoreColumn& find_score(const TraceTable& table, const std::string& name);
 
 /// The column of that name; nullptr if there is none.
 const PromptColumn* find_column(const TraceTable& table, const std::string& name);
 
-/// The same prompts with these models alone, in this order, at least one. Throws Error (bad_data) where one is not
-/// there (with near names) or named twice.
+/// The same prompts with only these models (at least one), in this order. Throws Error (bad_data) if one does not exist
+/// (with near names) or is named twice.
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models);
 
 /// These rows, in this order; a row may come several times.
@@ -155,43 +156,43 @@ struct TraceSplit {
   std::vector<std::size_t> first, second;  ///< rows, ascending
 };
 
-/// Each row is in the first part with probability `share` in (0, 1), by the stable_hash (text_hash.hpp) of the prompt's
-/// text, of its name where there is no text. So equal texts stay together, and where a row goes depends on no other
-/// row; in a table without both it is the row's number that decides. Throws Error (usage) for another share, and Error
-/// (bad_data) where a part would be empty.
+/// Puts each row into the first part with probability `share` in (0, 1). The stable_hash (text_hash.hpp) of the
+/// prompt's text decides, or of its name if there is no text. So equal texts stay together, and the part of a row does
+/// not depend on other rows. In a table without texts and names the row's number decides. Throws Error (usage) for
+/// another share, and Error (bad_data) if a part would be empty.
 TraceSplit split_rows(const TraceTable& table, double share);
 
-/// That two tables, such as one to calibrate on and one to run on, have the same models, in any order, and no prompt in
-/// common: no text where both have texts, else no name where both have names. Throws Error (bad_data) with the first
-/// rows that meet, and how many.
+/// Checks that two tables, such as one for calibration and one for the run, have the same models, in any order, and no
+/// prompt in common: no common text if both have texts, otherwise no common name if both have names. Throws Error
+/// (bad_data) with the first rows that agree, and how many do.
 void require_apart(const TraceTable& calibration, const TraceTable& online);
 
-/// SHA-256 of everything but `source`, `by_name`, `dropped`, `judged_by` and `notes`, as hexadecimal digits: equal for
-/// equal tables, whatever form they were read from.
+/// SHA-256 of everything except `source`, `by_name`, `dropped`, `judged_by` and `notes`, as hexadecimal digits. Equal
+/// tables have equal digests, whatever form they were read from.
 std::string content_digest(const TraceTable& table);
 
-/// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
+/// The bytes of a table in memory. While it is read, texts and matrices that grow may take twice as much.
 std::uint64_t trace_bytes(const TraceTable& table);
 
 /// Which prompt each row of a table has.
 struct PromptGroups {
   std::vector<std::size_t> of_row;  ///< from 0 to count - 1, in the order of a hash
-  std::size_t count = 0;            ///< different prompts
+  std::size_t count = 0;            ///< number of different prompts
 };
 
-/// By the prompts' texts; by the row's name where there is no text or TraceTable::by_name, by its number where there are
-/// no names either. The order is that of a stable hash, and another one than split_rows() uses, so that parts and folds
-/// are independent.
+/// Groups rows by the prompts' texts. Without texts, or with TraceTable::by_name, by the row's name; without names, by
+/// the row's number. The groups' order comes from a stable hash that differs from that of split_rows(), so that parts
+/// and folds are independent.
 PromptGroups group_prompts(const TraceTable& table);
 
-/// What is seen of an answer when its model was called, as users name it.
+/// The value that is seen of an answer once its model was called, as users name it.
 struct EvaluatorSpec {
   enum class Kind { quality, score, noisy, column };
   Kind kind = Kind::quality;
-  std::string name = {};  ///< of the judge, as find_score() takes it; of the column; the S of noisy:S
+  std::string name = {};  ///< the judge's name, for find_score(); the column's name; the S of noisy:S
 };
 
-/// Of "quality", "score", "score:NAME", "noisy:S" or "column:NAME"; nothing of any other text.
+/// Reads "quality", "score", "score:NAME", "noisy:S" or "column:NAME"; nothing for any other text.
 std::optional<EvaluatorSpec> evaluator_of(const std::string& text);
 
 }  // namespace pandora

@@ -33,7 +33,7 @@ bool is_code(const std::string& name) {
   return name.starts_with(kPolicyCode) || name.starts_with(kEnvironmentCode);
 }
 
-// Of the policies and environments that a study simulates, as far as they have a code of their own.
+// The codes of the policies and environments that a study simulates, for those that have a code.
 Identity codes_of(const std::vector<Setting>& settings) {
   Identity out;
   for (const Setting& setting : settings) {
@@ -56,7 +56,7 @@ std::string dump(const json& value) {
   return value.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-// The checksum of everything else in the manifest stands in the manifest.
+// The manifest contains the checksum of everything else in it.
 std::string manifest_digest(json manifest) {
   manifest.erase("sha256");
   return sha256(dump(manifest));
@@ -130,7 +130,7 @@ std::string manifest_text(json manifest) {
 }
 
 json parse_manifest(const std::string& text) {
-  constexpr int kDeepest = 16;  // the parser itself knows no bound
+  constexpr int kDeepest = 16;  // the parser itself has no limit
   json manifest = json::parse(
       text,
       [](int depth, json::parse_event_t, json&) {

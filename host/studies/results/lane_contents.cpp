@@ -1,4 +1,4 @@
-// Sums of a lane in a fixed order, and what was noted of it.
+// The sums of a lane in a fixed order, and its notes.
 #include "host/studies/results/lane_contents.hpp"
 
 #include <cmath>
@@ -21,12 +21,42 @@ int whole(double value, int most) {
   return static_cast<int>(value);
 }
 
-// Of boxes, in the periods of a lane.
+// Checks counts of boxes in a lane's periods.
 void require_counts(const LaneTally& tally, int boxes) {
   for (int a = 0; a < boxes; ++a)
     for (const double count : {tally.queries_of_box[a], tally.deployments_of_box[a], tally.depth[a + 1]})
       (void)whole(count, tally.periods);
   (void)whole(tally.depth[0], tally.periods);
+}
+
+// Throws Damaged where a period opens no box, one twice or one that does not exist, or deploys none of those it opened.
+LaneDecisions decisions_in(const Study& study, const json& in) {
+  const std::size_t T = static_cast<std::size_t>(study.periods), A = static_cast<std::size_t>(study.dimensions.boxes);
+  LaneDecisions out;
+  if (!in.is_object() || !in.contains("order") || !in.contains("reward") || !in.contains("cost"))
+    throw Damaged("is not laid out as a part");
+  out.order = unpack<std::uint8_t>(in["order"], T * A);
+  out.reward = unpack<float>(in["reward"], T);
+  out.cost = unpack<float>(in["cost"], T);
+  for (std::size_t period = 0; period < T; ++period) {
+    unsigned opened = 0, deployed = 0;
+    bool ended = false;
+    for (std::size_t k = 0; k < A; ++k) {
+      const unsigned at = out.order[period * A + k], box = at % LaneDecisions::kDeployed;
+      if (at == LaneDecisions::kNone) {
+        ended = true;
+        continue;
+      }
+      if (ended || at >= 2 * LaneDecisions::kDeployed || box >= A || (opened >> box & 1) != 0)
+        throw Damaged("holds a period that cannot be");
+      opened |= 1u << box;
+      deployed += at / LaneDecisions::kDeployed;
+    }
+    if (deployed != 1) throw Damaged("holds a period that cannot be");
+    if (!std::isfinite(out.reward[period]) || !std::isfinite(out.cost[period]))
+      throw Damaged("holds a reward or a cost that is not finite");
+  }
+  return out;
 }
 
 }  // namespace
@@ -89,6 +119,10 @@ json notes_json(const LaneNotes& notes) {
   if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
   if (!notes.message.empty()) out["message"] = notes.message;
   if (!notes.outcomes.empty()) out["outcomes"] = pack<std::uint32_t>(notes.outcomes);
+  if (const LaneDecisions& decisions = notes.decisions; !decisions.order.empty())
+    out["decisions"] = {{"order", pack<std::uint8_t>(decisions.order)},
+                        {"reward", pack<float>(decisions.reward)},
+                        {"cost", pack<float>(decisions.cost)}};
   return out;
 }
 
@@ -125,6 +159,8 @@ LaneNotes notes_of(const Study& study, const json& in) {
       if (!exist || (opened >> deployed & 1) == 0) throw Damaged("holds a period that cannot be");
     }
   }
+  if (const auto decisions = in.find("decisions"); decisions != in.end() && study.decisions)
+    notes.decisions = decisions_in(study, *decisions);
   return notes;
 }
 

@@ -32,7 +32,7 @@ Cell mean_cell(const std::vector<double>& values, bool with_range) {
   const auto [least, greatest] = std::ranges::minmax_element(values);
   const std::string range =
       with_range && values.size() > 1 ? fmt::format(" ({:.2f} to {:.2f})", *least, *greatest) : "";
-  const double rounded = std::abs(mean) < 0.005 ? 0.0 : mean;  // no minus before a zero
+  const double rounded = std::abs(mean) < 0.005 ? 0.0 : mean;  // no minus sign before a zero
   return {fmt::format("{:.2f}{}", rounded, range), false, fmt::format("{:.9g}", mean)};
 }
 
@@ -43,8 +43,7 @@ std::vector<const RowStatistic*> titled_statistics() {
   return out;
 }
 
-// Whether the paper says anything about the base in what is shown; where it does not, a column of dashes would tell
-// nothing.
+// Whether the paper has numbers for the base among those shown. If not, the column would consist of dashes.
 bool has_published(const std::vector<SettingSummary>& settings, const std::string& base) {
   return std::ranges::any_of(settings, [&](const SettingSummary& s) {
     return std::ranges::any_of(s.summary.rows,

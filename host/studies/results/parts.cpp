@@ -1,4 +1,4 @@
-// Parts as JSON: what is written of results, and what is taken of a file that may hold anything.
+// Parts as JSON: writing results, and reading files that may hold anything.
 #include "host/studies/results/parts.hpp"
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,8 @@ const json& field(const json& object, const char* name) {
   return *at;
 }
 
-// What distinguishes the part from every other of the study, and what its numbers depend on of its environment.
+// The fields that distinguish the part from all others of the study, and the properties of its environment on which its
+// numbers depend.
 json place(const PlannedSetting& planned, const Part& part) {
   const Unit& unit = planned.plan.units[part.first];
   const Environment& environment = unit.environment;
@@ -34,8 +35,8 @@ json place(const PlannedSetting& planned, const Part& part) {
           {"first_replication", unit.replication}};
 }
 
-// The lanes of a plan by their names, in whose order a part has them, so that the order of a study's lists leaves no
-// trace in it.
+// The lanes of a plan by name. A part stores lanes in the order of names, so that it does not depend on the order of a
+// study's lists.
 using NamedLanes = std::map<std::string, std::size_t>;
 NamedLanes named_lanes(const Study& study, const Plan& plan) {
   NamedLanes lanes;
@@ -44,7 +45,7 @@ NamedLanes named_lanes(const Study& study, const Plan& plan) {
   return lanes;
 }
 
-// The table of outcomes that the part's environment is, or null.
+// The table of outcomes of the part's environment, or null.
 std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, const Part& part, const json& content) {
   const Environment environment = planned.plan.units[part.first].environment;
   if (!periods_are_prompts(environment) || !planned.setting.study.regret) return nullptr;
@@ -100,12 +101,13 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
   const std::uint64_t lane =
       doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
   const Environment environment = planned.plan.units[part.first].environment;
-  const std::uint64_t instance = doubles(size_of_instance(dim, environment) + 1000);  // or of an environment of its own
-  std::uint64_t periods = 0, table = 0;                                               // of a table of outcomes
+  const std::uint64_t instance = doubles(size_of_instance(dim, environment) + 1000);  // or an environment that is code
+  std::uint64_t periods = 0, table = 0;                                               // for a table of outcomes
   if (environment.trace != nullptr) {
     periods = static_cast<std::uint64_t>(study.periods);
     table = doubles(trace_sizes(environment).online, dim.boxes);
   }
+  if (study.decisions) periods += static_cast<std::uint64_t>(study.periods) * static_cast<std::uint64_t>(dim.boxes + 8);
   return kFixed + table +
          kTimes * (part.last - part.first) *
              (planned.plan.lanes.size() * (lane + doubles(periods)) + instance + doubles(periods));
@@ -118,7 +120,7 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   json units = json::array(), names = json::array();
   for (const auto& [name, lane] : lanes) names.push_back(name);
   for (const UnitResult& result : results) {
-    // Objects from the beginning: json that turns from null into one crashes where there is no memory for it.
+    // Starts as an object: json crashes without memory when null turns into an object.
     json unit = json::object();
     std::vector<double> tallies;
     for (const auto& [name, lane] : lanes) append_tally(study, result.lanes[lane], tallies);
@@ -167,7 +169,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   const json here = place(planned, part), &written = field(content, "place");
   for (const char* name : {"setting", "environment", "regime", "first_replication"})
     if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
-  // An environment of another program may be known by its name alone: its part is shown, and nothing else.
+  // An environment of another program may be known only by its name. Its part can be shown, but not used otherwise.
   if (!passes_over_others && field(written, "options") != here["options"])
     fail(ExitCode::mismatch, "was made with other values of [environment.{}]; give it another name or another {}",
          planned.plan.units[part.first].environment.name, option("out"));
@@ -175,7 +177,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   out.wanted = part.last - part.first;
   const NamedLanes lanes = named_lanes(study, planned.plan);
   out.lanes.resize(study.regret ? planned.plan.lanes.size() : 0);
-  std::vector<NamedLanes::const_iterator> there;  // in the part's order; the end: passed over
+  std::vector<NamedLanes::const_iterator> there;  // in the part's order; the end iterator: passed over
   for (const std::string& name : lanes_in(content)) {
     there.push_back(lanes.find(name));
     if (there.back() == lanes.end() && passes_over_others) continue;
@@ -203,7 +205,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
         result.notes[lane->second] = notes_of(study, *note);
     const std::vector<double> order = unpack(field(units[u], "order"), 3);
     const bool possible = order[0] >= 0.0 && order[0] <= study.order_contexts && order[1] >= 0.0 && order[1] <= 1.0 &&
-                          order[2] >= 0.0 && order[2] <= 1.0;  // NaN is none of it
+                          order[2] >= 0.0 && order[2] <= 1.0;  // false for NaN
     if (!possible) throw Damaged("holds a frequency that cannot be");
     result.order = {order[0], order[1], order[2]};
     if (study.instances) {

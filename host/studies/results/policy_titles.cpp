@@ -7,13 +7,13 @@
 namespace pandora {
 namespace {
 
-// A section of the regret tables: the rows of a group with one of the reward settings, or with all.
+// A section of the regret tables: the rows of a group with one reward setting, or with all.
 struct Section {
   const char* heading;
   PolicyGroup group;
   const char* reward;  // null: all
 };
-// The paper's rows in their order; it does not print the static plug-in with the reward known.
+// The paper's rows in their order; the paper does not print the static plug-in with the reward known.
 constexpr const char* kNotPrinted = "static_plugin";
 constexpr Section kSections[] = {
     {"Reward known", PolicyGroup::weitzman, "known"},
@@ -63,7 +63,7 @@ std::vector<PolicyTitle> policy_titles(const Summary& summary) {
       for (const std::string& reward : rewards_of(policy))
         if (policy.name != "oracle" && stands_in(section, policy, reward))
           titles.push_back(title_of(section, policy, reward));
-  for (const SummaryRow& row : summary.rows)  // of another program
+  for (const SummaryRow& row : summary.rows)  // from another program
     if (row.policy != "oracle" && std::ranges::none_of(titles, [&](const PolicyTitle& t) {
           return t.policy == row.policy && t.reward == row.reward;
         }))

@@ -1,4 +1,4 @@
-// The paper's tables, and those of studies that vary keys.
+// The paper's tables, and tables of studies that vary keys.
 #include "host/studies/results/regret_tables.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kNothing = "---";
 constexpr const char* kPublishedWith = ", (published ± 1.96 standard errors)";
-// Why few stars say little; measured, see docs/results.md.
+// Why a small number of stars says little. It was measured; see docs/results.md.
 constexpr const char* kStarsByChance =
     " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
     "share their instances: experiments/verdict judges the count.";
@@ -39,7 +39,7 @@ std::vector<PolicyTitle> chosen_titles(const Study& study, const Summary& summar
   return titles;
 }
 
-// What each title's entry of a column is compared with: the least mean among those that compete.
+// The number to which each title's entry of a column is compared: the least mean among those that compete.
 struct Least {
   double known = std::numeric_limits<double>::quiet_NaN(), unknown = known;
 
@@ -53,7 +53,7 @@ struct Least {
   }
 };
 
-// What decides the costs of an environment, between `open` and `close`; nothing where its own code does.
+// The settings that decide the costs of an environment, between `open` and `close`; empty if its own code decides.
 std::string costs_text(const OracleRow& oracle, const char* open, const char* close) {
   if (std::isnan(oracle.u) && !oracle.linear_indices) return "";
   return open + (oracle.linear_indices ? "linear indices" : fmt::format("u = {:g}", oracle.u)) + close;
@@ -181,7 +181,7 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
   return table;
 }
 
-// The hyperparameters with the least mean regret, of one regime; no rows where nothing has any.
+// The hyperparameters with the least mean regret in one regime. No rows if nothing has hyperparameters.
 Table hyperparameter_table(const Study& study, const Summary& summary, const std::string& regime, TableLayout layout) {
   Table table;
   table.label = "hyperparameters" + regime;
@@ -268,7 +268,7 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
   return table;
 }
 
-// Table 3 over all settings: their keys lead its rows.
+// Table 3 over all settings; the keys of a setting begin its rows.
 Table order_table_over(const std::vector<SettingSummary>& settings, TableLayout layout) {
   const Study& study = settings[0].setting.study;
   Table all = order_table(settings[0].summary.order, study.replications, study.order_contexts, layout);
@@ -312,7 +312,7 @@ Table order_table(const std::vector<OrderRow>& rows, int replications, int conte
 
 std::vector<Table> study_tables(const std::vector<SettingSummary>& all, TableLayout layout) {
   std::vector<Table> tables;
-  std::vector<SettingSummary> settings;  // of the paper's model
+  std::vector<SettingSummary> settings;  // settings of the paper's model
   std::ranges::copy_if(all, std::back_inserter(settings), [](const auto& s) { return !of_table(s.setting.study); });
   if (settings.size() > 1) {
     for (const OracleRow& cell : settings[0].summary.oracle) tables.push_back(varied_table(settings, cell));

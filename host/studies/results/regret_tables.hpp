@@ -1,5 +1,5 @@
-// The tables of a study: the paper's Tables 1 to 3, hyperparameters that were chosen, one table over all settings where
-// keys vary.
+// The tables of a study: the paper's Tables 1 to 3, the chosen hyperparameters, and one table over all settings if keys
+// vary.
 #pragma once
 
 #include "host/ground/tables/table.hpp"
@@ -12,12 +12,12 @@ enum class TableLayout {
   paper     ///< the layout of the paper's Tables 1 and 2: groups of rows, full names
 };
 
-/// All tables. Where the study is the paper's, published values stand in parentheses beside ours. The least mean regret of
-/// a column is bold, apart for policies that see mu* and that do not. `---` stands where nothing is known: no such lane,
-/// or all of its lanes failed.
+/// All tables. If the study is the paper's, published values stand in parentheses beside ours. The least mean regret of
+/// a column is bold, separately for policies that see mu* and those that do not. `---` stands where nothing is known:
+/// there is no such lane, or all of its lanes failed.
 std::vector<Table> study_tables(const std::vector<SettingSummary>& settings, TableLayout layout);
 
-/// Table 3, (tab:ordering), alone.
+/// Only Table 3, (tab:ordering).
 Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout);
 
 }  // namespace pandora

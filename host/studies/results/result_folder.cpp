@@ -1,4 +1,4 @@
-// Whose a folder is, what is read of it, and how files get there.
+// A folder of results: who owns it, what is read from it, and how files are written to it.
 #include "host/studies/results/result_folder.hpp"
 
 #include <fmt/format.h>
@@ -21,17 +21,19 @@ namespace {
 constexpr const char* kKind = "part";
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kChecksums = "checksums.sha256";
-constexpr int kFormat = 2;  // of parts and manifest; 1 named lanes by their numbers
-// What half-widths of the tables are. Folders without it have 1.96 standard errors, and none beside them.
+constexpr const char* kDecisions = "decisions";  // a folder of .h5, a file for each replication
+constexpr int kFormat = 2;                       // of parts and manifest; format 1 named lanes by their numbers
+// The kind of half-widths in the tables. Folders without this entry have 1.96 standard errors, and no standard errors
+// beside them.
 constexpr const char* kHalfWidths = "95%, Student's t";
 
-// What is made of the parts when all are there.
+// The files that are made from the parts when all are there.
 constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "oracle_order.csv", "curves.csv",
                                     "boxes.csv", "choices.csv", "depth.csv",  "failures.csv",     "results.h5"};
 
 constexpr std::uint64_t kMostManifest = std::uint64_t{64} << 20;
 
-// Whether it is a name under which the program writes in the folder, or looks whether it can.
+// Whether the program writes files of this name in the folder, or tests with them whether it can write.
 bool is_own_temporary(const std::string& name) {
   const std::optional<std::string> target = target_of_temporary(name);
   return target && (target->empty() || ResultFolder::writes(*target));
@@ -49,7 +51,7 @@ std::vector<fs::path> found_in(const fs::path& folder) {
   }
 }
 
-// Throws Damaged, and Error (bad_data) for one that cannot be read: it is not to be replaced then.
+// Throws Damaged; or Error (bad_data) if it cannot be read, because it must not be replaced then.
 json read_manifest(const fs::path& folder) {
   std::string text;
   try {
@@ -72,7 +74,7 @@ bool begins_as_part(const fs::path& path) {
   }
 }
 
-// What is left of a run that was killed before its first file was whole, or nothing.
+// Whether the folder holds nothing, or only what a run left that was killed before its first file was complete.
 bool holds_leftovers_alone(const fs::path& folder) {
   const std::vector<fs::path> parts = found_in(folder / "parts"), entries = found_in(folder);
   const auto name_of = [](const fs::path& entry) { return entry.filename().string(); };
@@ -82,7 +84,7 @@ bool holds_leftovers_alone(const fs::path& folder) {
              entries, [](const auto& name) { return name == "parts" || is_own_temporary(name); }, name_of);
 }
 
-// Whether an earlier run of the program left this: names alone prove nothing.
+// Whether an earlier run of the program made this. Names alone prove nothing.
 bool holds_results(const fs::path& folder) {
   try {
     (void)read_manifest(folder);
@@ -92,7 +94,7 @@ bool holds_results(const fs::path& folder) {
   return std::ranges::any_of(found_in(folder / "parts"), begins_as_part) || holds_leftovers_alone(folder);
 }
 
-// Else the folder is somebody else's.
+// Otherwise the folder belongs to somebody else.
 void require_empty(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error) && !found_in(path).empty())
@@ -110,7 +112,8 @@ void require_empty(const std::string& path) {
 }  // namespace
 
 bool ResultFolder::writes(const std::string& name) {
-  return name == "parts" || name == "study.toml" || name == kManifest || std::ranges::count(kResults, name) > 0;
+  return name == "parts" || name == kDecisions || name == "study.toml" || name == kManifest ||
+         std::ranges::count(kResults, name) > 0;
 }
 
 ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
@@ -121,19 +124,22 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
   const bool adds = mode == Mode::resume || mode == Mode::extend;
   if (adds && !found) require_empty(path);
-  if (fs::is_symlink(fs::path(path) / "parts", error))
-    fail(ExitCode::usage, "{}: its folder parts is a link; name another folder", option("out", path));
+  for (const char* inside : {"parts", kDecisions})
+    if (fs::is_symlink(fs::path(path) / inside, error))
+      fail(ExitCode::usage, "{}: its folder {} is a link; name another folder", option("out", path), inside);
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   std::optional<FolderLock> lock = FolderLock::take(folder.path_);
   if (!lock)
     fail(ExitCode::usage, "{}: another process is writing there; wait for it, or name another folder",
          option("out", folder.path_.string()));
   folder.lock_ = std::move(*lock);
-  // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
+  // Nobody else is writing here now. A new folder may hold the file with which writing was tested.
   remove_leftovers(folder.path_, Others::none,
                    [](const std::string& target) { return target.empty() || ResultFolder::writes(target); });
   remove_leftovers(folder.path_ / "parts", Others::none,
                    [](const std::string& target) { return target.ends_with(".part"); });
+  remove_leftovers(folder.path_ / kDecisions, Others::none,
+                   [](const std::string& target) { return target.ends_with(".h5"); });
   if (mode == Mode::replace) folder.remove_results();
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
@@ -187,7 +193,7 @@ bool ResultFolder::is_unfinished(const std::string& path) {
 
 void ResultFolder::remove_results() {
   auto remove = [error = std::error_code()](const fs::path& file) mutable {
-    if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
+    if (fs::is_directory(fs::symlink_status(file, error))) return;  // not one of our files; writing is refused
     fs::remove(file, error);
     if (error)
       fail(ExitCode::output_lost, "{}: could not be removed ({}); remove it, or name another {}", file.string(),
@@ -195,19 +201,22 @@ void ResultFolder::remove_results() {
   };
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (entry.extension() == ".part") remove(entry);
+  for (const fs::path& entry : found_in(path_ / kDecisions))
+    if (entry.extension() == ".h5") remove(entry);
   for (const fs::path& entry : found_in(path_))
-    if (const std::string name = entry.filename().string(); ResultFolder::writes(name) && name != "parts")
+    if (const std::string name = entry.filename().string();
+        ResultFolder::writes(name) && name != "parts" && name != kDecisions)
       remove(entry);
 }
 
 void ResultFolder::check_manifest(Mode mode) {
   std::error_code error;
-  if (found_in(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
+  if (found_in(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote any
   json manifest;
   try {
     manifest = read_manifest(path_);
   } catch (const Damaged& damage) {
-    // Then the parts alone say what they belong to, each for itself.
+    // Then each part alone says to which study it belongs.
     note_(fmt::format("{}: {}; written again", (path_ / kManifest).string(), damage.what()));
     unknown_ = true;
     return;
@@ -230,7 +239,7 @@ void ResultFolder::check_manifest(Mode mode) {
 std::vector<std::string> ResultFolder::lanes_of(const PlannedSetting& planned, const Part& part) const {
   try {
     return lanes_in(read_sealed(kKind, path_ / "parts" / part.name, most_part_bytes(planned, part)));
-  } catch (const Unreadable&) {  // load() says what is wrong
+  } catch (const Unreadable&) {  // load() reports the problem
   } catch (const Damaged&) {
   }
   return {};
@@ -260,13 +269,13 @@ void ResultFolder::store(const PlannedSetting& planned, const Part& part, const 
 }
 
 void ResultFolder::forget(std::initializer_list<const char*> names) {
-  std::error_code ignored;  // what stays is found to differ
+  std::error_code ignored;  // a file that stays will be found to differ
   for (const char* name : names) fs::remove(path_ / name, ignored);
 }
 
 void ResultFolder::forget_report() {
   std::error_code ignored;
-  if (holds_report(path_ / "report"))  // of what was there before
+  if (holds_report(path_ / "report"))  // from the earlier results
     for (const char* name : {"report.html", "report.tex", "report.json", "numbers.json"})
       fs::remove(path_ / "report" / name, ignored);
 }
@@ -298,6 +307,8 @@ void ResultFolder::require_among(const std::vector<Part>& parts) const {
 void ResultFolder::write(const std::string& name, const std::string& contents) {
   const fs::path file = path_ / name;
   written_[name] = sha256(contents);
+  std::error_code error;  // what is missing then, write_file tells
+  fs::create_directories(file.parent_path(), error);
   require_replaceable(file);
   bool there = true;
   try {

@@ -1,4 +1,4 @@
-// A folder of results: parts as they are finished, what they belong to, and what is made of them in the end.
+// A folder of results: finished parts, their identity, and the files that are made from them in the end.
 //
 //   study.toml       the resolved study            manifest.json   provenance, identity, state
 //   parts/*.part     results, sealed               *.csv, results.h5, checksums.sha256   when all parts are there
@@ -13,32 +13,33 @@
 
 namespace pandora {
 
-/// Told of everything in the folder that was found damaged and is made anew.
+/// Called for everything in the folder that is damaged and will be made anew.
 using DamageNote = std::function<void(const std::string& message)>;
 
 class ResultFolder {
  public:
   enum class Mode { fresh, resume, extend, replace };
 
-  /// fresh: claims an empty or new folder (an empty path: the next free results/NNN). replace: removes the program's
-  /// own files from an earlier run first. resume: takes what is there if its identity is the given one; on an empty or
-  /// missing folder it is `fresh`. extend: likewise, but the identities may differ in what results grow by
-  /// (fixed_part). A folder counts as the program's own by a sound manifest or a part in it. Throws Error (usage) for a
-  /// folder that cannot be used or is used by another process, Error (mismatch) naming every difference.
+  /// Opens a folder in one of these modes. fresh: claims an empty or new folder (an empty path: the next free
+  /// results/NNN). replace: first removes the program's own files from an earlier run. resume: takes the existing
+  /// results if their identity is the given one; an empty or missing folder is treated as with `fresh`. extend: the
+  /// same, but identities may differ where results may grow (fixed_part). A valid manifest or part shows that a folder
+  /// is the program's own. Throws Error (usage) if the folder cannot be used or another process uses it, and Error
+  /// (mismatch) with every difference.
   static ResultFolder open(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
 
-  /// What open() would find there under `resume` or `extend`, to be looked at alone: nothing is claimed, locked or
-  /// written. Throws as open() does; a folder that is not there holds nothing.
+  /// What open() would find there under `resume` or `extend`. It only looks: nothing is claimed, locked or written.
+  /// Throws as open() does; a folder that does not exist holds nothing.
   static ResultFolder look(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
 
-  /// Whether the folder holds results of this program that are not complete, or what a process left that was killed
-  /// before it wrote any.
+  /// Whether the folder holds incomplete results of this program, or the files of a process that was killed before it
+  /// wrote any results.
   static bool is_unfinished(const std::string& path);
 
   /// Whether a file of results has this name.
   static bool writes(const std::string& name);
 
-  /// A folder that is only read, by merge. Throws Error (bad_data) if it holds no readable manifest.
+  /// Opens a folder for reading only, for merge. Throws Error (bad_data) if it holds no readable manifest.
   static ResultFolder read(const std::string& path, DamageNote note);
 
   /// A folder that another rank of the same run has opened.
@@ -47,48 +48,50 @@ class ResultFolder {
   const std::filesystem::path& path() const { return path_; }
   const Identity& identity() const { return identity_; }
 
-  /// What is there of the part, perhaps not all of it after the study grew. One that is damaged is reported, once, and
-  /// counts as absent; Error (bad_data) if it cannot be read; Error (mismatch) if it is sound but of another identity
-  /// or has what the study has not.
+  /// The existing data of the part; after the study grew it may be incomplete. A damaged part is reported, once, and
+  /// counts as absent. Throws Error (bad_data) if it cannot be read, and Error (mismatch) if it is intact but has
+  /// another identity or has something that the study does not have.
   std::optional<PartContents> load(const PlannedSetting& planned, const Part& part);
 
-  /// Whether it is read to be shown alone: what the study has not is passed over.
+  /// Whether results are read only to be shown; lanes and replications that the study does not have are then passed
+  /// over.
   bool is_shown = false;
 
-  /// The names of the lanes that the part has; none if it is not there or damaged.
+  /// The names of the lanes in the part; none if it does not exist or is damaged.
   std::vector<std::string> lanes_of(const PlannedSetting& planned, const Part& part) const;
 
-  /// Refuses parts that none of `parts` is: Error (mismatch).
+  /// Throws Error (mismatch) for parts that are not among `parts`.
   void require_among(const std::vector<Part>& parts) const;
 
   /// Thread-safe. Throws Error (output_lost).
   void store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results);
 
-  /// Writes a file of results; one of that name with other contents, left by an earlier run, is reported as damaged.
+  /// Writes a file of results. If an earlier run left one of that name with other contents, that one is reported as
+  /// damaged.
   void write(const std::string& name, const std::string& contents);
 
-  /// Removes files that are to be written anew with other contents.
+  /// Removes files that will be written anew with other contents.
   void forget(std::initializer_list<const char*> names);
 
-  /// Whether what is there was made for a smaller study.
+  /// Whether the existing results were made for a smaller study.
   bool grows() const { return grows_; }
 
-  /// Whether the manifest that says what the parts belong to was damaged.
+  /// Whether the manifest with the identity of the parts was damaged.
   bool unknown() const { return unknown_; }
 
-  /// Removes the report of what was there before the results grew.
+  /// Removes the report of the results before they grew.
   void forget_report();
 
-  /// Writes checksums.sha256 over everything that write() wrote, in the format of sha256sum.
+  /// Writes checksums.sha256 over all files from write(), in the format of sha256sum.
   void write_checksums();
 
   /// The manifest as it was read.
   const nlohmann::json& manifest() const { return manifest_; }
 
-  /// What earlier processes recorded of themselves in the manifest.
+  /// The sessions that earlier processes recorded in the manifest.
   const nlohmann::json& sessions() const { return sessions_; }
 
-  /// Adds one that another folder recorded.
+  /// Adds a session that another folder recorded.
   void add_session(nlohmann::json session) { sessions_.push_back(std::move(session)); }
 
   /// Writes manifest.json: `manifest` with the identity, and with its "session" appended to the earlier ones.
@@ -105,12 +108,12 @@ class ResultFolder {
   nlohmann::json manifest_;
   nlohmann::json sessions_ = nlohmann::json::array();
   bool grows_ = false, unknown_ = false;
-  bool whole_ = false;  // complete when it was opened: then a file with other contents is damaged, not of before
+  bool whole_ = false;  // complete when it was opened: a file with other contents is then damaged
   std::map<std::string, std::string> written_;  // name and sha256
   std::set<std::string> reported_;
 };
 
-/// Whether numbers.json, report.json or report.html in the folder is one that `pandora report` made.
+/// Whether numbers.json, report.json or report.html in the folder was made by `pandora report`.
 bool holds_report(const std::filesystem::path& folder);
 
 }  // namespace pandora

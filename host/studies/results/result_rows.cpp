@@ -1,4 +1,4 @@
-// The fields of a row of each file.
+// The fields of a row in each file.
 #include "host/studies/results/result_rows.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kAsPublished = "{:.2f}";
 
-// Of data frames alone: it says again what other columns say.
+// A field for data frames only, because it repeats other columns.
 Field aside(Field field) {
   field.in_csv = false;
   return field;
@@ -80,7 +80,7 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
   for (const PlannedLane& lane : plan.lanes)
     for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter))
       if (!number_of(value)) texts_.insert(name);
-  // Files without rows have a header too, that of made-up rows.
+  // Files without rows have a header too, taken from made-up rows.
   Setting setting{keys, {}};
   setting.study.dimensions.boxes = setting.study.periods = 1;
   add_summary({{{}}, {{}}, {{}}}, keys);
@@ -179,7 +179,7 @@ void ResultRows::add_row(const Setting& setting, const std::vector<UnitResult>& 
     append(box, "deployments_per_period", "deployments_half_width_95",
            share([a](const LaneTally& t) { return t.deployments_of_box[a]; }));
     files["boxes"].add(box);
-    opened.emplace_back("boxes_opened", a + 1);  // one is always opened
+    opened.emplace_back("boxes_opened", a + 1);  // one box is always opened
     append(opened, "share_of_periods", "half_width_95", share([a](const LaneTally& t) { return t.depth[a + 1]; }));
     files["depth"].add(opened);
   }

@@ -22,7 +22,7 @@ std::string titles_of(std::span<const RegretPart> parts) {
   return out;
 }
 
-// The values, then `filler` up to the size.
+// Writes the values, and then `filler` up to the size.
 template <class T>
 std::vector<T> filled(std::vector<T> values, std::size_t size, T filler) {
   values.resize(size, filler);
@@ -54,7 +54,7 @@ class LaneDatasets {
     file_.dataset(group_ + "lanes/" + name, values, {lanes_}, {meaning, unit, "lane"});
   }
 
-  // Values of every lane and replication; `pick` gives those of one, `axes` names what they are over.
+  // Values for every lane and replication; `pick` returns those of one, `axes` names their axes.
   template <class Pick>
   void of_run(const std::string& name, Shape last, Hdf5File::Attributes about, Pick&& pick) {
     std::vector<std::decay_t<decltype(*pick(results_[0].lanes[0], results_[0].notes[0]).begin())>> values;
@@ -152,7 +152,7 @@ class LaneDatasets {
            [](const LaneTally& t, auto&) { return std::array{t.failed_period}; });
   }
 
-  // What policies chose beforehand.
+  // The boxes and thresholds that policies chose beforehand.
   void add_choices() {
     const std::size_t A = boxes_;
     of_run("choices/length", {}, {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", ""},
@@ -168,7 +168,7 @@ class LaneDatasets {
            [A](auto&, const LaneNotes& notes) { return filled(notes.thresholds, A, kAbsent); });
   }
 
-  // What lanes had learned in the end.
+  // The estimates of lanes in the end.
   void add_estimates() {
     const std::size_t A = boxes_, m = static_cast<std::size_t>(study_.dimensions.index_size()),
                       d = static_cast<std::size_t>(study_.dimensions.reward_features);
@@ -198,7 +198,7 @@ void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,
       if (unit.instance)
         values.insert(values.end(), ((*unit.instance).*field.member).begin(), ((*unit.instance).*field.member).end());
     const std::size_t size = size_of(field, dim, environment);
-    // an environment of its own may have none
+    // an environment that is code may have none
     if (size == 0 || values.size() != results.size() * size) continue;
     Shape shape = {results.size(), static_cast<std::size_t>(field.rows(dim, environment))};
     if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(field.columns(dim, environment)));
@@ -213,6 +213,36 @@ void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& ident
   file.attribute("/", "study", config.toml());
   for (const auto& [name, value] : identity)
     if (!name.starts_with("study.")) file.attribute("/", name, value);
+}
+
+void add_decisions(Hdf5File& file, const PlannedSetting& planned, const Unit& unit, const UnitResult& result) {
+  const Study& study = planned.setting.study;
+  const std::size_t lanes = result.notes.size(), T = static_cast<std::size_t>(study.periods),
+                    A = static_cast<std::size_t>(study.dimensions.boxes);
+  std::vector<std::string> names;
+  std::vector<std::uint8_t> order;
+  std::vector<float> reward, cost;
+  const auto append = [](auto& to, const auto& own, std::size_t size, auto filler) {
+    to.insert(to.end(), own.begin(), own.end());
+    to.resize(to.size() - own.size() + size, filler);
+  };
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const LaneDecisions& own = result.notes[lane].decisions;
+    names.push_back(lane_name(planned.plan.lanes[lane]));
+    append(order, own.order, T * A, LaneDecisions::kNone);
+    append(reward, own.reward, T, std::numeric_limits<float>::quiet_NaN());
+    append(cost, own.cost, T, std::numeric_limits<float>::quiet_NaN());
+  }
+  file.attribute("/", "environment", unit.environment.name);
+  file.attribute("/", "regime", std::string(regime_name(unit.regime)));
+  file.attribute("/", "replication", std::int64_t{unit.replication});
+  for (const auto& [key, value] : planned.setting.varied) file.attribute("/", "vary." + key, value);
+  file.dataset("/lane", names, {lanes}, {"name, as in results.h5", "", "lane"});
+  file.dataset("/order", order, {lanes, T, A},
+               {"the boxes that were opened, from 0, in their order; 16 more for the one that was deployed; 255: none",
+                "", "lane x period x position"});
+  file.dataset("/reward", reward, {lanes, T}, {"reward of the deployed box", "reward", "lane x period"});
+  file.dataset("/cost", cost, {lanes, T}, {"sum of the costs of the opened boxes", "reward", "lane x period"});
 }
 
 void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& group,

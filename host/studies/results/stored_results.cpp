@@ -1,4 +1,4 @@
-// Folders as they are read, whoever wrote them and whether or not they are finished.
+// Reads folders of results, whoever wrote them and whether or not they are finished.
 #include "host/studies/results/stored_results.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Error no_memory(const ResultFolder& folder, const std::string& program) {
               path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
 }
 
-// What is there of a part, in the length of all of it.
+// The existing data of a part, in the length of the whole part.
 std::vector<UnitResult> units_there(std::optional<PartContents> found, const Part& part) {
   std::vector<UnitResult> units = found ? std::move(found->units) : std::vector<UnitResult>();
   units.resize(part.last - part.first);
@@ -43,7 +43,7 @@ bool is_foreign(const Identity& identity) {
   return build_of_results(identity) != build_parts_of_identity();
 }
 
-// A lane of a policy that this program does not know, from its name: see lane_name().
+// Makes a lane of a policy that this program does not know from its name; see lane_name().
 PlannedLane lane_from(const std::string& name) {
   const std::vector<std::string> words = split(name, '/');
   const bool calibrates = words.empty() || words[0] != "-";
@@ -51,7 +51,7 @@ PlannedLane lane_from(const std::string& name) {
   if (words.size() < 3 || !T0 || words[1].empty() || words[1] == "oracle") throw Damaged("names a lane that cannot be");
   PlannedLane lane;
   lane.T0 = *T0;
-  static std::list<Policy> unknown;  // as long as the program, like those that are known
+  static std::list<Policy> unknown;  // as long as the program runs, like the known ones
   const auto known = std::ranges::find_if(
       unknown, [&](const Policy& policy) { return policy.name == words[1] && policy.uses_calibration == calibrates; });
   lane.policy = known != unknown.end()
@@ -63,7 +63,7 @@ PlannedLane lane_from(const std::string& name) {
   return lane;
 }
 
-// The plan's lanes are those that the results have: this program has policies that were not there, and lacks others.
+// Takes the lanes of the plan from the results, because this program may have policies that they lack, and lack others.
 void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, std::vector<PlannedSetting>& settings) {
   for (std::size_t s = 0; s < settings.size(); ++s) {
     const auto first = std::ranges::find_if(parts, [s](const Part& part) { return part.setting == s; });
@@ -77,7 +77,7 @@ void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, s
   }
 }
 
-// The study in the file, or as the text has it.
+// The study in the file, or in the text.
 StudyConfig config_of(const std::string& file, bool foreign, const std::optional<std::string>& text = {}) {
   try {
     StudyConfig config = StudyConfig::parse(text ? *text : read_study_text(file), file, foreign);
@@ -88,21 +88,21 @@ StudyConfig config_of(const std::string& file, bool foreign, const std::optional
   }
 }
 
-// Where the study differs from the one that the results were made of.
+// The values in which the study differs from the one with which the results were made.
 std::vector<std::string> strays(const Identity& of_results, const StudyConfig& config, bool foreign) {
   Identity there, read;
   for (const auto& [name, value] : of_results)
     if (name.starts_with("study.")) there[name] = value;
   for (const auto& [key, value] : config.identity()) read["study." + key] = value;
-  if (foreign) {  // what one of the two versions does not have
+  if (foreign) {  // skips keys that only one of the two versions has
     std::erase_if(there, [&read](const auto& entry) { return !read.contains(entry.first); });
     std::erase_if(read, [&there](const auto& entry) { return !there.contains(entry.first); });
   }
   return differences(there, read);
 }
 
-// The folder once its manifest and its study agree, and that study, both of one moment: another process may be
-// extending the folder just now.
+// Opens the folder once its manifest and its study agree, and returns both as they were at one moment. Another process
+// may be extending the folder just now.
 std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const DamageNote& note) {
   constexpr int kTries = 4;
   for (int tries = 1;; ++tries) {
@@ -114,6 +114,29 @@ std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const Dama
       const bool changes = folder.manifest().value("state", nlohmann::json()) == "running" ||
                            ResultFolder::read(path, note).manifest() != folder.manifest();
       if (tries == kTries || !changes) throw;
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// A file for each replication, part by part.
+void write_decisions(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                     const std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    const PlannedSetting& planned = settings[part.setting];
+    if (!planned.setting.study.regret) continue;
+    const std::vector<UnitResult> units = units_there(folder.load(planned, part), part);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      Hdf5File file;
+      begin_hdf5(file, config, folder.identity());
+      const Unit& unit = planned.plan.units[part.first + u];
+      add_decisions(file, planned, unit, units[u]);
+      folder.write(fmt::format("decisions/{:03}-{}-{}-{:05}.h5", planned.number, unit.environment.name,
+                               regime_name(unit.regime), unit.replication),
+                   file.bytes());
     }
   }
 }
@@ -135,7 +158,10 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
       if (!folder.is_shown && (!found || !found->whole()))
         fail(ExitCode::output_lost, "{}: vanished while the tables were made; run again with {}",
              (folder.path() / "parts" / part->name).string(), option("resume"));
-      std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
+      std::vector<UnitResult> units = units_there(std::move(found), *part);
+      for (UnitResult& unit : units)  // of a whole group they would take more memory than all else
+        for (LaneNotes& notes : unit.notes) notes.decisions = {};
+      std::ranges::move(units, std::back_inserter(results));
     }
     body(first->setting, plan, results);
     first = last;
@@ -144,7 +170,7 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
 
 StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   const std::string file = (folder.path() / "study.toml").string();
-  // An extension writes the manifest first, with the study that it is about to write.
+  // An extension writes the manifest first, with the study that it will write.
   const nlohmann::json state = folder.manifest().value("state", nlohmann::json()),
                        own = folder.manifest().value("study_toml", nlohmann::json());
   const bool extending = state == "running" && own.is_string();
@@ -243,11 +269,12 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
     append(std::move(summary), out.settings[s].summary);
   });
   const Study& first = settings[0].setting.study;
+  if (first.decisions) write_decisions(folder, config, settings, parts);
   if (first.regret)
     for (const char* name : {"summary", "oracle", "curves", "boxes", "depth", "choices", "failures"})
       folder.write(std::string(name) + ".csv", rows.csv(name));
   if (first.order) folder.write("oracle_order.csv", rows.csv("oracle_order"));
-  if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
+  if (first.hdf5) {  // last, and separately, because it alone may need more memory than there is
     std::string bytes;
     try {
       Hdf5File file;

@@ -1,4 +1,4 @@
-// From the tallies of units to means with their intervals, and beside them what the paper says.
+// From the tallies of units to means with their intervals, with the paper's values beside them.
 #include "host/studies/results/summary.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
 }
 
-// PromptStatistics of one period, but for the gap.
+// The values of PromptStatistics for one period, except the gap.
 std::array<double, 4> values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
   const std::size_t first = row * table.models;
   const std::uint32_t opened = opened_bits(outcome);
@@ -43,7 +43,7 @@ std::array<double, 4> values_of(const PromptOutcomes& table, std::size_t row, st
   return {quality - price * dollars, quality, 1000.0 * dollars, static_cast<double>(std::popcount(opened))};
 }
 
-// The sums of what PromptStatistics are estimates of, in their order.
+// The sums behind PromptStatistics, in their order.
 std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
   const auto of_table = std::ranges::find_if(units, [](const UnitResult& unit) { return unit.table != nullptr; });
   const std::size_t prompts = of_table == units.end() ? 0 : of_table->table->prompts;
@@ -67,7 +67,8 @@ std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, st
   return out;
 }
 
-// What has no prompts to count: the same means, with intervals over replications. Dollars are known by their price alone.
+// For environments without prompts: the same means with intervals over replications. Dollars are computed from the
+// price.
 PromptStatistics statistics_over_replications(std::span<const UnitResult> units, std::size_t lane, double price) {
   const auto of = [&](double (*pick)(const LaneTally&)) {
     return over_replications(units, lane,
@@ -118,7 +119,7 @@ std::vector<RowStatistic> make_row_statistics() {
   return out;
 }
 
-// Over the replications of one cell group that are there.
+// Over the existing replications of one group of cells.
 Estimate over_orders(std::span<const UnitResult> units, double OrderFrequencies::*member) {
   std::vector<double> values;
   for (const UnitResult& unit : units)
@@ -168,8 +169,8 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
     if (row.replications == 0) continue;
     SummaryRow*& found =
         best.try_emplace({row.regime, row.environment, row.T0, row.policy, row.reward}, &row).first->second;
-    // Means over different replications do not compare: where lanes failed or are not there yet, the most complete
-    // count.
+    // Means over different replications are not comparable. If lanes failed or are missing, those with the most
+    // replications are compared.
     if (row.replications > found->replications ||
         (row.replications == found->replications && row.regret.mean < found->regret.mean))
       found = &row;
@@ -222,7 +223,7 @@ std::optional<PublishedOrder> published_order(const std::string& regime, const s
 }
 
 bool inside_joint_95(const Estimate& ours, const PublishedValue& published) {
-  // Where both sides are exact (one permutation in regime A), allow for the rounding of the printed number.
+  // If both sides are exact (one permutation in regime A), allow for the rounding of the printed number.
   const double joint = std::hypot(1.96 * ours.standard_error, published.half_width_95);
   return std::abs(ours.mean - published.value) <= std::max(joint, kRounding);
 }
@@ -311,7 +312,7 @@ Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitRe
                    over_orders(units, &OrderFrequencies::max_mass),
                    over_orders(units, &OrderFrequencies::min_mass),
                    {}};
-      // The horizon does not enter Table 3.
+      // Table 3 does not depend on the horizon.
       Study of_paper = study;
       of_paper.periods = kPaperPeriods;
       if (comparable(of_paper, unit.environment) && study.order_contexts == kPaperOrderContexts)

@@ -13,7 +13,7 @@ namespace pandora {
 
 struct PublishedValue {
   double value = 0.0;
-  double half_width_95 = 0.0;  ///< 1.96 standard errors; 0.005 (rounding) where the paper gives none
+  double half_width_95 = 0.0;  ///< 1.96 standard errors; 0.005 (rounding) if the paper gives none
 
   double standard_error() const { return half_width_95 / 1.96; }
 };
@@ -27,23 +27,24 @@ struct PublishedOrder {
   PublishedValue permutations, max_mass, min_mass;
 };
 
-/// Regret x 1000 of a policy in a cell. static_plugin is matched in its unknown-reward form, LinUCB by name alone.
+/// Regret x 1000 of a policy in a cell. static_plugin is matched in its form with unknown reward, LinUCB only by its
+/// name.
 std::optional<PublishedValue> published_regret(const std::string& regime, const std::string& environment, int T0,
                                                const std::string& policy, const std::string& reward);
 std::optional<PublishedOracle> published_oracle(const std::string& regime, const std::string& environment);
 std::optional<PublishedOrder> published_order(const std::string& regime, const std::string& environment);
 
 /// |ours - published| <= 1.96 standard errors of both: whether two independent means agree at the joint 95% level, as
-/// the paper's intervals have it.
+/// for the paper's intervals.
 bool inside_joint_95(const Estimate& ours, const PublishedValue& published);
 
-/// Rows of a comma-separated text without quoting, the header dropped.
+/// The rows of a comma-separated text without quotes, without the header.
 std::vector<std::vector<std::string>> csv_rows(const std::string& text);
 
-/// Whether the replication says something about the lane: it and the oracle's were run to their end.
+/// Whether the replication counts for the lane: both it and the oracle's lane ran to their end.
 bool counts(const UnitResult& unit, std::size_t lane);
 
-/// The mean over the replications that count of pick(the oracle's tally, the lane's).
+/// The mean of pick(the oracle's tally, the lane's) over the replications that count.
 template <class Pick>
 Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, Pick&& pick) {
   std::vector<double> values;
@@ -52,18 +53,18 @@ Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, 
   return estimate(values);
 }
 
-/// What a policy gives on a table of outcomes, with intervals that count prompts. Estimates are means over the periods
-/// of all replications with 95% intervals over prompts: what other prompts of the same kind would change.
-/// Replications are orders of the same prompts, so a prompt's periods count as one draw: with s_p the sum of its
-/// periods' values and n_p their number, the mean is m = sum s_p / sum n_p and its variance P / (P - 1) sum (s_p - m
-/// n_p)^2 / (sum n_p)^2. NaN where nothing is known. Per period: utility = quality - price x dollars; gap = the
-/// benchmark's utility (lane 0) less the lane's, paired by prompt. Where periods are no prompts (periods_are_prompts),
-/// the same means with intervals over replications.
+/// A policy's results on a table of outcomes. Estimates are means over the periods of all replications, with 95%
+/// intervals over prompts: how much other prompts of the same kind would change them. Replications are orders of the
+/// same prompts, so all periods of a prompt count as one draw. With s_p the sum of a prompt's values and n_p the number
+/// of its periods, the mean is m = sum s_p / sum n_p, and its variance is P / (P - 1) sum (s_p - m n_p)^2 / (sum
+/// n_p)^2. NaN where nothing is known. Per period: utility = quality - price x dollars; gap = the benchmark's utility
+/// (lane 0) minus the lane's, paired by prompt. If periods are not prompts (periods_are_prompts), the same means have
+/// intervals over replications.
 struct PromptStatistics {
   Estimate utility, quality, cost_usd_per_1000, calls, gap;
 };
 
-/// Sums over the periods of each prompt, and how many there are.
+/// Sums over the periods of each prompt, and the number of periods.
 struct SumsByPrompt {
   std::vector<double> sums, periods;
 
@@ -71,10 +72,10 @@ struct SumsByPrompt {
   Estimate estimate() const;
 };
 
-/// The utility of a lane, over the replications as below. Empty where the units are of no table.
+/// The utility of a lane, over the replications as below. Empty if the units do not belong to a table.
 SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price);
 
-/// Of a lane over the replications in which neither it nor the benchmark failed. `price`: utility per dollar.
+/// For a lane, over the replications in which neither it nor the benchmark failed. `price`: utility per dollar.
 PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price);
 
 /// A column of PromptStatistics.
@@ -95,11 +96,11 @@ struct SummaryRow {
   std::string regime, environment;
   int T0 = 0;
   std::string policy, reward, hyperparameter;
-  std::size_t lane = 0;          ///< of the plan
+  std::size_t lane = 0;          ///< in the plan
   std::string lane_name;         ///< its name, without the replication; see lane_name()
   int replications = 0;          ///< those that count: neither this lane nor the oracle's failed
-  double unsolved_refits = 0.0;  ///< of all replications: LaneTally's
-  int failed = 0;                ///< those in which one did; in an unfinished run others are missing
+  double unsolved_refits = 0.0;  ///< over all replications, as in LaneTally
+  int failed = 0;                ///< those in which one of them failed; in an unfinished run others are missing
   int periods = 0;
   Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
   Estimate realised_regret;  ///< the same with Bernoulli rewards
@@ -107,19 +108,20 @@ struct SummaryRow {
   Estimate quality;               ///< mu* of the deployed output, x 1000
   Estimate realised_quality;      ///< its Bernoulli reward, x 1000
   Estimate cost;                  ///< of the queried boxes, x 1000
-  Estimate queries;               ///< boxes
-  Estimate parts[kCountOfParts];  ///< of `regret`, which they add up to: see RegretParts
+  Estimate queries;               ///< boxes opened
+  Estimate parts[kCountOfParts];  ///< the parts that add up to `regret`: see RegretParts
   Estimate gaps[kCountOfGaps];    ///< of the parts, between both paths
   bool best = false;              ///< least expected regret among the hyperparameters of its policy and reward setting
                                   ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row
-  std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
+  std::optional<bool> inside_joint_95;      ///< with at least kLeastForComparison replications
   std::optional<PromptStatistics> prompts;  ///< in a table of outcomes
-  bool told = false;                        ///< told the quality that the table's evaluator does not show
+  bool told = false;                        ///< knows the quality, which the table's evaluator does not show
 };
 
-/// A statistic of a row: its columns in summary.csv, its title in the overview and in figures (null: not there), and
-/// what it is the mean of, times `factor`. Rows are made, written and shown by going over row_statistics().
+/// A statistic of a row: its columns in summary.csv, its title in the overview and in figures (null: they do not have
+/// it), and the number whose mean it is, times `factor`. Rows are made, written and shown by a loop over
+/// row_statistics().
 struct RowStatistic {
   std::string column, half_width;
   const char* title;
@@ -135,7 +137,7 @@ inline constexpr std::size_t kStatisticsBefore = 6;
 
 struct OracleRow {
   std::string regime, environment;
-  double u = 0.0;  ///< NaN where it decides no costs: indices are drawn, or the environment is code
+  double u = 0.0;  ///< NaN if it does not decide the costs: indices are drawn, or the environment is code
   Estimate utility_x1000, boxes_queried;
   std::optional<PublishedOracle> published;
   bool linear_indices = false;
@@ -147,7 +149,7 @@ struct OrderRow {
   std::optional<PublishedOrder> published;
 };
 
-/// Replications from which on results are marked against the published ones.
+/// From this many replications on, results are marked against the published ones.
 inline constexpr int kLeastForComparison = 10;
 
 struct Summary {
@@ -155,10 +157,10 @@ struct Summary {
   std::vector<OracleRow> oracle;
   std::vector<OrderRow> order;
 };
-/// `results` are those of the plan's units; what has not been run yet is empty.
+/// `results` belong to the plan's units; those that have not run yet are empty.
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results);
 
-/// A setting of a study with what is known of it so far.
+/// A setting of a study with its results so far.
 struct SettingSummary {
   Setting setting;
   Summary summary;
@@ -168,14 +170,14 @@ struct SettingSummary {
 const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
                            const std::string& regime, const std::string& environment);
 
-/// Whether the study's numbers for the environment are comparable with the published ones: the paper's dimensions,
+/// Whether the study's numbers for the environment can be compared with the published ones: the paper's dimensions,
 /// horizon and environment.
 bool comparable(const Study& study, const Environment& environment);
 
-/// Whether a published number that is compared lies outside the joint 95% interval.
+/// Whether a published number that can be compared lies outside the joint 95% interval.
 bool outside(const Estimate& ours, const PublishedValue& published, int replications);
 
-/// "1.23±0.45", without ± where the half-width is unknown or zero, "---" where the mean is unknown.
+/// "1.23±0.45", without ± if the half-width is unknown or zero, "---" if the mean is unknown.
 std::string plus_minus(const Estimate& e, int decimals = 2);
 
 }  // namespace pandora

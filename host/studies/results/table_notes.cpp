@@ -1,4 +1,4 @@
-// Each note counts the rows of which it is true, and names the one of which it is truest.
+// Each note counts the rows to which it applies, and names the most extreme one.
 #include "host/studies/results/table_notes.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace pandora {
 namespace {
 
-// Utility per period with a half-width that the true one does not exceed: what is paid and what is won are not
+// Utility per period with an upper bound on its half-width. The exact one is unknown, because costs and rewards are not
 // independent.
 Estimate utility_of(const SummaryRow& row) {
   if (row.prompts) return row.prompts->utility;
@@ -52,7 +52,7 @@ std::string utility_note(std::span<const SummaryRow> rows) {
       who);
 }
 
-// T_0 that are longer than the horizon, where it is shortest.
+// The T_0 that exceed the horizon, where the horizon is shortest.
 std::string calibration_note(std::span<const SettingSummary> settings) {
   std::set<int> longer;
   int shortest = settings[0].setting.study.periods;
@@ -76,7 +76,7 @@ std::string box_note(std::span<const SettingSummary> settings) {
       std::ranges::all_of(settings, one) ? "There is one box:" : "Where there is one box,");
 }
 
-// In a table of prompts, the intervals are over these.
+// In a table of prompts, intervals are over prompts.
 std::string replication_note(std::span<const SummaryRow> rows) {
   const auto one = [](const SummaryRow& row) { return row.replications == 1 && !row.prompts; };
   const auto count = std::ranges::count_if(rows, one);

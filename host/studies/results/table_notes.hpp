@@ -1,33 +1,37 @@
-// What tables show, in words below them.
+// Notes in words below tables.
 #pragma once
 
 #include "host/studies/results/summary.hpp"
 
 namespace pandora {
 
-/// The note below a table of these rows if the mean regret of one is negative beyond its 95% interval, Student's where
-/// replications are few; else empty. Yardsticks, which know what no policy can, do not count.
+/// A note below a table of these rows if the mean regret of one is negative beyond its 95% interval, with Student's t
+/// if there are few replications; otherwise empty. Yardsticks do not count, because they use values that no policy can
+/// know.
 std::string benchmark_note(std::span<const SummaryRow> rows);
 
-/// How many of these rows spent more than the budget, one for each row; empty where none has one. Yardsticks do not count.
+/// How many of these rows spent more than the budget, one budget for each row; empty if none has one. Yardsticks do not
+/// count.
 std::string budget_note(std::span<const SummaryRow> rows, std::span<const Pacing> budgets);
 
-/// Adds both of the rows that tables of these settings show, those with the best hyperparameters; and
-/// what the tables show where utilities are negative, T_0 exceeds the horizon, or there is one box or one replication.
+/// Adds both notes for the rows that tables of these settings show, those with the best hyperparameters. Also adds
+/// notes on negative utilities, on T_0 beyond the horizon, and on a single box or replication.
 void add_notes_on_rows(std::span<const SettingSummary> settings, std::vector<std::string>& notes);
 
-/// Whether a row is that of a policy that could be run: neither a yardstick nor told what an evaluator does not show.
+/// Whether a row belongs to a policy that could be used: neither a yardstick nor one that knows values which an
+/// evaluator does not show.
 bool competes(const SummaryRow& row);
 
 class EdgeNote {
  public:
-  /// What a policy of that title chose among what was tried, as NAME=VALUE;NAME=VALUE. An end is a number with others
-  /// on one side only, but for a least one of 0, beyond which a width or a probability does not go.
+  /// Takes the values that a policy of that title chose among those that were tried, as NAME=VALUE;NAME=VALUE. A chosen
+  /// value is at an end if all other numbers are on one side of it. A least value of 0 is no end, because a width or a
+  /// probability cannot be smaller.
   void see(const std::string& title, const std::string& chosen, const std::vector<std::string>& tried);
   /// All best rows of a setting.
   void see(const Summary& summary);
 
-  /// One line, each end of each policy once; nothing if there are none.
+  /// Adds one line with each such end of each policy once; nothing if there are none.
   void add_to(std::vector<std::string>& notes) const;
 
  private:

@@ -1,4 +1,5 @@
-// A lane that is run once more with all that it thinks written down, beside the oracle's walks over the same tape.
+// Runs a lane once more, writes down all its estimates and scores, and sets them beside the oracle's walks over the
+// same tape.
 #include "host/studies/run/explain.hpp"
 
 #include <fmt/format.h>
@@ -17,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-// A policy of one's own with somebody who writes down its scores.
+// A user's policy, wrapped so that its scores are written down.
 struct Witness : CustomPolicy {
   CustomPolicy& policy;
-  std::vector<std::vector<double>> scores = {};  // of each period, as the policy tells them
+  std::vector<std::vector<double>> scores = {};  // of each period, as the policy returns them
 
   explicit Witness(CustomPolicy& of) : policy(of) {}
 
@@ -86,7 +87,7 @@ std::string name_of_box(int box) {
   return fmt::format("box {}", box + 1);
 }
 
-// E[c_a(x)] of every row and box, as the oracle takes it; empty where an environment's own code draws.
+// E[c_a(x)] for every row and box, as the oracle uses it; empty if an environment's own code draws.
 std::vector<double> expected_costs(const Study& study, const Replication& replication) {
   const Instance& instance = replication.instance;
   if (find_drawer(instance.environment.name) || instance.environment.trace != nullptr) return {};
@@ -101,7 +102,7 @@ std::string prompt_text(const TraceTable& table, std::size_t row) {
   return text.empty() || text == name ? name : name + ": " + text;
 }
 
-// One lane's periods, taken apart one after the other.
+// Explains one lane's periods one after the other.
 class Explainer {
  public:
   Explainer(const FoundLane& found, const Replication& replication, const Recorded& own)
@@ -114,7 +115,7 @@ class Explainer {
     oracle_.score = Score::oracle_index;
   }
 
-  /// Period t with all but the prompt and the regret of those before.
+  /// Period t without the prompt and the regret of earlier periods.
   json period(int t) const {
     const int row = tape_.online_row(t - 1);
     const std::size_t at = tape_.at(row, 0);
@@ -161,7 +162,7 @@ class Explainer {
     return tape_.mu[tape_.at(row, outcome.deployed)] - spent_on(outcome, &tape_.cost[tape_.at(row, 0)]);
   }
 
-  // `estimate`: of every box; null where nobody tells them.
+  // `estimate`: of every box; null if it is unknown.
   json walk(int row, const PeriodOutcome& outcome, const double* estimate, const std::string& stopped) const {
     json queries = json::array();
     for (const int a : std::span(outcome.order, static_cast<std::size_t>(outcome.queried))) {
@@ -208,7 +209,7 @@ double number_in(const json& of, const char* name) {
   return of.value(name, json()).is_number() ? of[name].get<double>() : std::nan("");
 }
 
-// A number in a column of this width.
+// A number in a column of that width.
 std::string column(double value, int width) {
   return fmt::format("  {:>{}}", std::isnan(value) ? "---" : fmt::format("{:.4f}", value), width);
 }
@@ -236,7 +237,7 @@ std::string boxes_text(const Explanation& e, const json& p) {
   return out;
 }
 
-// What the words above mean.
+// Explains the words of the text.
 std::string legend(const Explanation& e) {
   std::string out;
   if (!e.prediction_name.empty()) {

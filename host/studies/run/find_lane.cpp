@@ -1,4 +1,4 @@
-// Names of lanes and settings, what a lane came to, and a tape as lines of JSON.
+// Names of lanes and settings, the result of a lane, and a tape as lines of JSON.
 #include "host/studies/run/find_lane.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
                     static_cast<std::size_t>(tape.contexts.index_size) - 1)},
       {"phi", numbers(tape.phi, row * A * d, A * d)},
       {"feedback", numbers(tape.reward, row * A, A)},
-      // before the online rows a drawer need not give any
+      // a drawer need not give indices before the online rows
       {"index", row < online ? numbers(std::vector<double>(A), 0, A) : numbers(replication.sigma, row * A, A)}};
   json& models = line["models"] = json::object();
   for (std::size_t a = 0; a < A; ++a) {
@@ -75,7 +75,7 @@ StudyConfig read_study_or_results(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return read_study_file(path);
   StudyConfig config = StoredResults(path, [](const std::string&) {}).config();
-  if (!config.passed_over().empty())  // a lane under other settings would be another lane
+  if (!config.passed_over().empty())  // under other settings it would be another lane
     fail(ExitCode::mismatch,
          "{}/study.toml: this program does not know {}; run its lanes with the program that wrote it", path,
          fmt::join(config.passed_over(), ", "));
@@ -142,7 +142,7 @@ FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : p
     for (lane_ = 0; lane_ < planned.plan.lanes.size(); ++lane_)
       if (lead + lane_name(lane()) == name) return;
   }
-  // A name without a place among the replications is near to all of them: the first stands for them.
+  // A name without a valid replication is near to the lanes of all replications; the first stands for them.
   fail(ExitCode::usage, "{}: the study has no such lane{}; `pandora lanes` lists them", option("lane", name),
        nearest_text(nearest(name, lane_names(planned))));
 }

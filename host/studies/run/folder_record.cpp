@@ -1,4 +1,4 @@
-// The manifest of a folder that is being filled.
+// The manifest of a folder while it is being filled.
 #include "host/studies/run/folder_record.hpp"
 
 #include <fmt/chrono.h>
@@ -89,7 +89,7 @@ void FolderRecord::forget_other_title() {
     const StudyConfig there = read_study_file(file.string());
     const bool whole = there.identity() == config_.identity() && there.toml() == read_study_text(file.string());
     if (whole && there.toml() != config_.toml()) folder_.forget({"results.h5", "checksums.sha256", "study.toml"});
-  } catch (const Error&) {  // it is not there, or damaged
+  } catch (const Error&) {  // it does not exist or is damaged
   }
 }
 

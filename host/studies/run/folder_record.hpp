@@ -1,4 +1,4 @@
-// What a folder says of the study in it and of those who worked on it.
+// What a folder records about its study and about the processes that worked on it.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace pandora {
 
-/// What `body` throws, as the user is told of it, or null.
+/// The exception that `body` throws, in the form for users, or null.
 template <class Body>
 std::exception_ptr caught(Body&& body) {
   try {
@@ -20,18 +20,18 @@ std::exception_ptr caught(Body&& body) {
   }
 }
 
-/// Throws the first that is something.
+/// Throws the first exception that is not null.
 inline void rethrow(std::initializer_list<std::exception_ptr> failures) {
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Passes on what is noted of damaged files, and keeps it for the manifest.
+/// Passes notes about damaged files on, and keeps them for the manifest.
 class DamageLog {
  public:
   explicit DamageLog(DamageNote next) : next_(std::move(next)) {}
 
-  /// To be called as long as this log lives.
+  /// The function to call with notes; this log must outlive it.
   DamageNote note() {
     return [this](const std::string& message) {
       messages_.push_back(message);
@@ -45,21 +45,21 @@ class DamageLog {
   std::vector<std::string> messages_;
 };
 
-/// What this process says of itself.
+/// What this process records about itself.
 nlohmann::json process_json(const RunOptions& options, std::size_t computed);
 
-/// Keeps manifest and resolved study of a folder that is being filled, and in the manifest what there is to know of
-/// this run of the program from the record's making on. Everything given lives as long.
+/// Keeps the manifest and the resolved study of a folder that is being filled, and in the manifest a record of this run
+/// of the program, from the construction of this object on. All arguments must outlive it.
 class FolderRecord {
  public:
   FolderRecord(ResultFolder& folder, const StudyConfig& config, std::size_t parts, const RunOptions& options,
                const std::vector<PlannedSetting>& settings, int ranks, const DamageLog& damage);
 
-  /// Says that work has begun (first, since it tells whose the folder is) and writes the resolved study. Files made
-  /// under another title, or with results.h5 where it is now left out, are no damage: they are made anew.
+  /// Records that work has begun and writes the resolved study. Call it first, because it says who owns the folder.
+  /// Files under another title, or with a results.h5 that is now left out, are not damaged; they are made anew.
   void begin(std::size_t parts_there);
 
-  /// `state`: complete, partial or interrupted. `processes`: what each rank says of itself.
+  /// `state`: complete, partial or interrupted. `processes`: the record of each rank about itself.
   void end(const char* state, const std::vector<nlohmann::json>& processes, std::size_t parts_there);
 
  private:

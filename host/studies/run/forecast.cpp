@@ -19,13 +19,14 @@
 namespace pandora {
 namespace {
 
-// What all trials of a plan take together, at the least that of each, and how many settings have one.
+// Seconds for all trials of a plan together, and the least for each trial. Their ratio limits how many settings have a
+// trial.
 constexpr double kTrialSeconds = 2.0, kLeastTrialSeconds = 0.4;
 constexpr std::size_t kTrials = 12;
 
 constexpr double kGibibyte = 1u << 30;
 
-// What two settings' units take, against each other, as far as sizes tell.
+// The expected work of a setting's unit relative to others, as far as sizes tell.
 double size_of_unit(const PlannedSweep& sweep) {
   const double m = sweep.study.dimensions.index_size();
   double periods = sweep.study.periods;
@@ -33,7 +34,7 @@ double size_of_unit(const PlannedSweep& sweep) {
   return periods * m * m;
 }
 
-// Trials of some settings, from the first to the last, stand for those near them.
+// Runs trials for some settings, from the first to the last; each also stands for the settings near it.
 void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::vector<LaneGroup>>& groups, int threads,
               Forecast& f) {
   const double cores = cores_for(threads, static_cast<int>(std::thread::hardware_concurrency()), own_quotas());
@@ -74,7 +75,7 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
   std::uint64_t hdf5 = 0, tables = 0;
   for (const PlannedSetting& planned : settings) {
     const Study& study = planned.setting.study;
-    if (study.hdf5)  // that of all settings stands in memory together
+    if (study.hdf5)  // the results of all settings are in memory together
       hdf5 += 2 * planned.plan.units.size() * unit_bytes(study, planned.plan).written;
     if (of_table(study))
       tables += TraceWorld::of(*trace_keys(study.environments[0]), study.environments[0].name)->bytes();
@@ -129,11 +130,11 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
 
 namespace {
 
-// A GPU that is only thought of: an H100's multiprocessors, and what CUDA itself takes of its memory.
+// The assumed GPU: the number of an H100's multiprocessors, and the memory that CUDA itself takes.
 constexpr int kMultiprocessors = 132;
 constexpr double kLeftToCuda = 0.5;  // GiB
 
-// Replications of a sweep that go together there.
+// The replications of a sweep that run together on the GPU.
 struct GroupOnDevice {
   std::size_t units = 0;
   DeviceDemand demand;
@@ -172,16 +173,16 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
 }  // namespace
 
 std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
-  // After docs/gpu-results.md: products of blocks at the 4 TFLOP/s of an H100 and an H200, 3.5 s for start and
-  // preparation. All stages of concurrent chunks took 3 times the products there, for the paper 38 s; in cohorts they
-  // are predicted to take 0.6 times that, for the paper 10 s.
+  // From docs/gpu-results.md: an H100 and an H200 do the products of blocks at 4 TFLOP/s, and start and preparation
+  // take 3.5 s. All stages of concurrent chunks took 3 times the products, which is 38 s for the paper. In cohorts they
+  // are predicted to take 0.6 times the products, which is 10 s for the paper.
   constexpr double kFlops = 4e12, kStages = 3.0, kCohorts = 0.6, kBeside = 3.5, kLow = 0.6, kHigh = 1.6;
   const double per_device = static_cast<double>(DeviceGroups{}.per_device);
   bool predicted = false;
   double on_device = 0.0, on_host = 0.0, seconds = 0.0, least_together = per_device;
   std::size_t chunks = 0, most = 0;
   for (const PlannedSweep& sweep : sweeps) {
-    if (!sweep.study.regret) continue;  // no lanes: the oracle's order is prepared replication by replication
+    if (!sweep.study.regret) continue;  // without lanes, replications are prepared one by one for the oracle's order
     const GroupOnDevice group = group_on_device(sweep, memory);
     const double bytes = static_cast<double>(group.demand.bytes), m = sweep.study.dimensions.index_size(),
                  B = sweep.study.engine.block, units = static_cast<double>(sweep.plan.units.size()),
@@ -189,7 +190,7 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
                  together = std::min({per_device, parts, std::floor((memory - kLeftToCuda) * kGibibyte / bytes)});
     least_together = std::min(least_together, together);
     on_device = std::max(on_device, together * bytes);
-    // As many again are prepared while those run.
+    // As many more are prepared while those run.
     on_host = std::max(on_host, std::min(units, 2.0 * per_device * static_cast<double>(group.units)) *
                                     static_cast<double>(tape_bytes(sweep.study, sweep.plan)));
     chunks += static_cast<std::size_t>(parts);
@@ -215,7 +216,7 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
 
 namespace {
 
-// What the benchmark spends at the least, over some replications of an (environment, regime).
+// The least spending of the benchmark over some replications of an (environment, regime).
 struct Least {
   double mean = 0.0, greatest = 0.0;
 };
@@ -233,7 +234,7 @@ Least least_of(const Study& study, const Plan& plan, const Environment& environm
   return out;
 }
 
-// What is drawn in a setting, as far as settings differ: their budgets do not decide it.
+// Everything that decides the draws of a setting; the budget does not.
 std::string drawn_in(const Setting& setting) {
   std::string out;
   for (const auto& [key, value] : setting.varied)
@@ -253,8 +254,8 @@ std::string unkept_budgets(const std::vector<PlannedSetting>& settings) {
     if (study.budget.of != Pacing::Of::costs) continue;
     for (const Environment& environment : study.environments)
       for (const Regime regime : study.regimes) {
-        // A few periods say nothing of those in which boxes come and go or costs move; costs behind drawn indices are none
-        // of the oracle's inputs.
+        // A few periods tell nothing where boxes come and go or costs move. Costs that follow from drawn indices are
+        // not inputs of the oracle.
         if (moves(environment) || !environment.arrives.empty() || !environment.leaves.empty() ||
             environment.indices == Indices::linear)
           continue;

@@ -1,4 +1,4 @@
-// Parts of one study are found in several folders and copied into one.
+// Finds the parts of one study in several folders and copies them into one.
 #include "host/studies/run/merge_folders.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ void end_merge_if_interrupted(const RunOptions& options) {
     throw Error(ExitCode::interrupted, "interrupted; merge again, it goes on with what it wrote");
 }
 
-// The program must be the one that the results were made with, as for resuming.
+// As for resuming, this program must be the one that made the results.
 void require_one_study_of_this_build(const Folders& sources) {
   const Identity& first = sources[0].identity();
   const std::string name = sources[0].path().string();
@@ -30,7 +30,7 @@ void require_one_study_of_this_build(const Folders& sources) {
            fmt::join(found, "; "));
 }
 
-// Which folder has which part. Everything must be there before anything is written.
+// Finds the folder of each part. All parts must exist before anything is written.
 std::vector<ResultFolder*> find_parts(Folders& sources, const std::vector<PlannedSetting>& settings,
                                       const std::vector<Part>& parts, const RunOptions& options) {
   std::vector<ResultFolder*> found;
@@ -52,7 +52,7 @@ std::vector<ResultFolder*> find_parts(Folders& sources, const std::vector<Planne
   return found;
 }
 
-// A merge that did not come to its end is repeated into the same folder.
+// A merge that did not finish is repeated into the same folder.
 ResultFolder open_target(const Folders& sources, const RunOptions& options, const DamageNote& note) {
   using Mode = ResultFolder::Mode;
   const bool again = options.mode == Mode::fresh && ResultFolder::is_unfinished(options.out);

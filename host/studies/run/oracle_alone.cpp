@@ -16,7 +16,7 @@
 namespace pandora {
 namespace {
 
-// One replication with costs per unit of u: everything that the oracle's queries depend on but u itself.
+// One replication with costs per unit of u: everything on which the oracle's queries depend except u itself.
 struct Draw {
   bool contextual;
   ProjectedLaw law;
@@ -43,7 +43,7 @@ double boxes_opened(const Draw& draw, int A, double u) {
   return queries / (rows - 1);
 }
 
-// One replication of one regime, with boxes that cost their share of u = 1.
+// Draws one replication of one regime with the costs for u = 1.
 Draw draw_of(const Environment& unit_costs, const CostSearch& search, Regime regime, std::uint32_t replication) {
   const Instance instance = draw_instance(search.dimensions, unit_costs, regime, replication, search.seed);
   const ShockSample sample = draw_shock_sample(instance, search.oracle.samples);
@@ -55,7 +55,7 @@ Draw draw_of(const Environment& unit_costs, const CostSearch& search, Regime reg
           std::move(inputs), tape.mu};
 }
 
-// The search for one environment: all its draws, and what the oracle does on them under any u.
+// The search for one environment: all its draws, and the oracle's decisions on them for any u.
 class Search {
  public:
   Search(const Environment& environment, const CostSearch& search) : search_(search) {
@@ -69,7 +69,7 @@ class Search {
     });
   }
 
-  /// Boxes opened per period; a replication's value is its mean over the regimes.
+  /// Boxes opened per period. A replication's value is its mean over the regimes.
   Estimate boxes(double u) {
     std::vector<double> opened(draws_.size());
     for_each_draw([&](std::size_t k) { opened[k] = boxes_opened(*draws_[k], search_.dimensions.boxes, u); });
@@ -100,7 +100,7 @@ class Search {
 };
 
 ProjectedLaw law_of(const Study& study) {
-  Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
+  Instance instance;  // with D = one unit row and theta_* = 1, the projection is the drawn vector
   instance.environment = study.environments[0];
   instance.seed = study.seed;
   instance.dimensions = study.dimensions;
@@ -132,7 +132,7 @@ void require_cost_level(const Environment& environment) {
 CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search) {
   require_cost_level(environment);
   Search of(environment, search);
-  double low = Search::kLow, high = Search::kHigh;  // boxes per period fall in u
+  double low = Search::kLow, high = Search::kHigh;  // the number of boxes per period falls with u
   const double most = of.boxes(low).mean, least = of.boxes(high).mean;
   if (search.wanted_boxes > most || search.wanted_boxes < least)
     fail(ExitCode::usage,

@@ -1,4 +1,4 @@
-// What is asked of the oracle alone: reservation indices of an environment's law, and u, the upper bound of the cost
+// Computations with the oracle only: reservation indices of an environment's law, and u, the upper bound of the cost
 // levels, for a wanted number of boxes that the oracle opens per period.
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace pandora {
 
-/// sigma with E[(G(l + s w) - sigma)^+] = c, (eq:sigma), for the shock of an environment projected on a unit vector.
+/// sigma with E[(G(l + s w) - sigma)^+] = c, (eq:sigma), for the shock of an environment, projected on a unit vector.
 class OracleIndex {
  public:
   struct Found {
-    double sigma = 0.0, standard_error = 0.0;  ///< of the Monte Carlo sample
+    double sigma = 0.0, standard_error = 0.0;  ///< both from the Monte Carlo sample
   };
 
-  /// Vector and sample (oracle.samples shocks) are drawn from the study's seed, for its first environment.
+  /// Draws the vector and the sample (oracle.samples shocks) from the study's seed, for its first environment.
   explicit OracleIndex(const Study& study);
   OracleIndex(const OracleIndex&) = delete;
 
-  /// `scale` and `cost` above 0; sigma is negative where the cost exceeds the expected reward.
+  /// `scale` and `cost` must be above 0. sigma is negative if the cost exceeds the expected reward.
   Found operator()(double shift, double scale, double cost);
 
  private:
@@ -34,14 +34,15 @@ class OracleIndex {
 
 struct CostSearch {
   Dimensions dimensions;
-  std::vector<Regime> regimes = {Regime::A, Regime::B};  ///< pooled: the paper has one u for both
+  std::vector<Regime> regimes = {Regime::A, Regime::B};  ///< both together, because the paper has one u for both
   double wanted_boxes = 1.5;
   int replications = 100;
   int contexts = 200;  ///< periods simulated per replication
   std::uint64_t seed = 1;
   OracleOptions oracle;
   int threads = 1;  ///< 0: all cores; the result does not depend on it
-  /// Told how many of how many pieces of work are done, all of like size; by any thread, never by two at once.
+  /// Called with how many pieces of work are done and how many there are; all have a similar size. Any thread may call
+  /// it, but never two at once.
   std::function<void(std::size_t done, std::size_t total)> progress;
   const std::atomic<bool>* interrupted = nullptr;  ///< polled; true ends the search with Error (interrupted)
 };
@@ -52,11 +53,11 @@ struct CostSearchResult {
   double half_width_95 = 0.0;  ///< of `boxes` over the replications
 };
 
-/// Throws Error (usage) if costs of the environment have no u to find.
+/// Throws Error (usage) if the environment's costs do not depend on a u.
 void require_cost_level(const Environment& environment);
 
-/// All values of u face the same draws, so the count is monotone in u up to changes of the order. Throws Error (usage)
-/// if the wanted number is not reached for u in [0.001, 1], or as require_cost_level.
+/// Finds u. All values of u use the same draws, so the number of boxes is monotone in u except for changes of the
+/// order. Throws Error (usage) if no u in [0.001, 1] gives the wanted number, or as require_cost_level does.
 CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search);
 
 }  // namespace pandora

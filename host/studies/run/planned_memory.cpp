@@ -1,4 +1,4 @@
-// Memory by what is held at once: tapes, lanes, results.
+// Computes memory from what is held at once: tapes, lanes, results.
 #include "host/studies/run/planned_memory.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::uint64_t u64(int n) {
   return static_cast<std::uint64_t>(n);
 }
 
-// Its lanes are those of the study but for T_0 and what the theory makes of sizes.
+// Its lanes are those of the study, except for T_0 and the constants that the theory derives from sizes.
 Replication tiny_replication(const Study& study, const Plan& plan, int calibration_periods) {
   Study tiny = study;
   tiny.dimensions.context = tiny.dimensions.output = 1;
@@ -38,7 +38,7 @@ bool same_variant(const PlannedLane& a, const PlannedLane& b) {
          a.variant.hyperparameter == b.variant.hyperparameter;
 }
 
-// The lanes of a plan that take most, as many as a thread advances together.
+// The most expensive lanes of a plan, as many as a thread advances together.
 std::vector<LaneSpec> largest_lanes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups,
                                     std::size_t most) {
   std::vector<std::pair<std::size_t, LaneSpec>> lanes;
@@ -63,7 +63,7 @@ std::vector<LaneSpec> largest_lanes(const Study& study, const Plan& plan, const 
   return out;
 }
 
-// What a thread holds while it runs lanes.
+// The memory of a thread while it runs lanes.
 std::uint64_t lane_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups) {
   const EngineSettings& engine = study.engine;
   const bool reference = engine.kind == EngineSettings::Kind::reference;
@@ -81,6 +81,8 @@ std::uint64_t lane_bytes(const Study& study, const Plan& plan, const std::vector
     const std::uint64_t n = u64(study.dimensions.boxes) * u64(study.dimensions.index_size());
     bytes += 5 * sizeof(double) * n * n;
   }
+  if (study.decisions)  // the outcomes of the periods, in the engine and copied out of it
+    bytes += 2 * lanes.size() * sizeof(PeriodOutcome) * u64(study.periods);
   return std::max(bytes, code);
 }
 
@@ -99,7 +101,7 @@ std::uint64_t rows_of(const Study& study, const Plan& plan) {
   return 1 + u64(plan.calibration_periods) + u64(study.periods);
 }
 
-// A context: psi, Q x, l, s, context cost and drawn indices.
+// The bytes of a context: psi, Q x, l, s, context cost and drawn indices.
 std::uint64_t context_bytes(const Study& study) {
   const Dimensions& dim = study.dimensions;
   std::uint64_t located = 0;
@@ -109,7 +111,7 @@ std::uint64_t context_bytes(const Study& study) {
          u64(dim.boxes) * (has_linear_indices(study) ? 24 : 16);
 }
 
-// Units of the longest part (make_parts).
+// The number of units in the longest part (make_parts).
 std::uint64_t longest_part(const Study& study, const Plan& plan) {
   const std::uint64_t R = std::min<std::uint64_t>(u64(study.replications), plan.units.size());
   std::uint64_t longest = 1;
@@ -140,7 +142,7 @@ std::vector<LaneGroup> lane_groups(const Study& study, const Plan& plan) {
     }
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception&) {  // an environment or a policy of one's own takes no such study
+  } catch (const std::exception&) {  // a user's environment or policy may refuse such a study
   }
   return groups;
 }
@@ -154,7 +156,7 @@ std::uint64_t tape_bytes(const Study& study, const Plan& plan) {
 std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups, int threads) {
   const Dimensions& dim = study.dimensions;
   const std::uint64_t A = u64(dim.boxes), M = u64(study.oracle.samples), rows = rows_of(study, plan),
-                      contexts = context_bytes(study), inputs = A * 16, sigma = A * 8,  // of sigma: its inputs
+                      contexts = context_bytes(study), inputs = A * 16, sigma = A * 8,  // for sigma: its inputs
       quantiles = has_linear_indices(study) ? 4 * u64(draws_behind_costs(dim)) : 0;
   const bool contextual = std::ranges::count(study.regimes, Regime::B) > 0,
              exact = std::ranges::count(study.regimes, Regime::A) > 0;
@@ -166,8 +168,8 @@ std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vecto
   const std::uint64_t preparation =
       std::max(sample + grid, quantiles) + std::max(orders, study.regret ? rows * inputs : 0);
   const std::uint64_t lanes = study.regret ? lane_bytes(study, plan, groups) : 0;
-  // A thread prepares a unit or runs a chunk of lanes, also of a unit that others run; one more unit than there are
-  // threads may hold a tape.
+  // A thread prepares a unit, or runs a chunk of lanes, possibly of a unit that others run too. At most one unit more
+  // than there are threads holds a tape.
   const std::uint64_t units = plan.units.size(), chunk = u64(study.engine.chunk),
                       chunks = units * ((plan.lanes.size() + chunk - 1) / chunk), workers = u64(threads),
                       preparing = std::min(workers, units),
@@ -184,13 +186,16 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
                               ? sizeof(double) * (u64(dim.boxes) * u64(dim.index_size()) + u64(dim.reward_features))
                               : 0,
                       choices = u64(dim.boxes) * 12 + 4, instance = instance_bytes(study);
-  constexpr std::uint64_t kNote = 64;  // what the allocator adds
-  // Decisions on a table of outcomes, and the prompts behind the periods; four times while a part is written.
-  const std::uint64_t decisions =
+  constexpr std::uint64_t kNote = 64;  // the allocator's overhead
+  // Decisions on a table of outcomes, and the prompts behind the periods; there are four copies while a part is
+  // written.
+  const std::uint64_t outcomes =
       of_table(study) && periods_are_prompts(study.environments[0]) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
-  return {
-      sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
-      24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
+  // The study's decisions; four times while a part is written, or a file of them.
+  const std::uint64_t decisions = study.decisions ? 5 * lanes * u64(study.periods) * (u64(dim.boxes) + 8) : 0;
+  return {sizeof(UnitResult) + instance + outcomes + decisions +
+              lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
+          24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
 }
 
 std::uint64_t part_bytes(const Study& study, const Plan& plan) {
@@ -201,7 +206,7 @@ std::uint64_t part_bytes(const Study& study, const Plan& plan) {
 std::uint64_t table_bytes(const Study& study, const Plan& plan) {
   const UnitBytes unit = unit_bytes(study, plan);
   const std::uint64_t R = std::min<std::uint64_t>(u64(study.replications), plan.units.size());
-  // Tables are made of a whole group (environment, regime); results.h5 is put together in memory, of all groups.
+  // Tables are made from a whole group (environment, regime). results.h5 is put together in memory, from all groups.
   const std::uint64_t hdf5 = study.hdf5 ? 2 * plan.units.size() * unit.written + R * unit.written : 0;
   const std::uint64_t curves = study.regret ? plan.units.size() / R * plan.lanes.size() * kMostCheckpoints * 100 : 0;
   return R * unit.kept + longest_part(study, plan) * 4 * unit.written + hdf5 + curves;

@@ -1,4 +1,4 @@
-// Units that come in any order become parts on disk.
+// Puts units that come in any order into parts on disk.
 #include "host/studies/run/run_parts.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ PlannedSweep sweep_of(const PlannedSetting& planned, const std::vector<Part>& pa
   if (std::ranges::count(lack.there, true) == 0) return sweep;
   sweep.plan.lanes.clear();
   for (const std::size_t lane : lack.lanes_to_run()) sweep.plan.lanes.push_back(whole.lanes[lane]);
-  sweep.study.order = sweep.study.instances = false;  // they are there
+  sweep.study.order = sweep.study.instances = false;  // they exist already
   return sweep;
 }
 
@@ -87,10 +87,10 @@ MissingWork missing_work(const StudyConfig& config, const std::vector<PlannedSet
 
 namespace {
 
-// Collects the units of a setting's parts as they come and stores each part when its last unit is there.
+// Collects the units of a setting's parts as they come, and stores each part when its last unit has come.
 class PartCollector {
  public:
-  /// `stored` counts what reached the disk.
+  /// `stored` counts the parts that reached the disk.
   PartCollector(ResultFolder& folder, const PlannedSetting& of, std::vector<Part> some, const RunOptions& options,
                 std::size_t& stored)
       : planned(of),
@@ -109,7 +109,7 @@ class PartCollector {
   const std::vector<Part> parts;
   const std::vector<Lack> lacks;
 
-  /// `unit` counts the units of the lack.
+  /// `unit` is the number of the unit in the lack.
   void add(const Lack& lack, std::size_t unit, UnitResult&& result) {
     const Lack::Run& run = lack.run_of(unit);
     const std::size_t part = run.part, place = run.place + (unit - run.first);

@@ -1,4 +1,4 @@
-// The steps of a run, which the ranks of one mpirun take together.
+// The steps of a run, which all ranks of one mpirun take together.
 #include "host/studies/run/run_study.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-// A study read from the place where its resolved form will stand must not be lost.
+// The resolved study must not overwrite the file from which the study was read.
 void protect_study(const RunOptions& options, const StudyConfig& config) {
   const fs::path target = fs::path(options.out) / "study.toml", file(options.study_file);
   std::error_code error;
@@ -37,8 +37,8 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
          options.study_file);
 }
 
-// The steps of a run. Ranks meet in agree, broadcast, greatest and gather, each in the same order; between two meetings
-// nothing throws, or the others would wait for ever.
+// The steps of a run. Ranks wait for each other in agree, broadcast, greatest and gather, which all call in the same
+// order. Between two of these calls nothing may throw, or the others would wait for ever.
 class StudyRun {
  public:
   StudyRun(const StudyConfig& config, const RunOptions& options, const Ranks& ranks)
@@ -65,7 +65,7 @@ class StudyRun {
  private:
   bool first() const { return ranks_.rank() == 0; }
 
-  // What can be refused is refused before the folder is touched.
+  // Makes all checks that can refuse the run, before the folder is touched.
   void plan() {
     ranks_.agree(caught([&] {
       settings_ = make_plans(config_);
@@ -105,12 +105,13 @@ class StudyRun {
     outcome_.parts = parts_.size();
   }
 
-  // The names of the shard's parts that are missing, found by rank 0 for all: they must agree.
+  // The names of the shard's missing parts. Rank 0 finds them for all ranks, because these must agree.
   std::vector<std::string> missing_parts() {
     std::string names;
     ranks_.agree(caught([&] {
       if (!first()) return;
-      // Refuses what the study has not before anything is touched. Tables stay as they are until the new ones are made.
+      // Refuses results that the study does not have before anything is changed. Tables stay until the new ones are
+      // made.
       if (folder_->grows()) (void)lacking_parts(*folder_, settings_, parts_);
       const std::vector<Part> missing = lacking_parts(*folder_, settings_, of_shard_);
       for (const Part& part : missing) names += part.name + "\n";
@@ -120,7 +121,7 @@ class StudyRun {
     return split(ranks_.broadcast(names), '\n');
   }
 
-  // This rank's, of the missing ones.
+  // This rank's share of the missing parts.
   std::vector<Part> share_of(const std::vector<std::string>& missing) const {
     std::set<std::string> wanted;
     for (std::size_t k = static_cast<std::size_t>(ranks_.rank()); k < missing.size();
@@ -132,7 +133,7 @@ class StudyRun {
     return share;
   }
 
-  // Rank 0: the tables if all parts are there, and what the manifest says in the end.
+  // Rank 0: makes the tables if all parts are there, and writes the final manifest.
   void conclude(bool all_well, const std::vector<json>& processes) {
     if (!first()) return;
     outcome_.parts_there = parts_.size() - lacking_parts(*folder_, settings_, parts_).size();
@@ -157,7 +158,7 @@ class StudyRun {
            folder_->path().string(), option("resume"));
   }
 
-  // An interruption, with how to go on; other failures as they are.
+  // Adds to an interruption how to continue; other failures stay as they are.
   std::exception_ptr with_way_on(const std::exception_ptr& failure) const {
     if (!failure) return failure;
     return caught([&] {
@@ -210,7 +211,7 @@ BackendChoice backend_for(const std::string& backend, const std::string& devices
     if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
   }
   std::vector<FoundDevices> found;
-  if (backend == "cpu")  // asks no driver
+  if (backend == "cpu")  // does not call the driver
     for (const Backend& one : backends()) found.push_back({&one, {}});
   else
     found = find_all_devices();

@@ -1,4 +1,4 @@
-// A study from its configuration to its folder of results: how it is run or extended, and what that gives.
+// Runs or extends a study: from its configuration to its folder of results.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +11,38 @@
 
 namespace pandora {
 
-/// This process does the parts whose number is `index` modulo `count`.
+/// This process does the parts whose number modulo `count` is `index`.
 struct Shard {
   int index = 0, count = 1;
 
-  /// "i/n" with 0 <= i < n; throws Error (usage) otherwise.
+  /// Reads "i/n" with 0 <= i < n. Throws Error (usage) otherwise.
   static Shard parse(const std::string& text);
 };
 
-/// The backend that serves all settings; `backend` and `devices` as choose_backend's. Throws Error (usage, device).
+/// The backend for all settings; `backend` and `devices` as for choose_backend. Throws Error (usage, device).
 BackendChoice backend_for(const std::string& backend, const std::string& devices,
                           const std::vector<PlannedSetting>& settings);
 
-/// The identity of results with that backend on this machine. Runs small sweeps on it: some hundredths of a second.
+/// The identity of results with that backend on this machine. Runs small sweeps on it, which takes some hundredths of a
+/// second.
 Identity identity_for(const StudyConfig& config, const std::vector<PlannedSetting>& settings,
                       const BackendChoice& backend);
 
 struct RunOptions {
   std::string out;         ///< empty: the next free results/NNN
-  std::string study_file;  ///< where the study was read, so that results do not replace it; may be empty
+  std::string study_file;  ///< the file from which the study was read, so that results do not replace it; may be empty
   ResultFolder::Mode mode = ResultFolder::Mode::fresh;
   Shard shard;
   BackendChoice backend;
   int threads = 1;
   std::string oracle_cache;         ///< folder; empty: none
   std::string command;              ///< the command line, for the manifest
-  std::string program = "pandora";  ///< what replays a lane
+  std::string program = "pandora";  ///< the command that replays a lane
   const std::atomic<bool>* interrupted = nullptr;
-  /// Called once the folder is claimed and nothing has been run yet.
+  /// Called once the folder is claimed and before anything runs.
   std::function<void(const std::filesystem::path& folder, std::size_t parts_there, std::size_t parts)> started;
   std::function<void(std::size_t lanes_done, std::size_t lanes)> progress;
-  /// Told of the first lanes that fail, when they do.
+  /// Called for the first lanes that fail, when they fail.
   std::function<void(const std::string& message)> failed;
   DamageNote note;
 };
@@ -50,11 +51,11 @@ struct RunOutcome {
   std::filesystem::path folder;
   std::size_t parts = 0, parts_there = 0;  ///< of the whole study; in the folder
   bool complete = false;                   ///< all parts are there and the final files are written
-  Findings findings;                       ///< tables of a complete study, failed lanes also of a shard's own
+  Findings findings;                       ///< tables of a complete study; failed lanes, also of a single shard
 };
 
-/// Runs what is missing of this process's share. When all parts are there, writes the final files. Throws Error:
-/// interrupted (what was finished is on disk), output_lost, mismatch, usage, device.
+/// Runs the missing part of this process's share. When all parts are there, writes the final files. Throws Error:
+/// interrupted (finished work is on disk), output_lost, mismatch, usage, device.
 RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const Ranks& ranks);
 
 }  // namespace pandora

@@ -1,4 +1,4 @@
-// Replications that are played for longer and longer, as far as the seconds go.
+// Plays replications for longer and longer horizons until the allowed seconds are used.
 #include "host/studies/run/trial.hpp"
 
 #include <algorithm>
@@ -17,11 +17,13 @@
 namespace pandora {
 namespace {
 
-// Sizes of a trial at the most: what a plan takes must not grow with the study, which is scaled up from them.
+// Upper bounds on the sizes of a trial. The cost of a plan must not grow with the study, so a trial is scaled up
+// instead.
 constexpr int kMostContext = 200, kMostContexts = 100000, kMostSamples = 1000000, kMostNodes = 101, kMostT0 = 10000,
               kMostPeriods = 64000, kFewSamples = 20000, kFirstPeriods = 250, kLonger = 4;
 constexpr std::size_t kMostCells = 8, kLanesOfStratum = 3;
-// Powers of the horizon. A step with all lanes is worth it where it leaves the rest of the seconds for longer ones.
+// Powers of the horizon, and when a step with all lanes is worth its time: it must leave the rest of the seconds for
+// longer steps.
 constexpr double kLeastPower = 0.8, kGreatestPower = 3.0, kShareOfMany = 4.0, kPatience = 3.0;
 
 double thread_seconds() {
@@ -30,11 +32,11 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Lanes of a policy and a reward setting whose time grows alike, of which the trial plays some.
+// Lanes of a policy and a reward setting whose time grows in the same way. The trial plays some of them.
 struct Stratum {
-  std::size_t first = 0, count = 0;  // of the trial's plan
+  std::size_t first = 0, count = 0;  // in the trial's plan
   double all = 0.0,
-         played = 0.0;  // periods, calibrations too, of the plan's lanes and of the trial's at the whole horizon
+         played = 0.0;  // periods, with calibrations, of the plan's lanes and of the trial's over the whole horizon
   int power_of_context = 2;
   std::vector<TrialPoint> points;
 
@@ -58,8 +60,9 @@ class Trial {
     more_.assign(1 + strata_.size(), 1.0);
   }
 
-  // One period, which shows what does not depend on the horizon; then longer and longer horizons as far as the seconds go,
-  // in the end with fewer units and lanes: of what time grows with, the horizon is least known.
+  // First plays one period, which shows the time that does not depend on the horizon. Then it plays longer and longer
+  // horizons until the seconds are used, in the end with fewer units and lanes, because the growth with the horizon is
+  // the least certain.
   void play(double seconds, TrialSize& size) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
@@ -71,10 +74,10 @@ class Trial {
     if (most > 1.0) lighten();
     for (double horizon = 1.0; horizon < most; used += spent_) {
       const double next = std::min<double>(most, horizon == 1.0 ? kFirstPeriods : kLonger * horizon);
-      // What the next step will take of a thread, if playing grows with the horizon and preparing hardly.
+      // The expected time of a thread for the next step, if playing grows with the horizon and preparing hardly does.
       const auto wanted = [&] { return spent_ + (next / horizon - 1.0) * spent_playing_; };
       if (horizon > 1.0 && !thin_ && used + kShareOfMany * wanted() > seconds) become_thin();
-      // Two horizons tell little: the early samples bring more solves. A third has some patience.
+      // Two horizons tell little, because early samples bring more solves. So the third may take longer.
       const double patience = horizon > kFirstPeriods ? 1.0 : kPatience;
       if (horizon > 1.0 && used + wanted() > patience * seconds) break;
       step(horizon = next);
@@ -110,7 +113,7 @@ class Trial {
       value = std::min(value, most);
       return std::max(factor, 1.0);
     };
-    // A table of outcomes decides its contexts itself.
+    // A table of outcomes has its own contexts.
     if (!of_table(study_)) wider_ = limit(study_.dimensions.context, kMostContext);
     auto& [shift, scale, cost] = study_.oracle.grid;
     fixed_more_ =
@@ -119,7 +122,7 @@ class Trial {
     rough_ = fixed_more_ > 1.0 || whole_.plan.calibration_periods > kMostT0;
   }
 
-  // As many of each (environment, regime), and at least one for each thread.
+  // Chooses equally many units of each (environment, regime), and at least one for each thread.
   void choose_units() {
     const Units& all = whole_.plan.units;
     const std::size_t cells = std::min(kMostCells, study_.environments.size() * study_.regimes.size()),
@@ -139,7 +142,7 @@ class Trial {
         lanes.insert(lanes.end(), some, some + groups[g].count);
       }
       for (const PlannedLane& lane : lanes) stratum.all += periods_of(lane, whole_.study.periods);
-      // Those that fit; where none does, one with the longest calibration that is played.
+      // The lanes whose calibration fits; if none does, one with the longest calibration that is played.
       const PlannedLane longest = lanes[0];
       std::erase_if(lanes, [](const PlannedLane& lane) { return lane.T0 > kMostT0; });
       if (lanes.empty()) {
@@ -157,7 +160,7 @@ class Trial {
     }
   }
 
-  // What a replication takes of this thread: preparing it, then each lane that is played.
+  // The times of a replication on this thread: preparing it, then each lane that is played.
   std::vector<double> times_of(std::size_t u) {
     double last = thread_seconds();
     const auto passed = [&last] {
@@ -185,7 +188,7 @@ class Trial {
     return out;
   }
 
-  // All units that are played, to a horizon.
+  // Plays all units to a horizon.
   void step(double horizon) {
     study_.periods = static_cast<int>(horizon);
     times_.assign(plan_.units.size(), {});
@@ -198,8 +201,8 @@ class Trial {
       strata_[s].points.push_back({horizon, more_[s + 1] * mean_of(&strata_[s], thin_)});
   }
 
-  // A unit's results are written once and read when the folder is looked at, for the tables and for results.h5. They grow
-  // with lanes and, in a table of outcomes, with periods.
+  // A unit's results are written once, and read when the folder is opened, for the tables and for results.h5. This time
+  // grows with lanes and, in a table of outcomes, with periods.
   double seconds_of_storing() const {
     constexpr int kReads = 3;
     Study study = study_;
@@ -217,8 +220,8 @@ class Trial {
     return more * (written - start + kReads * (read - written));
   }
 
-  // What preparing takes whatever the horizon is known now: the sample and the orders, which longer steps can do without.
-  // Where costs move or a budget binds it is drawn from for every period.
+  // The time of preparing that does not depend on the horizon is now known: the sample and the orders. Longer steps can
+  // do without them, unless costs move or a budget binds, which need the sample in every period.
   void lighten() {
     study_.order = false;
     const auto moving = [](const Environment& environment) { return moves(environment); };
@@ -234,13 +237,14 @@ class Trial {
     strata_.swap(strata);
   }
 
-  // As many units as threads play on, spread over all.
+  // Whether the unit is among the few that play on: as many as there are threads, spread over all.
   bool is_of_few(std::size_t u) const {
     const std::size_t n = times_.size(), few = std::min(threads_, n);
     return u * few / n != (u + 1) * few / n;
   }
 
-  // The last step's mean over units: of a stratum's lanes, or of preparing; of all, or of the few that play on.
+  // The mean over units in the last step: of a stratum's lanes, or of preparing; over all units, or over the few that
+  // play on.
   double mean_of(const Stratum* stratum, bool few) const {
     double sum = 0.0, n = 0.0;
     for (std::size_t u = 0; u < times_.size(); ++u) {
@@ -253,7 +257,8 @@ class Trial {
     return sum / n;
   }
 
-  // From here on a few units and the middle lane of each stratum stand for all, by what the last step took.
+  // From here on a few units, and the middle lane of each stratum, stand for all, in proportion to the last step's
+  // times.
   void become_thin() {
     const auto ratio = [&](const Stratum* stratum) {
       const double few = mean_of(stratum, true);
@@ -265,7 +270,7 @@ class Trial {
     count_spent();
   }
 
-  // By those that play, in the last step.
+  // Counts the time of the units that play, in the last step.
   void count_spent() {
     double units = 0.0;
     for (std::size_t u = 0; u < times_.size(); ++u) units += !thin_ || is_of_few(u) ? 1.0 : 0.0;
@@ -282,15 +287,15 @@ class Trial {
   double wider_ = 1.0, fixed_more_ = 1.0;
   bool rough_ = false;
   std::vector<TrialPoint> preparing_;
-  UnitResult kept_;  // of the first unit, where all lanes played
+  UnitResult kept_;  // of the first unit, when all lanes played
   int kept_periods_ = 0;
   double storing_ = 0.0;
   double fixed_ = 0.0;  // seconds of preparing a tape of one period
   std::vector<Stratum> strata_;
   bool thin_ = false;
-  std::vector<std::vector<double>> times_;    // of the last step, by unit
-  std::vector<double> more_;                  // of preparing and each stratum: all against the few that play on
-  double spent_ = 0.0, spent_playing_ = 0.0;  // by the last step: processor seconds per thread
+  std::vector<std::vector<double>> times_;    // in the last step, by unit
+  std::vector<double> more_;                  // for preparing and each stratum: all units against the few that play on
+  double spent_ = 0.0, spent_playing_ = 0.0;  // in the last step: processor seconds per thread
 };
 
 }  // namespace
@@ -302,7 +307,7 @@ double extrapolated(std::span<const TrialPoint> points, double horizon) {
   const TrialPoint& middle = points[points.size() - 2];
   const double late = std::max(last.seconds - middle.seconds, 0.0),
                early = points.size() > 2 ? middle.seconds - points[points.size() - 3].seconds : 0.0;
-  // Growth from a to b, against that from b to c, is what a power says of it.
+  // The growth from a to b relative to that from b to c determines the power.
   const auto between = [](double a, double b, double power) { return std::pow(b, power) - std::pow(a, power); };
   double power = 1.0;
   if (early > 0.0 && late > 0.0) {
@@ -319,7 +324,7 @@ double extrapolated(std::span<const TrialPoint> points, double horizon) {
 }
 
 double wall_seconds(const UnitTime& unit, std::size_t units, int threads, double cores) {
-  // Rounds of pieces that run side by side, longer where more of them share a core.
+  // Rounds of pieces that run side by side; they take longer if more threads share a core.
   const auto wall = [&](double seconds, std::size_t pieces) {
     const double beside = static_cast<double>(std::min<std::size_t>(static_cast<std::size_t>(threads), pieces));
     return pieces == 0 ? 0.0

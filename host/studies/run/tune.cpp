@@ -1,4 +1,4 @@
-// Rounds in which the worse half of the candidates leaves.
+// Successive halving: in each round the worse half of the candidates is dropped.
 #include "host/studies/run/tune.hpp"
 
 #include <limits>
@@ -10,7 +10,7 @@
 namespace pandora {
 namespace {
 
-// Keys that change what policies do and no draw.
+// Keys that change what policies do, but no random draws.
 bool keeps_tapes(const std::string& key) {
   return key.starts_with("estimation.") || key.starts_with("theory.") || key.starts_with("hyperparameters.") ||
          key.starts_with("engine.");
@@ -51,7 +51,7 @@ std::vector<TuneRace> races_of(const std::vector<PlannedSetting>& settings) {
   return races;
 }
 
-// Runs candidates on replications and gives each its regrets.
+// Runs candidates on replications and stores their regrets.
 class Runner {
  public:
   Runner(const std::vector<PlannedSetting>& settings, const TuneOptions& options, std::size_t total)
@@ -67,7 +67,7 @@ class Runner {
     }
   }
 
-  /// Lanes in all are fewer by so many.
+  /// Lowers the total number of lanes.
   void expect_less(std::size_t lanes) { total_ -= lanes; }
 
  private:
@@ -89,7 +89,7 @@ class Runner {
       sweep.progress = [&](std::size_t done, std::size_t all) {  // the oracle's lanes are not counted
         options_.sweep.progress(done_ + done * lanes / all, total_);
       };
-    // Units come in any order; they are added in one, so that sums do not depend on it.
+    // Units come in any order; they are added in a fixed one, so that sums do not depend on it.
     std::vector<std::vector<double>> regrets(plan.units.size());
     run_sweep(study, plan, sweep, [&](std::size_t unit, UnitResult&& result) {
       std::size_t lane = 1;
@@ -118,7 +118,7 @@ class Runner {
   std::size_t done_ = 0;
 };
 
-// The candidates of a race that are left, the best first; among equals the one that the study names first.
+// The remaining candidates of a race, best first; among equals the one that the study names first.
 std::vector<TuneCandidate*> ranking(TuneRace& race) {
   std::vector<TuneCandidate*> left;
   for (TuneCandidate& candidate : race.candidates)
@@ -127,7 +127,7 @@ std::vector<TuneCandidate*> ranking(TuneRace& race) {
   return left;
 }
 
-// Whether the values are among the defaults of the policy, or of another that names the hyperparameter.
+// Whether the values are among the defaults of the policy, or of another policy that has the hyperparameter.
 bool has_default_values(const std::string& policy, const std::string& hyperparameter) {
   std::vector<Hyperparameter> known =
       find_policy(policy) != nullptr ? find_policy(policy)->hyperparameters : std::vector<Hyperparameter>();
@@ -142,7 +142,7 @@ bool has_default_values(const std::string& policy, const std::string& hyperparam
   return true;
 }
 
-// Whether all keys of the setting that vary have their defaults; values of hyperparameters are asked of lanes.
+// Whether all varying keys of the setting have their defaults. Lanes tell the values of hyperparameters.
 bool has_default_keys(const Setting& setting) {
   const std::vector<StudyKey> keys = study_keys();
   for (const auto& [key, value] : setting.varied) {
@@ -153,7 +153,7 @@ bool has_default_keys(const Setting& setting) {
   return true;
 }
 
-// The default candidate that stayed longest, by its place in the race.
+// The default candidate that stayed longest, by its number in the race.
 std::optional<std::size_t> standard_of(const TuneRace& race, const std::vector<PlannedSetting>& settings) {
   std::optional<std::size_t> found;
   for (std::size_t k = 0; k < race.candidates.size(); ++k) {
@@ -181,8 +181,8 @@ std::size_t half(std::size_t candidates) {
   return (candidates + 1) / 2;
 }
 
-// The winners and, beside them, the default values, on the study's own replications. `lanes`: of a candidate of each
-// race in one replication.
+// Judges the winners and, beside them, the default values, on the study's own replications. `lanes`: how many lanes a
+// candidate of each race has in one replication.
 void judge(const std::vector<PlannedSetting>& settings, const std::vector<std::size_t>& lanes, Runner& runner,
            Tuning& out) {
   std::vector<TuneCandidate*> judged;
@@ -239,7 +239,7 @@ std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates
       if (left[r] > 1) sum += left[r] * lanes[r];
     return sum;
   };
-  std::vector<std::size_t> wanted;  // lanes of one replication, round by round
+  std::vector<std::size_t> wanted;  // lanes in one replication, for each round
   for (std::size_t sum = per_replication(); sum > 0; sum = per_replication()) {
     wanted.push_back(sum);
     for (std::size_t& n : left) n = half(n);
@@ -285,7 +285,7 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
   const std::size_t R = static_cast<std::size_t>(study.replications);
   std::size_t total = R * std::accumulate(lanes.begin(), lanes.end(), std::size_t{0});
   for (const TuneRound& round : out.rounds) total += round.lanes;
-  for (std::size_t r = 0; r < lanes.size(); ++r)  // of default values, where they do not win
+  for (std::size_t r = 0; r < lanes.size(); ++r)  // lanes of default values that do not win
     if (standard_of(out.races[r], settings)) total += R * lanes[r];
   Runner runner(settings, options, total);
   std::uint32_t next = out.first_replication;

@@ -29,7 +29,7 @@ std::string choice_text(const TuneCandidate& candidate) {
          candidate.hyperparameter;
 }
 
-// Which winners are at an end of what was tried.
+// Adds notes on winners whose values are at an end of those that were tried.
 void add_edges(const Tuning& tuning, std::vector<std::string>& notes) {
   const auto values = [](const TuneCandidate& candidate) {  // NAME=VALUE;NAME=VALUE
     std::string text = choice_text(candidate);
@@ -45,7 +45,7 @@ void add_edges(const Tuning& tuning, std::vector<std::string>& notes) {
   edges.add_to(notes);
 }
 
-// The last to stay first, then by regret.
+// The candidates that stayed longest first, then by regret.
 std::vector<const TuneCandidate*> in_order(const TuneRace& race) {
   std::vector<const TuneCandidate*> order;
   for (const TuneCandidate& candidate : race.candidates) order.push_back(&candidate);

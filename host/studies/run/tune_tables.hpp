@@ -1,4 +1,4 @@
-// What tuning found, as tables.
+// The results of tuning as tables.
 #pragma once
 
 #include "host/ground/tables/columns.hpp"
@@ -9,13 +9,14 @@ namespace pandora {
 /// Every candidate with its round, and the winners as they were judged.
 std::vector<Table> tune_tables(const Tuning& tuning);
 
-/// One row per candidate, the winners' with what they were judged at.
+/// One row per candidate; those of winners with the results of the judgement.
 Columns tune_columns(const Tuning& tuning);
 
-/// Options of `pandora run` that make a study of the race's winner.
+/// The options of `pandora run` for a study of the race's winner.
 std::string winner_options(const TuneRace& race);
 
-/// All of it, with the regrets of every replication and the study that was tuned: what `--out` keeps.
+/// Everything, with the regrets of every replication and the study that was tuned: the content of the file that `--out`
+/// names.
 nlohmann::json tune_json(const Tuning& tuning, const StudyConfig& config);
 
 }  // namespace pandora

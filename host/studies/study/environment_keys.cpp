@@ -1,4 +1,4 @@
-// Environments of the paper's model, and tables of outcomes, as studies define them.
+// Defines the keys of environments: of the paper's model, and of tables of outcomes.
 #include "host/studies/study/environment_keys.hpp"
 
 #include "host/ground/base/printable.hpp"
@@ -19,7 +19,7 @@ const TraceKeys& keys_of(const Environment& environment) {
   const TraceKeys* const keys = trace_keys(environment);
   return keys == nullptr ? none : *keys;
 }
-// What the keys were before, to be changed: environments that share keys do not see it.
+// A copy of the keys that may be changed; environments that share keys keep the old ones.
 TraceKeys& keys_of(Environment& environment) {
   const auto own = std::make_shared<TraceKeys>(keys_of(std::as_const(environment)));
   environment.trace = own;
@@ -44,7 +44,7 @@ void add_law(Options& all) {
              {"number above 0, or inf", [](double x) { return x > 0.0; }}, &Environment::truncation_radius);
 }
 
-// How boxes change: by themselves, and which of them come or go, and when.
+// Adds the keys for changes of boxes: drift, and which boxes come or go, and when.
 void add_changes(Options& all) {
   all.words(
       "drift", "swap:PERIODS, step:PERIODS:SHARE or walk:SPEED; of a table MODEL:FACTOR", "",
@@ -110,7 +110,7 @@ Options options_of_model() {
   return all;
 }
 
-// Of a table of outcomes.
+// The keys of tables of outcomes.
 class TableOptions : public KeyList<TraceKeys> {
  public:
   void text(const char* name, const char* type, const char* meaning, std::string TraceKeys::*member,
@@ -238,7 +238,7 @@ std::map<std::string, std::string> options_of(const Environment& environment) {
   std::map<std::string, std::string> out;
   for (const EnvironmentOption& option : environment_options())
     if (option.is_for(environment) && !option.is_path) out[option.name] = option.text(environment);
-  // Results are older than these keys, and where a study does not give them it has the same parts as before.
+  // These keys are newer than some results; a study that does not set them has the same parts as before.
   if (keys_of(environment).quality.empty()) out.erase("quality");
   if (keys_of(environment).prompt_key.empty()) out.erase("prompt_key");
   return out;

@@ -1,4 +1,4 @@
-// The keys of [environment.NAME]: one list behind keys, checks, what a part of results belongs to, cached tables and
+// The keys of [environment.NAME]. One list serves keys, checks, the identity of parts of results, cached tables and
 // documentation.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace pandora {
 
 struct EnvironmentOption : KeyOf<Environment> {
-  /// Of tables of outcomes alone; the others are of the paper's model alone, but for those of both.
+  /// Only for tables of outcomes; for both kinds. Other options are only for the paper's model.
   bool of_tables = false, of_both = false;
   bool required = false;  ///< whether an environment that the program does not know needs it
 
@@ -15,16 +15,17 @@ struct EnvironmentOption : KeyOf<Environment> {
 };
 const std::vector<EnvironmentOption>& environment_options();
 
-/// The values of the options that results belong to, by their names.
+/// The values of the options to which results belong, by their names.
 std::map<std::string, std::string> options_of(const Environment& environment);
 
-/// As keys of a study, whose values study_of() puts together.
+/// The options as keys of a study; study_of() collects their values.
 std::vector<StudyKey> environment_keys(const std::string& name);
 
 /// The NAME of environment.NAME.key; empty for other keys.
 std::string environment_in(const std::string& key);
 
-/// What `environments` can name without defining it, unless those are left out, and those that the values define.
+/// The names that `environments` may contain: known ones, unless `with_known` is false, and those that the values
+/// define.
 std::vector<std::string> names_of_environments(const StudyValues& defined = {}, bool with_known = true);
 
 }  // namespace pandora

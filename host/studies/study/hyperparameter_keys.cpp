@@ -1,4 +1,4 @@
-// What policies take and have by default, against what a study asks for.
+// The values and defaults of policies' hyperparameters, and those that a study sets.
 #include "host/studies/study/hyperparameter_keys.hpp"
 
 #include "host/ground/base/printable.hpp"
@@ -30,7 +30,7 @@ bool is_asked(const StudyValues& values, const std::string& key) {
   return at != values.end() && at->second.where != "default of " + key;
 }
 
-// Whatever policy takes it.
+// For any policy that has it.
 void require_values(const StudyValue& value) {
   if (value.kind == Kind::texts) {
     require_distinct(value, value.texts);
@@ -69,13 +69,13 @@ StudyKey key_of(const Hyperparameter& h, const std::string& name, const std::str
           }};
 }
 
-// A policy of the study with the hyperparameter as it has it.
+// A policy of the study with its version of the hyperparameter.
 struct Taker {
   const Policy* policy;
   const Hyperparameter* own;
 };
 
-// The program's own policies first, then those that come and go, whose order must not show, by name.
+// The program's own policies first, then by name those that come and go, so that their order has no influence.
 std::vector<Taker> takers_of(const std::string& name, const StudyValues& values) {
   std::vector<Taker> out;
   for (const Policy& policy : all_policies())
@@ -85,14 +85,14 @@ std::vector<Taker> takers_of(const std::string& name, const StudyValues& values)
   return out;
 }
 
-// The one whose default hyperparameters.NAME has: the first of those whose values are of its kind.
+// The one whose default is that of hyperparameters.NAME: the first with values of its kind.
 Hyperparameter reference_of(const Hyperparameter& general, const std::vector<Taker>& takers) {
   const auto first = std::ranges::find_if(takers, [&](const Taker& t) { return kind_of(*t.own) == kind_of(general); });
   return first == takers.end() ? general : *first->own;
 }
 
-// Throws where a value that is asked of all policies is not one thing to those that take it. A policy that declares just
-// this value takes it in any case.
+// Throws if a value that is set for all policies means different things to those that have it. A policy that declares
+// exactly this value accepts it in any case.
 void require_one_meaning(const StudyValue& asked, const std::vector<Taker>& takers, const StudyValues& values) {
   const Taker* first = nullptr;
   for (const Taker& taker : takers) {
@@ -127,7 +127,7 @@ std::vector<StudyKey> hyperparameter_keys_of(const std::string& policy) {
   if (const Policy* const known = find_policy(policy))
     for (const Hyperparameter& h : known->hyperparameters) {
       keys.push_back(key_of(h, own_key(*known, h.name), fmt::format("{}, of {} alone.", h.meaning, policy)));
-      keys.back().apply = [](Study&, const StudyValue&) {};  // apply_hyperparameters
+      keys.back().apply = [](Study&, const StudyValue&) {};  // apply_hyperparameters does this
     }
   return keys;
 }
@@ -184,7 +184,7 @@ StudyValues with_own_hyperparameters(StudyValues values, bool foreign) {
   for (const Hyperparameter& general : all_hyperparameters()) {
     const std::string key = std::string(kHyperparameters) + general.name;
     const std::vector<Taker> takers = takers_of(general.name, values);
-    if (takers.empty() && !values.contains(key)) continue;  // a policy's that came later
+    if (takers.empty() && !values.contains(key)) continue;  // the policy was registered later
     const bool asked = is_asked(values, key);
     const StudyValue standard = standard_of(reference_of(general, takers), key);
     if (!asked) values[key] = standard;

@@ -1,4 +1,4 @@
-// How a key of a study is made: what it holds, between which bounds, and where its value stands in what it belongs to.
+// Describes the keys of a study: the type of a value, its bounds, and where it is stored.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,18 +15,18 @@
 
 namespace pandora {
 
-/// What is told of a key.
+/// The description of a key.
 struct KeyText {
   std::string name;
   StudyValue::Kind kind = StudyValue::Kind::text;
   std::string type, unit, meaning;
-  /// Of a text whose words are parted by colons: their names, under which an inline table gives them too. A number alone
-  /// is then such a text.
+  /// For a text whose words are separated by colons: the names of the words, under which an inline table may give them
+  /// too. A single number is then such a text.
   std::vector<std::string> fields = {};
-  /// Whether results belong to its value; or it only stands in the resolved study; or neither.
+  /// Whether results depend on its value, or it only stands in the resolved study, or neither.
   enum class Role { identity, file, neither } role = Role::identity;
-  bool varies = true;    ///< whether [vary] may name it: what says which table is read cannot vary
-  bool is_path = false;  ///< of a table
+  bool varies = true;    ///< whether [vary] may name it; keys that say which table is read may not vary
+  bool is_path = false;  ///< whether it is the path of a table
 
   bool is_list() const {
     using Kind = StudyValue::Kind;
@@ -34,16 +34,16 @@ struct KeyText {
   }
 };
 
-/// A key of a study, or of a part of one.
+/// A key of a study, or of a part of a study.
 template <class Holder>
 struct KeyOf : KeyText {
   /// The value as TOML.
   std::function<std::string(const Holder&)> text;
-  /// Throws Error (usage) if the value is none that the key can have.
+  /// Throws Error (usage) if the key cannot have this value.
   std::function<void(Holder&, const StudyValue&)> set;
 };
 
-/// Throws Error (usage): where, what is wrong there, and what to do about it.
+/// Throws Error (usage) with the place, the problem and the remedy.
 [[noreturn]] void refuse(const std::string& where, const std::string& problem);
 template <class First, class... More>
 [[noreturn]] void refuse(const std::string& where, fmt::format_string<First, More...> problem, First&& first,
@@ -51,7 +51,7 @@ template <class First, class... More>
   refuse(where, fmt::format(problem, std::forward<First>(first), std::forward<More>(more)...));
 }
 
-/// As TOML.
+/// The text as TOML.
 std::string toml_of(const std::string& text);
 std::string toml_of(const std::vector<std::string>& texts);
 
@@ -68,7 +68,7 @@ inline int require_range(const StudyValue& value, std::int64_t found, int least,
   return static_cast<int>(found);
 }
 
-/// What `parse` makes of the value's text; an Error of it is told of the value.
+/// Returns the result of `parse` for the value's text; an Error then also names the value.
 template <class Parse>
 auto parsed(const StudyValue& value, Parse&& parse) {
   try {
@@ -78,7 +78,7 @@ auto parsed(const StudyValue& value, Parse&& parse) {
   }
 }
 
-/// The place of the value's text number `which` among the names.
+/// The position among the names of the value's text number `which`.
 inline std::size_t choice(const StudyValue& value, const std::vector<std::string>& names, std::size_t which = 0) {
   const std::string& found = value.texts[which];
   const auto at = std::ranges::find(names, found);
@@ -88,7 +88,7 @@ inline std::size_t choice(const StudyValue& value, const std::vector<std::string
   return static_cast<std::size_t>(at - names.begin());
 }
 
-/// Which numbers a key takes.
+/// The numbers that a key accepts.
 struct NumberRange {
   std::string type;  ///< such as "number from 0 to 1"
   std::function<bool(double)> has;
@@ -100,7 +100,7 @@ inline NumberRange from_to(double least, double most) {
 inline const NumberRange kPositive = {"number above 0", [](double x) { return x > 0.0 && std::isfinite(x); },
                                       "a finite number above 0"};
 inline const NumberRange kBetween0And1 = {"number between 0 and 1", [](double x) { return x > 0.0 && x < 1.0; }};
-/// 0, which says nothing, or a number of another range.
+/// The range with 0, which means that nothing is set, in addition.
 inline NumberRange zero_or(const NumberRange& range, const std::string& type) {
   return {type, [has = range.has](double x) { return x == 0.0 || has(x); }, range.wanted};
 }
@@ -120,8 +120,8 @@ auto path(Outer outer, Inner inner) {
   };
 }
 
-/// Keys whose values a Holder has. `at` is a member of it, or finds one by std::invoke; its standard is that of a new
-/// Holder. Of an optional member, the first word, the least integer or 0 leaves it empty.
+/// Keys whose values are in a Holder. `at` is a member of it, or finds one by std::invoke; the default is the value in
+/// a new Holder. For an optional member, the first word, the least integer or 0 leaves it empty.
 template <class Holder>
 class KeyList {
  public:
@@ -133,7 +133,7 @@ class KeyList {
     return keys.emplace_back(KeyOf<Holder>{std::move(told), std::move(text), std::move(set)});
   }
 
-  /// With this standard of its own.
+  /// With an explicit default.
   KeyOf<Holder>& add(KeyText told, const std::string& standard, std::function<void(Holder&, const StudyValue&)> set) {
     return add(
         std::move(told), [standard](const Holder&) { return standard; }, std::move(set));
@@ -190,7 +190,7 @@ class KeyList {
         [=](Holder& h, const StudyValue& v) { std::invoke(at, h) = v.boolean; });
   }
 
-  /// A text of words with names, which `read` takes and throws Error.
+  /// A text of named words, which `read` parses; it throws Error.
   template <class Text, class Read>
   KeyOf<Holder>& words(const char* name, const char* type, const char* unit, const char* meaning,
                        const std::vector<std::string>& fields, Text text, Read read) {

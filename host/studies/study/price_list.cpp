@@ -14,10 +14,10 @@ using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
 void add(NamedNumbers& to, const std::string& name, const toml::node& node) {
   const std::optional<double> number = node.value<double>();
-  to.emplace_back(number ? name : "", number.value_or(0.0));  // what is no number has no known name
+  to.emplace_back(number ? name : "", number.value_or(0.0));  // an entry that is no number gets no known name
 }
 
-// Two numbers as a list, or a table of names that price_named() knows, in which `batch` may be two numbers too.
+// Reads two numbers as a list, or a table of names that price_named() knows, in which `batch` may also be two numbers.
 std::optional<TokenPrice> price_of(const toml::node& node) {
   NamedNumbers named;
   const auto add_pair = [&named](const toml::array& pair, const std::string& in, const std::string& out) {
@@ -37,7 +37,7 @@ std::optional<TokenPrice> price_of(const toml::node& node) {
   return price_named(named);
 }
 
-// How a dotted name would stand that a file has without quotes, as in gpt-4.1 = [2, 8]; empty of what is something else.
+// The dotted name that a file contains without quotes, as in gpt-4.1 = [2, 8]; empty if it is something else.
 std::string undotted(const std::string& key, const toml::node& node) {
   const toml::table* const table = node.as_table();
   if (table == nullptr || table->empty()) return "";

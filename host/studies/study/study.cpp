@@ -61,14 +61,14 @@ std::string lane_name(const PlannedLane& lane) {
 
 namespace {
 
-// The number behind the name that the text begins with, if `fits` holds for it.
+// The number after the name with which the text begins, if `fits` accepts it.
 template <class Fits>
 std::optional<double> number_behind(const std::string& name, const std::string& text, Fits fits) {
   const std::optional<double> number = text.starts_with(name) ? number_of(text.substr(name.size())) : std::nullopt;
   return number && fits(*number) ? number : std::nullopt;
 }
 
-// The variant with what the study says about estimation.
+// The variant with the study's settings of estimation.
 PolicyVariant under(const Study& study, PolicyVariant variant) {
   if (!variant.lane) return variant;
   variant.lane = [lane = std::move(variant.lane), estimation = study.estimation, budget = study.budget](
@@ -121,7 +121,7 @@ RefitSchedule parse_refit(const std::string& text) {
   using Kind = RefitSchedule::Kind;
   if (text == "tracking") return {.kind = Kind::tracking};
   if (text == "every_period") return {.kind = Kind::every};
-  // As the integers of a study, 1e3 is one.
+  // As for the integers of a study, 1e3 is a whole number.
   const auto is_count = [](double k) { return k >= 1 && k <= std::numeric_limits<int>::max() && k == std::floor(k); };
   if (const auto every = number_behind("every:", text, is_count))
     return {.kind = Kind::every, .every = static_cast<int>(*every)};

@@ -1,4 +1,4 @@
-// What to run: everything that a sweep's numbers depend on; and what comes of a unit of it.
+// A study: everything on which a sweep's numbers depend. Also the results of one of its units.
 #pragma once
 
 #include <initializer_list>
@@ -25,9 +25,9 @@ struct Study {
   std::vector<Environment> environments;
   std::vector<Regime> regimes = {Regime::A, Regime::B};
   std::vector<int> T0 = kPaperCalibration;
-  std::vector<std::string> policies;  ///< empty: all but those that must be named
+  std::vector<std::string> policies;  ///< empty: all except those that must be named
   Grids hyperparameters;
-  std::map<std::string, Grids> hyperparameters_of;  ///< by policy, where its values are others
+  std::map<std::string, Grids> hyperparameters_of;  ///< by policy, if its values differ
   int replications = kPaperReplications;
   int periods = kPaperPeriods;
   std::uint64_t seed = 1;
@@ -39,36 +39,38 @@ struct Study {
   bool regret = true;      ///< simulate policies (Tables 1 and 2)
   bool order = true;       ///< the frequencies of the oracle's orders (Table 3)
   bool hdf5 = true;        ///< write results.h5
-  bool estimates = false;  ///< keep what lanes had learned in the end
+  bool estimates = false;  ///< keep the estimates of lanes in the end
+  bool decisions = false;  ///< keep the lanes' decisions in every period
   bool instances = true;   ///< keep every replication's parameters with its results
   int order_contexts = kPaperOrderContexts;
 };
 
-/// Whether a study that lists these policies simulates the policy.
+/// Whether a study with this list of policies simulates the policy.
 inline bool lists(const std::vector<std::string>& policies, const Policy& policy) {
   return policies.empty() ? !policy.by_name_only : has(policies, policy.name);
 }
 
-/// Whether the study is of a table of outcomes. Then it has no other environment, and the table's sizes.
+/// Whether the study is of a table of outcomes. It then has no other environment, and the sizes of the table.
 inline bool of_table(const Study& study) {
   return !study.environments.empty() && study.environments[0].trace != nullptr;
 }
 
-/// A lane of every replication: a policy's variant at one T_0.
+/// A lane in every replication: a policy's variant at one T_0.
 struct PlannedLane {
   const Policy* policy = nullptr;
   PolicyVariant variant;
   int T0 = 0;
 };
 
-/// One replication of one (environment, regime): the unit that shares a tape.
+/// One replication of one (environment, regime), whose lanes share a tape.
 struct Unit {
   Environment environment;
   Regime regime;
   std::uint32_t replication;
 };
 
-/// Units in order, as runs of replications of one (environment, regime): a study's size does not show in memory.
+/// Units in order, stored as runs of replications of one (environment, regime), so that memory does not grow with the
+/// study.
 class Units {
  public:
   Units() = default;
@@ -90,9 +92,9 @@ class Units {
   Iterator end() const { return {this, size()}; }
 
   void push_back(const Unit& unit) { append(unit, 1); }
-  /// `count` replications from the unit's own on.
+  /// Appends `count` replications, beginning with the unit's own.
   void append(const Unit& first, std::size_t count);
-  /// Units [first, last) of others.
+  /// Appends the units [first, last) of others.
   void append(const Units& others, std::size_t first, std::size_t last);
 
  private:
@@ -105,51 +107,64 @@ class Units {
   std::vector<Run> runs_;
 };
 
-/// How a replication is named in files and on the command line, such as uniform/A/3.
+/// The name of a replication in files and on the command line, such as uniform/A/3.
 std::string unit_name(const Unit& unit);
 
-/// How T_0, policy and variant are named in files and on the command line, such as 50/dow/known/c_rho=0.1; a policy
-/// that ignores the calibration has - in place of T_0. A lane's name does not depend on what else the study has.
+/// The name of T_0, policy and variant in files and on the command line, such as 50/dow/known/c_rho=0.1. A policy that
+/// ignores the calibration has - in place of T_0. A lane's name does not depend on the rest of the study.
 std::string lane_name(const PlannedLane& lane);
 
-/// What a lane that is code is shown: mu* where its reward setting is "known", the oracle's indices if its policy is a
+/// What a lane that is code may see: mu* if its reward setting is "known", the oracle's indices if its policy is a
 /// yardstick.
 inline Shown shown_to(const PlannedLane& lane) {
   return {lane.variant.reward == "known", lane.policy->group == PolicyGroup::yardstick};
 }
 
-/// The lanes that are simulated (policies that ignore the calibration stand in once, for all T_0) and the
-/// units, in order: environments, regimes, replications. The oracle is always lane 0.
+/// The lanes that are simulated, and the units in order: environments, regimes, replications. A policy that ignores the
+/// calibration has one lane for all T_0. The oracle is always lane 0.
 struct Plan {
   std::vector<PlannedLane> lanes;
   Units units;
   int calibration_periods = 0;   ///< the largest T_0
-  EstimationOptions estimation;  ///< the study's; the variants' lanes are those under it
+  EstimationOptions estimation;  ///< the study's; the variants' lanes include it
 };
-/// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell
-/// apart.
+/// Throws Error (usage) if two variants of a policy have the same name, because rows and `pandora replay` could not
+/// distinguish them.
 Plan make_plan(const Study& study);
 
-/// What the replication of a unit is prepared from.
+/// The arguments for the preparation of a unit's replication.
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit);
 
-/// What is worth knowing of a lane beside its sums. Most lanes have nothing to say.
+/// A lane's decisions in its T periods, if the study keeps them: A + 8 bytes a period. Empty if the lane failed.
+struct LaneDecisions {
+  static constexpr std::uint8_t kNone = 255, kDeployed = 16;
+
+  std::vector<std::uint8_t> order;  ///< T x A: the opened boxes in order, kNone beyond; kDeployed more for a_t
+  std::vector<float> reward;        ///< T: the Bernoulli reward of the deployed box
+  std::vector<float> cost;          ///< T: the sum of the costs of the opened boxes
+
+  friend bool operator==(const LaneDecisions&, const LaneDecisions&) = default;
+};
+
+/// Notes about a lane besides its sums. Most lanes have none.
 struct LaneNotes {
-  // What the policy chose beforehand, Order::listed: FrugalGPT's cascade and thresholds, the best single box.
+  // The boxes that the policy chose beforehand with Order::listed: FrugalGPT's cascade and thresholds, the best single
+  // box.
   std::vector<int> list;           ///< boxes in order, from 0
-  std::vector<double> thresholds;  ///< one less than there are boxes; empty if it stops after the first
-  // What it had learned in the end, if the study keeps estimates.
+  std::vector<double> thresholds;  ///< one fewer than boxes; empty if it stops after the first
+  // The estimates in the end, if the study keeps them.
   std::vector<double> rho;    ///< A x m
   std::vector<double> theta;  ///< d
-  std::string message;        ///< what a policy of one's own did wrong, or threw
+  std::string message;        ///< the rule that a user's policy broke, or what it threw
   /// In a table of outcomes, for each of the T periods: a bit for every opened box, and the deployed box in the bits
   /// from kMaxBoxes on (packed()). Empty if the lane failed.
   std::vector<std::uint32_t> outcomes;
+  LaneDecisions decisions;
 
   friend bool operator==(const LaneNotes&, const LaneNotes&) = default;
 };
 
-/// Why the lane was stopped, with what its policy said, in one line of a sensible length.
+/// Why the lane was stopped, with its policy's message, in one line of limited length.
 inline std::string failure_message(const LaneTally& tally, const LaneNotes& notes) {
   constexpr std::size_t kMost = 300;
   std::string text = failure_text(tally.failure);
@@ -157,7 +172,7 @@ inline std::string failure_message(const LaneTally& tally, const LaneNotes& note
   return text;
 }
 
-/// An outcome of a period in one number, without the order.
+/// The outcome of a period in one number, without the order.
 inline std::uint32_t packed(const PeriodOutcome& outcome) {
   std::uint32_t out = static_cast<std::uint32_t>(outcome.deployed) << kMaxBoxes;
   for (int k = 0; k < outcome.queried; ++k) out |= 1u << outcome.order[k];
@@ -176,7 +191,7 @@ struct UnitResult {
   std::vector<LaneNotes> notes;      ///< one per lane
   OrderFrequencies order;            ///< if the study asks for it
   std::optional<Instance> instance;  ///< likewise
-  /// In a table of outcomes: the table, and the row of it behind each of the T periods.
+  /// In a table of outcomes: the table, and its row in each of the T periods.
   std::shared_ptr<const PromptOutcomes> table;
   std::vector<std::uint32_t> prompts;
 
@@ -188,24 +203,24 @@ struct UnitResult {
   friend bool operator==(const UnitResult&, const UnitResult&) = default;
 };
 
-// Texts that studies have for schedules of exact solves and for hyperparameters:
+// The texts in studies for schedules of exact solves and for hyperparameters:
 
-/// "every_period", "every:k" (k >= 1), "geometric:g" (g > 1), "tracking"; throws Error (usage) otherwise.
+/// Reads "every_period", "every:k" (k >= 1), "geometric:g" (g > 1), "tracking". Throws Error (usage) otherwise.
 RefitSchedule parse_refit(const std::string& text);
 std::string refit_text(const RefitSchedule& schedule);
 
-/// `tracking` (a step at every sample, a solve at 5% growth) or `geometric:g` with g >= 1 (solves alone). Throws Error.
+/// Reads `tracking` (a step at every sample, a solve at 5% growth) or `geometric:g` with g >= 1 (only solves). Throws
+/// Error.
 RewardSchedule parse_reward_refit(const std::string& text);
 
-/// Name and value of each of a variant's hyperparameters, from a text such as "c_rho=0.1;c_theta=1"; what is no
-/// NAME=VALUE has the name "variant".
+/// Name and value of each of a variant's hyperparameters, from a text such as "c_rho=0.1;c_theta=1". A piece that is
+/// not NAME=VALUE has the name "variant".
 std::vector<std::pair<std::string, std::string>> hyperparameter_values(const std::string& text);
 
-/// c_rho, c_theta and c_b, then the names that registered policies have, then those that variants of the plan have
-/// beside.
+/// c_rho, c_theta and c_b, then the names from registered policies, then further names in variants of the plan.
 std::vector<std::string> hyperparameter_columns(const Plan& plan);
 
-/// The value under that name; empty if the variant has none.
+/// The value with that name; empty if the variant has none.
 std::string hyperparameter_of(const std::string& text, const std::string& name);
 
 }  // namespace pandora

@@ -1,4 +1,4 @@
-// The values of a study: which of them count, all combinations of those that vary, and what a file says of them.
+// The values of a study: which of them are used, all combinations of those that vary, and a file's text.
 #include "host/studies/study/study_config.hpp"
 
 #include <mutex>
@@ -16,7 +16,7 @@
 namespace pandora {
 namespace {
 
-// "key = value" at the end of a file, below the head of the key's table unless that is the one before.
+// Appends "key = value" to a file, and before it the head of the key's table unless the previous key had the same.
 void append_line(std::string& out, std::string& table, const std::string& key, const std::string& comment,
                  const std::string& value) {
   const std::size_t dot = key.rfind('.'), first = dot == std::string::npos ? 0 : dot + 1;
@@ -35,7 +35,7 @@ bool is_table(const Environment& environment) {
   return environment.trace != nullptr;
 }
 
-// The study of a table alone, with the table's sizes.
+// The study for a table only, with the table's sizes.
 Study of_table(const Study& all, const Environment& environment) {
   const TraceSizes sizes = trace_sizes(environment);
   const TraceKeys& keys = *trace_keys(environment);
@@ -79,7 +79,7 @@ StudyConfig::StudyConfig() {
 void StudyConfig::assign(const std::string& key, StudyValue value) {
   if (key == "scenario") return choose_scenarios(value.texts, value.where);
   std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
-  if (key.starts_with(kHyperparameters) && policy_in(key).empty()) {  // of all policies
+  if (key.starts_with(kHyperparameters) && policy_in(key).empty()) {  // for all policies
     const std::string name = key.substr(kHyperparameters.size() - 1);
     std::erase_if(values_,
                   [&](const auto& entry) { return !policy_in(entry.first).empty() && entry.first.ends_with(name); });
@@ -93,7 +93,8 @@ bool StudyConfig::simulates_environment_of(const std::string& key) const {
   return name.empty() || std::ranges::count(values_.at("environments").texts, name) > 0;
 }
 
-// Policies that come and go while the program runs (Policy::code) bring keys that are of studies that name them alone.
+// Keys of policies that come and go while the program runs (Policy::code) exist only in studies that name these
+// policies.
 bool StudyConfig::is_of_policies(const std::string& key) const {
   if (!key.starts_with(kHyperparameters)) return true;
   const std::string owner = policy_in(key), name = key.substr(key.rfind('.') + 1);
@@ -118,8 +119,8 @@ void StudyConfig::forget_defaults() {
         value.where = standard.where;
 }
 
-// A study's tables are still there for a list that is replaced once more; what an option says itself is not passed
-// over.
+// Tables in the file count again if the list that left them out is replaced once more. A key that an option sets itself
+// is always used.
 bool StudyConfig::counts(const std::string& key) const {
   return is_of_policies(key) &&
          (replaced_.count("environments") == 0 || replaced_.count(key) > 0 || simulates_environment_of(key));
@@ -151,7 +152,7 @@ void StudyConfig::choose_scenarios(const std::vector<std::string>& names, const 
   scenarios_ = std::move(chosen);
 }
 
-// A value of the study itself or, as scenario.NAME.KEY, one of a scenario that there is.
+// Sets a value of the study itself or, for scenario.NAME.KEY, of an existing scenario.
 void StudyConfig::put(const std::string& key, StudyValue value) {
   const InScenario at = in_scenario(key);
   if (!at.scenario) {
@@ -174,7 +175,7 @@ std::vector<Scenario> StudyConfig::scenarios() const {
 }
 
 void StudyConfig::refuse_varying() const {
-  // What says which rows of a table are read cannot vary, since settings share tables and sizes.
+  // Keys that decide which rows of a table are read cannot vary, because settings share tables and sizes.
   const auto refuse_of_table = [this](const std::string& key, const std::string& where) {
     const std::string of = "environment." + environment_in(key);
     if (key == of + ".drift" && values_.count(of + ".table") > 0)
@@ -244,7 +245,7 @@ std::string StudyConfig::toml() const {
   const auto varied = varying();
   for (const StudyKey& key : study_keys(given)) {
     const auto value = given.find(key.name);
-    if (value == given.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
+    if (value == given.end() || key.role == StudyKey::Role::neither) continue;  // a known environment's value
     append_line(out, table, key.name, "", value->second.toml());
   }
   if (!varied.empty()) out += "\n[vary]\n";

@@ -1,4 +1,4 @@
-// The general keys one after the other, and how a key is found by its name.
+// The list of general keys, and how a key is found by its name.
 #include "host/studies/study/study_keys.hpp"
 
 #include <mutex>
@@ -122,7 +122,7 @@ void add_budget(Keys& keys) {
               path(&Study::budget, &Pacing::start));
 }
 
-// Of what holds the estimates of rho_a and theta_* back: ridges, and the balls that the paper minimises over.
+// Keys that restrict the estimates of rho_a and theta_*: ridges, and the balls over which the paper minimises.
 void add_ridges(Keys& keys) {
   const auto ridge = [&keys](const char* name, const char* meaning, const NumberRange& range,
                              double EstimationOptions::*member) {
@@ -243,6 +243,10 @@ void add_output(Keys& keys) {
             &Study::instances);
   keys.flag("output.estimates", "Keep rho_hat and theta_hat of every lane at the end of its horizon in results.h5.",
             &Study::estimates);
+  keys.flag("output.decisions",
+            "Keep every period of every lane: the boxes that it opened in their order, which it deployed, cost and "
+            "reward. A + 8 bytes a period, in the folder decisions.",
+            &Study::decisions);
   keys.flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", &Study::hdf5)
       .role = Role::file;
 }
@@ -264,7 +268,7 @@ std::vector<StudyKey> make_general_keys() {
   const auto word_of = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
   std::vector<std::string> words, found;
   for (const StudyKey& key : keys) words.push_back(word_of(key.name));
-  // Tables are left aside: a right word may stand in the wrong one, and a right one makes no word near.
+  // The table's name is ignored: a right word may stand in a wrong table, and a right table makes no word near.
   for (const std::string& word : nearest(word_of(name), words))
     for (const StudyKey& key : keys)
       if (word_of(key.name) == word) found.push_back(key.name);
@@ -272,7 +276,7 @@ std::vector<StudyKey> make_general_keys() {
          found.empty() ? "; `pandora run --print-defaults` lists the keys" : nearest_text(found));
 }
 
-// The keys among which one of that name would be.
+// The keys among which a key of that name would be.
 std::vector<StudyKey> keys_around(const std::string& name) {
   if (const std::string policy = policy_in(name); !policy.empty()) return hyperparameter_keys_of(policy);
   const std::string environment = environment_in(name);
@@ -288,7 +292,7 @@ void refuse(const std::string& where, const std::string& problem) {
 
 const std::vector<StudyKey>& general_keys() {
   static std::mutex guard;
-  static std::map<std::uint64_t, std::vector<StudyKey>> made;  // those that were handed out stay
+  static std::map<std::uint64_t, std::vector<StudyKey>> made;  // lists that were returned stay valid
   const std::lock_guard lock(guard);
   const std::uint64_t registrations = registrations_of_policies();
   if (const auto known = made.find(registrations); known != made.end()) return known->second;

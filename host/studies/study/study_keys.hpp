@@ -1,4 +1,4 @@
-// The keys of a study: one list behind parsing, --set, errors, the resolved file, --print-defaults and the identity.
+// The keys of a study: one list serves parsing, --set, errors, the resolved file, --print-defaults and the identity.
 #pragma once
 
 #include "host/studies/study/key_list.hpp"
@@ -8,7 +8,7 @@ namespace pandora {
 struct StudyKey : KeyText {
   using Apply = std::function<void(Study&, const StudyValue&)>;
 
-  // A constructor, since GCC 12 frees members of such an aggregate twice where the memory for one of them is missing.
+  // A constructor, because GCC 12 frees members of such an aggregate twice if the memory for one of them is missing.
   StudyKey(KeyText text, std::string toml, Apply sets)
       : KeyText(std::move(text)), standard(std::move(toml)), apply(std::move(sets)) {}
 
@@ -18,27 +18,27 @@ struct StudyKey : KeyText {
 
 using StudyValues = std::map<std::string, StudyValue>;
 
-/// All keys but those of environments; made anew when policies were registered.
+/// All keys except those of environments. The list is made anew after policies were registered.
 const std::vector<StudyKey>& general_keys();
 
-/// scenario.NAME.KEY taken apart. Of another key `scenario` is absent and `key` is all of it.
+/// The pieces of scenario.NAME.KEY. For other keys `scenario` is absent and `key` is the whole name.
 struct InScenario {
   std::optional<std::string> scenario;
   std::string key;
 };
 InScenario in_scenario(const std::string& key);
 
-/// Throws Error (usage) if settings cannot differ in the key.
+/// Throws Error (usage) if the key cannot vary between settings.
 void require_varies(const StudyKey& key, const std::string& where);
 
-/// All keys in the order of the file; environments: those that `values` have something on, or, without values, those
-/// that are known.
+/// All keys in the order of the file. Of environments, those with something in `values`; without values, those that are
+/// known.
 std::vector<StudyKey> study_keys(const StudyValues& values = {});
 
 /// Whether there is a key of that name.
 bool is_key(const std::string& name);
 
-/// The key of that name. Throws Error (usage) with the valid ones near to it, or where all are listed.
+/// The key of that name. Throws Error (usage) with the nearest valid ones, or with the place where all are listed.
 StudyKey key_named(const std::string& name, const std::string& where);
 
 }  // namespace pandora

@@ -1,4 +1,4 @@
-// What values of an environment do not go together with, and then what those of a study do not.
+// Checks which values of an environment contradict each other, and then which values of a study do.
 #include "host/studies/study/study_of.hpp"
 
 #include "host/lanes/model/box_changes.hpp"
@@ -11,12 +11,12 @@
 namespace pandora {
 namespace {
 
-// Of a table of outcomes. Tables share no random stream unless they are told to.
+// For a table of outcomes. Tables share no random stream unless they are told to.
 template <class Find>
 Environment table_of(const std::string& name, Find&& find, const StudyValue& environments) {
   Environment environment;
   environment.name = name;
-  constexpr std::uint64_t kFirst = 64;  // streams below are for environments that people number
+  constexpr std::uint64_t kFirst = 64;  // the streams below are for environments to which people give numbers
   environment.id = static_cast<std::uint8_t>(kFirst + stable_hash(name) % (256 - kFirst));
   environment.trace = std::make_shared<TraceKeys>();
   for (const EnvironmentOption& option : environment_options()) {
@@ -41,7 +41,7 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
   return environment;
 }
 
-// Where output costs around a mean have nothing to be drawn from.
+// Refuses output costs that are centred if there is nothing from which they could be drawn.
 void refuse_output_costs(const Environment& environment, const StudyValue* given, const StudyValue& output,
                          const Dimensions& dimensions) {
   if (environment.output_costs != OutputCostLaw::centred) return;
@@ -55,7 +55,7 @@ void refuse_output_costs(const Environment& environment, const StudyValue* given
            environment.name, least);
 }
 
-// What drift and correlation do not go together with.
+// Refuses settings that contradict drift and correlation.
 void refuse_changes(const Environment& environment, const StudyValue& environments, const StudyValue* drift,
                     const StudyValue* correlation) {
   const std::string& name = environment.name;
@@ -83,7 +83,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     return at == values.end() ? nullptr : &at->second;
   };
   Environment environment = known != nullptr ? *known : Environment{};
-  if (known == nullptr && foreign) environment.cost_level = std::nan("");  // where the study does not say it
+  if (known == nullptr && foreign) environment.cost_level = std::nan("");  // unknown if the study does not set it
   environment.name = name;
   if (find("table") != nullptr) return table_of(name, find, environments);
   const StudyValue* const indices = find("indices");
@@ -131,7 +131,7 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
   Study study;
   for (const StudyKey& key : general_keys()) {
     const auto given = values.find(key.name);
-    if (given == values.end()) continue;  // of a policy that the study does not name
+    if (given == values.end()) continue;  // for a policy that the study does not name
     StudyValue value = given->second;
     if (foreign && key.name == "policies" && !value.texts.empty()) {
       std::erase_if(value.texts, [](const std::string& name) { return find_policy(name) == nullptr; });
@@ -142,7 +142,7 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
   apply_hyperparameters(values, study);
   const StudyValue& environments = values.at("environments");
   const std::vector<std::string> there = names_of_environments(values);
-  for (const std::string& name : environments.texts)  // first: a table that nothing names is often its right spelling
+  for (const std::string& name : environments.texts)  // first: an unnamed table is often the right spelling
     if (!foreign && std::ranges::count(there, name) == 0)
       refuse(environments.where, "\"{}\" is unknown{}; use {}, or define it under [environment.{}]", name,
              nearest_text(nearest(name, known)), fmt::join(known, ", "), is_plain_name(name) ? name : "NAME");

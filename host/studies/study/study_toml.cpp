@@ -1,4 +1,4 @@
-// StudyConfig::parse() and set(): every value of a file, and one that an option replaces.
+// StudyConfig::parse() and set(): every value of a file, and a value that an option replaces.
 #include "host/studies/study/study_toml.hpp"
 
 #include <simdjson.h>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = StudyValue::Kind;
 
-// What the file says at a node, up to the end of the line.
+// The file's text at a node, up to the end of the line.
 std::string source_text(const std::vector<std::string>& lines, const toml::node& node) {
   const toml::source_region& region = node.source();
   if (region.begin.line == 0 || region.begin.line > lines.size()) return "";
@@ -31,7 +31,7 @@ std::string source_text(const std::vector<std::string>& lines, const toml::node&
   return out;
 }
 
-// An integer, however it is written: 10000 or 1e4.
+// An integer in any notation: 10000 or 1e4.
 std::optional<std::int64_t> integer_of(const toml::node& node) {
   if (const auto integer = node.value_exact<std::int64_t>()) return *integer;
   constexpr double kBeyond = 0x1p63;
@@ -41,8 +41,8 @@ std::optional<std::int64_t> integer_of(const toml::node& node) {
   return std::nullopt;
 }
 
-// The words of a text with named ones, from a number or an inline table: { law = "geometric", mean = 100 } is
-// geometric:100 and { box_number = 3, at = 100 } is box 3:100.
+// The text of a value with named words, from a number or an inline table: { law = "geometric", mean = 100 } becomes
+// geometric:100 and { box_number = 3, at = 100 } becomes box 3:100.
 std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where) {
   const auto word = [&](const toml::node& one) -> std::string {
     if (const auto text = one.value_exact<std::string>()) return *text;
@@ -122,7 +122,7 @@ StudyValue value_of(const StudyKey& key, const toml::node& node, std::string whe
   return value;
 }
 
-// A table's path as it may stand in a file elsewhere: relative ones are relative to `base`.
+// A table's path for a file in another folder: relative paths are relative to `base`.
 StudyValue with_path(const StudyKey& key, StudyValue value, const fs::path& base) {
   if (key.is_path && !value.texts[0].empty())
     value.texts[0] = fs::absolute(base / value.texts[0]).lexically_normal().string();
@@ -139,7 +139,7 @@ void require_length(const std::string& key, const std::string& where) {
     refuse(where, "a key of {} characters; none of a study has more than {}", key.size(), kLongestKey);
 }
 
-// Every value of the file with its dotted key, and every table that holds nothing.
+// Every value of the file with its dotted key, and every empty table.
 void flatten(const toml::table& table, const std::string& prefix, const std::string& file, std::vector<Entry>& out) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
@@ -222,7 +222,7 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
     config.put(full, with_path(key, value_of(key, *node, where), fs::path(name).parent_path()));
   }
   config.refuse_varying();
-  (void)config.settings();  // values that are out of range or contradict each other
+  (void)config.settings();  // checks ranges and contradictions
   return config;
 }
 
@@ -241,7 +241,7 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
     require_scenario(*at.scenario, where);
     require_varies(key, where);
   }
-  // A seed beyond int64, or a title that is a number, is a text without quotes.
+  // A seed beyond int64, or a title that is a number, is taken as text although it has no quotes.
   const bool wants_text =
       (key.kind == Kind::text && key.fields.empty()) || (key.kind == Kind::seed && !integer_of(node));
   if (!key.is_list() || node.is_array())

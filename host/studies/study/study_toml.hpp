@@ -5,7 +5,8 @@
 
 namespace pandora {
 
-/// The key's value from a word written as TOML; what is no TOML is a text. Throws Error (usage) if the type is another.
+/// The key's value from a word written as TOML; a word that is not TOML is a text. Throws Error (usage) if it has the
+/// wrong type.
 StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where);
 
 }  // namespace pandora

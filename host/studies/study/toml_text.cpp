@@ -1,4 +1,4 @@
-// What must not reach the parser, and what is made of what it says.
+// Text that must not reach the parser, and the conversion of its results.
 #include "host/studies/study/toml_text.hpp"
 
 #include "host/studies/study/study_keys.hpp"
@@ -7,15 +7,15 @@ namespace pandora {
 namespace {
 
 struct Unfit {
-  std::size_t line = 0;  // from 1; 0: all is fit
-  bool deep = false;     // a dotted key, which toml++ 3.3 does not bound; else a character that it does not survive
+  std::size_t line = 0;  // from 1; 0: nothing is wrong
+  bool deep = false;     // a dotted key, whose depth toml++ 3.3 does not limit; else a bad character
 };
 
-// The first control character, or one beyond ASCII outside strings and comments, or dotted key that is too deep. A point
-// of a number in a list (1.5) counts as one of a key.
+// Finds the first control character, or character beyond ASCII outside strings and comments, or dotted key that is too
+// deep. The point in a number in a list (1.5) counts as one in a key.
 Unfit unfit_in(const std::string& text) {
   std::size_t line = 1;
-  std::string quote;  // what ends the string or, "\n", the comment that we are in
+  std::string quote;  // the text that ends the current string or, "\n", the current comment
   int points = 0;
   bool in_value = false;
   for (std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
@@ -39,7 +39,7 @@ Unfit unfit_in(const std::string& text) {
     } else if (text.compare(at, quote.size(), quote) == 0) {
       at += quote.size() - 1;
       for (int own = 0; quote.size() == 3 && own < 2 && at + 1 < text.size() && text[at + 1] == c; ++own)
-        ++at;  // quotes of the string, before those that end it
+        ++at;  // quotes inside the string, before those that end it
       quote.clear();
     } else if (c == '\n' && quote.size() == 1) {
       quote.clear();  // an unfinished string
@@ -122,7 +122,8 @@ std::string toml_of(const std::vector<std::string>& texts) {
 }
 
 std::string StudyValue::toml() const {
-  // Shortest digits that are read back as the same number. What looks like an integer is read as one, which has no -0.
+  // The shortest digits that are read back as the same number. An integer's digits would be read as an integer, which
+  // has no -0.
   std::vector<std::string> digits;
   for (const double x : numbers)
     digits.push_back(x == 0.0 && std::signbit(x) ? "-0.0" : std::isnan(x) ? "nan" : fmt::format("{}", x));

@@ -1,4 +1,4 @@
-// TOML as text: what a parser may see of it, and values as the program writes them. The one place that includes the library.
+// TOML as text: checks before parsing, and values as the program writes them. Only this file includes the library.
 #pragma once
 
 #include <stdexcept>
@@ -6,8 +6,8 @@
 
 namespace pandora {
 
-// toml++ 3.3 asserts what a file may break ("[!]"): without NDEBUG the program would abort, with it clang takes the
-// assertion for the truth. Here a broken assertion is a broken file.
+// toml++ 3.3 asserts conditions that a file can break ("[!]"). Without NDEBUG the program would abort; with NDEBUG
+// clang assumes the condition. Here a failed assertion means an invalid file.
 struct BrokenAssertion : std::runtime_error {
   BrokenAssertion() : std::runtime_error("it has a character where none can be, such as \"[!]\"") {}
 };
@@ -15,7 +15,7 @@ constexpr void assert_of_toml(bool holds) {
   if (!holds) throw BrokenAssertion();
 }
 
-/// A study may have so many bytes, and so deep may values nest and dotted keys reach. A dotted key may have so many bytes.
+/// The most bytes of a study, the deepest nesting of values and dotted keys, and the most bytes of a dotted key.
 inline constexpr std::size_t kMostStudyBytes = std::size_t{1} << 20;
 inline constexpr int kDeepestNesting = 32;
 inline constexpr std::size_t kLongestKey = 200;
@@ -35,11 +35,11 @@ inline constexpr std::size_t kLongestKey = 200;
 
 namespace pandora {
 
-/// A file's text. Throws Error (usage) with file and line.
+/// Parses a file's text. Throws Error (usage) with file and line.
 toml::table table_of(const std::string& text, const std::string& name);
 
-/// A word of the command line as the value `v`; what is no TOML is a text. Throws Error (usage) where it is too long or
-/// nests too deep; `where` names it.
+/// Parses a word of the command line as the value `v`; a word that is not TOML is a text. Throws Error (usage) if it is
+/// too long or nests too deep; `where` names it.
 toml::table table_of_word(const std::string& word, const std::string& where);
 
 }  // namespace pandora

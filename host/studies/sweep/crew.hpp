@@ -1,4 +1,4 @@
-// Threads that work on one thing: the first failure ends all.
+// Threads that work on one task; the first failure ends all.
 #pragma once
 
 #include <condition_variable>
@@ -15,11 +15,11 @@ namespace pandora {
 
 class Crew {
  protected:
-  /// A thread for each body, until all have ended. Throws what the first of them throws, and LimitReached, which names
-  /// the option that asks for so many (empty: none does), where the system gives no further thread.
+  /// Starts a thread for each body and waits until all have ended. Throws the first failure. If the system gives no
+  /// further thread, throws LimitReached with the option that sets their number (empty: there is none).
   void run_all(const std::vector<std::function<void()>>& bodies, const std::string& option) {
     std::vector<std::jthread> threads;
-    guarded([&] {  // those that were started must be waited for
+    guarded([&] {  // the threads that did start must be waited for
       try {
         for (const auto& body : bodies) threads.emplace_back([this, &body] { guarded(body); });
       } catch (const std::system_error&) {

@@ -10,7 +10,7 @@
 namespace pandora {
 namespace {
 
-constexpr std::size_t kPreparersPerDevice = 4;  // enough to keep it fed while each waits for its own stream
+constexpr std::size_t kPreparersPerDevice = 4;  // enough to keep it busy while each waits for its own stream
 
 class DeviceSweep : Crew {
  public:
@@ -39,13 +39,13 @@ class DeviceSweep : Crew {
 
  private:
   struct OnDevice {
-    int running = 0;  // groups
+    int running = 0;  // groups that run
     std::size_t started = 0;
-    bool alone = false;  // whether the one that runs must stay alone
+    bool alone = false;  // whether the running group must stay alone
   };
   struct Prepared {
     std::unique_ptr<Replication> replication;
-    UnitResult result;  // of all lanes where the replication has failed
+    UnitResult result;  // the result of all lanes, if the replication failed
     RunnableLanes lanes;
   };
 
@@ -55,7 +55,7 @@ class DeviceSweep : Crew {
     const ReplicationPreparer prepare_unit = prepare_(device);
     std::unique_lock lock(mutex_);
     for (;;) {
-      // No more in memory than the devices are about to take.
+      // Keeps no more replications in memory than the devices are about to take.
       changed_.wait(lock, [this] { return failure_ || next_ == units() || next_ < (taken_ + groups_) * at_once_; });
       end_if_interrupted(options_.interrupted);
       if (failure_ || next_ == units()) return;
@@ -69,10 +69,10 @@ class DeviceSweep : Crew {
       }));
       if (study_.instances) result.instance = made.replication->instance;
       keep_prompts(study_, plan_, asked, result);
-      // Here, where several threads are: FrugalGPT searches its cascades.
+      // Done here because several threads run here, and FrugalGPT's search for cascades takes time.
       if (!fail_all_if_not_finite(*made.replication, plan_.lanes.size(), result)) {
         result.resize(plan_.lanes.size());
-        made.lanes = runnable_lanes(plan_, *made.replication, 0, plan_.lanes.size(), result);
+        made.lanes = runnable_lanes(study_, plan_, *made.replication, 0, plan_.lanes.size(), result);
       }
       lock.lock();
       ready_.emplace(unit, std::move(made));
@@ -80,8 +80,8 @@ class DeviceSweep : Crew {
     }
   }
 
-  // A group that runs on a device, from construction to destruction; `alone` waits until no other does and holds them
-  // off.
+  // A group that runs on a device, from construction to destruction. `alone` waits until no other group runs, and keeps
+  // others away.
   class Running {
    public:
     Running(DeviceSweep& sweep, int device, bool alone) : sweep_(sweep), here_(sweep.on_device_.at(device)) {
@@ -98,7 +98,7 @@ class DeviceSweep : Crew {
       here_.alone = false;
       sweep_.changed_.notify_all();
     }
-    /// Whether others have run there meanwhile.
+    /// Whether other groups ran on the device meanwhile.
     bool had_company() const {
       const std::lock_guard lock(sweep_.mutex_);
       return !alone_at_first_ || here_.started != number_;
@@ -111,7 +111,7 @@ class DeviceSweep : Crew {
     std::size_t number_;
   };
 
-  // False if there was no room for it while others held some.
+  // Returns false if there was no room while other groups held some.
   template <class Run>
   bool fits_beside_others(int device, Run&& run) {
     const Running here(*this, device, false);
@@ -124,7 +124,7 @@ class DeviceSweep : Crew {
     }
   }
 
-  // Chunks are fixed ranges of units, whichever device is free first: what runs together never depends on timing.
+  // Chunks are fixed ranges of units, whichever device is free first. So timing never decides which units run together.
   void serve(int device) {
     std::unique_lock lock(mutex_);
     while (!failure_ && next_chunk_ * at_once_ < units()) {
@@ -164,7 +164,8 @@ class DeviceSweep : Crew {
           const std::size_t own = records.empty() ? 0 : lanes.specs.size();
           UnitResult& result = prepared[unit - first].result;
           if (!lanes.specs.empty())
-            lanes.place(tallies[ran++], std::span(records).subspan(recorded, own), study_.estimates, result);
+            lanes.place(study_, *prepared[unit - first].replication, tallies[ran++],
+                        std::span(records).subspan(recorded, own), result);
           fail_sums_not_finite(result.lanes);
           recorded += own;
           sink_(unit, std::move(result));

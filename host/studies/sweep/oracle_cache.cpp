@@ -1,4 +1,4 @@
-// An oracle table as a sealed file, under the digest of all that it is computed from.
+// Stores an oracle table as a sealed file, named by the digest of all inputs from which it is computed.
 #include "host/studies/sweep/oracle_cache.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ using nlohmann::json;
 namespace {
 
 constexpr char kKind[] = "oracle", kSuffix[] = ".oracle";
-constexpr int kTableFormat = 2;  // raise it when what is stored, or how it is computed, changes
+constexpr int kTableFormat = 2;  // increase it when the stored data or its computation changes
 
 std::string digest(std::span<const double> values) {
   return sha256({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
@@ -48,7 +48,7 @@ json stored(const OracleTable& table, const std::string& key_text) {
   return content;
 }
 
-// More than the file of the table has.
+// More bytes than the table's file has.
 std::uint64_t most_bytes(const Instance& instance, const OracleOptions& options, const std::string& key_text) {
   constexpr std::uint64_t kRest = 1u << 20;
   const GridShape& shape = options.grid;
@@ -57,7 +57,7 @@ std::uint64_t most_bytes(const Instance& instance, const OracleOptions& options,
   return kRest + key_text.size() + sizeof(double) * (grid + boxes * (OutputCostTable::kNodes + 1));
 }
 
-// The table in a file's content; throws Damaged unless it is one of the wanted key and sizes.
+// Reads the table from a file's content. Throws Damaged unless it has the wanted key and sizes.
 OracleTable table_in(const json& content, const std::string& key_text, const Instance& instance,
                      const OracleOptions& options) {
   const auto field = [&content](const char* name) -> const json& {
@@ -86,7 +86,7 @@ OracleTable table_in(const json& content, const std::string& key_text, const Ins
 std::string cpu_numerics() {
   std::string text;
   for (const auto& [name, value] : build_identity()) text += fmt::format("{}={}\n", name, value);
-  // Machines may differ where builds do not, in the mathematics library: a small table is computed as a sample.
+  // Machines with the same build may still differ in the mathematics library, so a small table is computed as a sample.
   const Instance instance =
       draw_instance({}, paper_environments()[1], Regime::B, 0, 1, [](const Instance&) { return 1.0; });
   const Contexts contexts = draw_contexts(instance, {{Purpose::online_context, 0, 20}});
@@ -164,7 +164,7 @@ OracleTable OracleCache::get(const Instance& instance, const Contexts& contexts,
   } catch (const Unreadable& problem) {
     if (problem.why != Unreadable::Why::absent) {
       tell(path, problem.what());
-      storing_ = false;  // what cannot be read is not replaced, and the disk is no good
+      storing_ = false;  // a file that cannot be read is not replaced, because the disk is faulty
     }
   }
   ++misses_;
@@ -180,7 +180,7 @@ void OracleCache::tell(const fs::path& path, const std::string& what) {
 }
 
 void OracleCache::store(const fs::path& path, const std::string& bytes) {
-  const std::lock_guard guard(mutex_);  // one temporary name per file and process
+  const std::lock_guard guard(mutex_);  // each file and process has one temporary name
   if (!storing_) return;
   try {
     write_file(path, bytes);

@@ -23,7 +23,7 @@
 namespace pandora {
 namespace {
 
-// The tallies of some lanes of one replication by the study's engine.
+// Runs some lanes of one replication with the study's engine and returns their tallies.
 std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
                                  std::span<LaneRecord> records) {
   if (study.engine.kind == EngineSettings::Kind::reference) {
@@ -39,7 +39,7 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
              : run_on_cpu<double>(replication, lanes, options, nullptr, records);
 }
 
-// What a policy of one's own may get wrong must not reach the engines: what that is, or nothing.
+// Checks a spec from a user's policy before engines see it. Returns the problem, or nothing.
 std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   const int A = replication.tape.boxes();
   const bool learns = spec.learns_index() || spec.learns_payoff() || spec.learns_reward();
@@ -57,10 +57,34 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   return "";
 }
 
-void keep_outcomes(const std::vector<PeriodOutcome>& outcomes, const LaneTally& tally, LaneNotes& notes) {
+bool keeps_outcomes(const Study& study) {
+  return study.decisions || (of_table(study) && periods_are_prompts(study.environments[0]));
+}
+
+LaneDecisions decisions_of(const std::vector<PeriodOutcome>& outcomes, const Tape& tape) {
+  LaneDecisions out;
+  const std::size_t A = static_cast<std::size_t>(tape.boxes());
+  out.order.assign(outcomes.size() * A, LaneDecisions::kNone);
+  for (std::size_t period = 0; period < outcomes.size(); ++period) {
+    const PeriodOutcome& outcome = outcomes[period];
+    const std::size_t at = tape.at(tape.online_row(static_cast<int>(period)), 0);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(outcome.queried); ++k)
+      out.order[period * A + k] = static_cast<std::uint8_t>(
+          outcome.order[k] + (outcome.order[k] == outcome.deployed ? LaneDecisions::kDeployed : 0));
+    out.reward.push_back(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);
+    out.cost.push_back(static_cast<float>(spent_on(outcome, &tape.cost[at])));
+  }
+  return out;
+}
+
+// What the study keeps of a lane's periods: in a table of outcomes the summary needs them without their order.
+void keep_outcomes(const Study& study, const Tape& tape, const std::vector<PeriodOutcome>& outcomes,
+                   const LaneTally& tally, const UnitResult& result, LaneNotes& notes) {
   if (tally.failure != Failure::none) return;
   notes.outcomes.clear();
-  for (const PeriodOutcome& outcome : outcomes) notes.outcomes.push_back(packed(outcome));
+  for (std::size_t k = 0; k < outcomes.size() && result.table != nullptr; ++k)
+    notes.outcomes.push_back(packed(outcomes[k]));
+  if (study.decisions) notes.decisions = decisions_of(outcomes, tape);
 }
 
 }  // namespace
@@ -100,7 +124,7 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
   replication.instance =
       draw_instance(request.dimensions, environment, request.regime, request.replication, request.seed);
   const Instance& instance = replication.instance;
-  std::optional<ShockSample> drawn;  // a cached table does without, and so do drawn indices
+  std::optional<ShockSample> drawn;  // not needed with a cached table or with drawn indices
   if (instance.linear_indices()) drawn.emplace();
   const auto sample = [&]() -> const ShockSample& {
     if (!drawn) drawn = draw_shock_sample(instance, request.oracle.samples);
@@ -119,7 +143,7 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
     else if (instance.linear_indices())
       replication.sigma = OracleTable::drawn_indices(contexts, first);
     else
-      replication.sigma = (cache == nullptr || environment.law == Law::custom  // whose code no key can hold
+      replication.sigma = (cache == nullptr || environment.law == Law::custom  // code, which no key identifies
                                ? build()
                                : cache->get(instance, contexts, request.oracle, first, build))
                               .indices(instance, contexts, first);
@@ -149,8 +173,8 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
   return prepare_on_cpu(preparation_of(study, plan, unit), order, cache);
 }
 
-RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
-                             UnitResult& result) {
+RunnableLanes runnable_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
+                             std::size_t last, UnitResult& result) {
   RunnableLanes lanes;
   for (std::size_t k = first; k < last; ++k) {
     const PolicyVariant& variant = plan.lanes[k].variant;
@@ -162,8 +186,8 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
             policy != nullptr) {
           std::vector<PeriodOutcome> outcomes;
           result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message,
-                                            result.table != nullptr ? &outcomes : nullptr, shown_to(plan.lanes[k]));
-          keep_outcomes(outcomes, result.lanes[k], result.notes[k]);
+                                            keeps_outcomes(study) ? &outcomes : nullptr, shown_to(plan.lanes[k]));
+          keep_outcomes(study, replication.tape, outcomes, result.lanes[k], result, result.notes[k]);
           continue;
         }
         result.notes[k].message = "its maker returned no policy";
@@ -181,7 +205,7 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
       failure = lane_failure.failure();
     } catch (const Error&) {  // meant for the user
       throw;
-    } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+    } catch (const std::bad_alloc&) {  // not the policy's fault, and it may not happen again
       throw;
     } catch (const std::exception& error) {
       result.notes[k].message = error.what();
@@ -196,10 +220,10 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
 
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, UnitResult& result) {
-  const RunnableLanes lanes = runnable_lanes(plan, replication, first, last, result);
+  const RunnableLanes lanes = runnable_lanes(study, plan, replication, first, last, result);
   if (!lanes.specs.empty()) {
     std::vector<LaneRecord> records = records_wanted(study, lanes.specs.size());
-    lanes.place(run_lanes(study, replication, lanes.specs, records), records, study.estimates, result);
+    lanes.place(study, replication, run_lanes(study, replication, lanes.specs, records), records, result);
   }
   fail_sums_not_finite(std::span(result.lanes).subspan(first, last - first));
 }
@@ -209,14 +233,14 @@ LaneTally run_one_lane(const Study& study, const Replication& replication, const
 }
 
 std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes) {
-  const bool outcomes = of_table(study) && periods_are_prompts(study.environments[0]);
+  const bool outcomes = keeps_outcomes(study);
   std::vector<LaneRecord> records(study.estimates || outcomes ? lanes : 0);
   for (LaneRecord& record : records) record.keep = outcomes ? LaneRecord::Keep::outcomes : LaneRecord::Keep::estimates;
   return records;
 }
 
-void RunnableLanes::place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, bool estimates,
-                          UnitResult& result) const {
+void RunnableLanes::place(const Study& study, const Replication& replication, const std::vector<LaneTally>& found,
+                          std::span<LaneRecord> records, UnitResult& result) const {
   for (std::size_t k = 0; k < at.size(); ++k) {
     const LaneSpec& spec = specs[k];
     LaneNotes& notes = result.notes[at[k]];
@@ -225,8 +249,8 @@ void RunnableLanes::place(const std::vector<LaneTally>& found, std::span<LaneRec
     if (spec.stop == Stop::last_reaches_threshold && spec.order == Order::listed)
       notes.thresholds.assign(spec.threshold, spec.threshold + spec.length - 1);
     if (records.empty()) continue;
-    keep_outcomes(records[k].outcomes, found[k], notes);
-    if (!estimates) continue;
+    keep_outcomes(study, replication.tape, records[k].outcomes, found[k], result, notes);
+    if (!study.estimates) continue;
     notes.rho = std::move(records[k].rho);
     notes.theta = std::move(records[k].theta);
   }

@@ -1,4 +1,4 @@
-// Everything about one replication, on the CPU: what is drawn, and its lanes.
+// The preparation of a replication on the CPU, and its lanes.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace pandora {
 
 class OracleCache;
 
-/// What `body` returns; where an oracle's order cannot be told, the unit is named.
+/// Returns the result of `body`; an error about an oracle's order gets the unit's name.
 template <class Body>
 auto named(const Unit& unit, Body&& body) {
   try {
@@ -24,44 +24,43 @@ auto named(const Unit& unit, Body&& body) {
   }
 }
 
-/// A ReplicationPreparer on the CPU; `cache` keeps the oracle's tables. Throws Error if the environment is code that
-/// fails or draws what require_sound() refuses.
+/// A ReplicationPreparer on the CPU; `cache` stores the oracle's tables. Throws Error if the environment is code that
+/// fails, or if require_sound() refuses its draws.
 Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache = nullptr);
 
-/// Draws the instance, tape and oracle indices of a unit on the CPU; and, into `order` if it is not null,
-/// the frequencies of the oracle's orders.
+/// Draws the instance, tape and oracle indices of a unit on the CPU. Counts the oracle's orders into `order` if that is
+/// not null.
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache = nullptr);
 
-/// Where the unit's environment is a table of outcomes: the table and the rows of the unit's periods.
+/// If the unit's environment is a table of outcomes, stores the table and the rows of the unit's periods in `result`.
 void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result);
 
-/// Lanes that an engine can run on a replication, and where in the plan they stand.
+/// Lanes that an engine can run on a replication, and their places in the plan.
 struct RunnableLanes {
   std::vector<LaneSpec> specs;
   std::vector<std::size_t> at;
 
-  /// Puts what an engine found where it belongs; `records` is empty or has one entry per spec. `estimates`: whether
-  /// what was learned is kept.
-  void place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, bool estimates,
-             UnitResult& result) const;
+  /// Puts an engine's results in their places; `records` is empty or has one entry per spec, of which it keeps what
+  /// the study asks for.
+  void place(const Study& study, const Replication& replication, const std::vector<LaneTally>& found,
+             std::span<LaneRecord> records, UnitResult& result) const;
 };
 
-/// Makes the specs of lanes first .. last of the plan; lanes that are code (PolicyVariant::custom) are run to their
-/// end. A lane whose policy throws, or makes a spec that cannot run (learned scores or rewards without learning, T_0
-/// beyond the calibration rows, a list that is empty or names a box twice or one that is not there), goes into
-/// `result` at its place, failed in period 0. Throws what the policy throws if that is std::bad_alloc or an Error
-/// other than LaneFailure.
-RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
-                             UnitResult& result);
+/// Makes the specs of lanes first .. last of the plan, and runs lanes that are code (PolicyVariant::custom) to their
+/// end. A lane goes into `result` as failed in period 0 if its policy throws or makes a spec that cannot run: learned
+/// scores or rewards without learning, T_0 beyond the calibration rows, or a list that is empty, names a box twice, or
+/// names one that does not exist. Rethrows std::bad_alloc and any Error other than LaneFailure.
+RunnableLanes runnable_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
+                             std::size_t last, UnitResult& result);
 
-/// Runs lanes first .. last of the plan on the CPU into `result` at their places, with what they learned if the study
-/// keeps it.
+/// Runs lanes first .. last of the plan on the CPU into `result` at their places, with their estimates if the study
+/// keeps them.
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, UnitResult& result);
 
-/// One record per lane for what is kept of it beside its tally: what was learned, if the study says so, and the
-/// outcomes of its periods in a table; none if neither.
+/// One record per lane for the data that is kept besides its tally: the estimates and the decisions, if the study keeps
+/// them, and the outcomes of its periods in a table. Empty if none is kept.
 std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes);
 
 /// Runs one lane on the CPU with the study's engine; `record` may be null.

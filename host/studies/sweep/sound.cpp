@@ -1,4 +1,4 @@
-// Numbers that are looked through, and where one of them stands.
+// Checks arrays of numbers, and names the place of a wrong one.
 #include "host/studies/sweep/sound.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace pandora {
 namespace {
 
-// An array of a tape: so many numbers per row or, where it has them, per row and box. `first`: the first row that counts.
+// An array of a tape, with that many numbers per row, or per row and box. `first`: the first row that counts.
 struct Layout {
   const Tape& tape;
   const char* name;
@@ -35,7 +35,7 @@ struct Layout {
     return found == values.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - values.begin()));
   }
 
-  /// Where number `at` stands, such as "mu of box 2 in online period 17".
+  /// The place of number `at`, such as "mu of box 2 in online period 17".
   std::string place(std::size_t at) const {
     const std::size_t row = at / size / boxes(), online = static_cast<std::size_t>(tape.online_row(0));
     const std::string period = row == 0       ? "the initial context"
@@ -93,7 +93,7 @@ void require_within(const ReplicationRequest& asked, const Layout& layout, const
          layout.has_boxes ? fmt::format(", {}", cell % A) : "", values[*at], wanted);
 }
 
-// Of all bits.
+// Compares all bits.
 bool same(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
@@ -195,7 +195,7 @@ void BenchmarkWatch::operator()(const Replication& drawn, const ReplicationReque
   }
   try {
     if (!leaves_indices_behind(drawn, asked)) return;
-  } catch (const InvalidInput&) {  // no model can be drawn for it: its code has drawn something else
+  } catch (const InvalidInput&) {  // the model cannot be drawn for it, so its code has drawn something else
     return;
   }
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Numbers that are not finite must not become results: NaN in a mean would look like one. And what the code of an
-// environment drew is looked at before anything is computed with it.
+// Checks that keep numbers that are not finite out of results, because the NaN of a mean would look like a result. Also
+// checks the draws of an environment's code before anything is computed with them.
 #pragma once
 
 #include <functional>
@@ -11,33 +11,34 @@
 
 namespace pandora {
 
-/// What of a replication is not finite, such as "mu of box 2 in online period 17"; empty if everything is. Indices of
-/// rows before the online ones are no part of it.
+/// The first number of a replication that is not finite, such as "mu of box 2 in online period 17"; empty if all are
+/// finite. Indices of rows before the online ones are not checked.
 std::string not_finite(const Replication& replication);
 
-/// Whether all sums are such. Those over fewer periods are finite if these are.
+/// Whether all sums are finite and within kGreatestSum. If these are, so are those over fewer periods.
 bool sums_are_finite(const LaneTally& tally);
 
-/// A lane whose sums are not finite, or beyond kGreatestSum, though each of its periods was, has failed in its last
-/// period.
+/// Marks lanes as failed in their last period if their sums are not finite, or beyond kGreatestSum, although each
+/// period's numbers were.
 void fail_sums_not_finite(std::span<LaneTally> lanes);
 
-/// If the replication is not finite: all of its `count` lanes have failed before the first period, and say by what.
-/// Returns whether they have.
+/// If the replication is not finite, marks all of its `count` lanes as failed before the first period, with the reason.
+/// Returns whether it did.
 bool fail_all_if_not_finite(const Replication& replication, std::size_t count, UnitResult& result);
 
-/// Throws Error (usage) if the replication is not of the shape that was asked for, or holds a number that is none of
-/// its kind: mu* and rewards are in [0, 1], costs at least 0, all that policies see and the oracle's indices of online
-/// rows finite. The error names array, box, period, value and remedy.
+/// Throws Error (usage) if the replication does not have the requested shape or holds an invalid number. mu* and
+/// rewards must be in [0, 1] and costs at least 0; everything that policies see, and the oracle's indices of online
+/// rows, must be finite. The error names array, box, period, value and remedy.
 void require_sound(const Replication& drawn, const ReplicationRequest& asked);
 
-/// Whether indices were left behind: in some online period and box, cost or mu* are others than the paper's model draws
-/// for the request, and the oracle's index has every bit of the model's. Draws the model to see that. False where
-/// Replication::sigma_is_meant is set, and for contexts that are not the model's.
+/// Whether an environment changed costs or mu* but left the indices as they were: in some online period and box, cost
+/// or mu* differ from the paper's model for the request, and the oracle's index equals the model's in every bit. Draws
+/// the model for the comparison. False if Replication::sigma_is_meant is set, and for contexts that are not the
+/// model's.
 bool leaves_indices_behind(const Replication& drawn, const ReplicationRequest& asked);
 
-/// Looks at the first replication that an environment's code draws in either regime, and tells once for each
-/// environment of indices that were left behind. For several threads.
+/// Checks the first replication that an environment's code draws in either regime with leaves_indices_behind(), and
+/// reports each environment once. Several threads may use it.
 class BenchmarkWatch {
  public:
   explicit BenchmarkWatch(std::function<void(const std::string& message)> note) : note_(std::move(note)) {}

@@ -1,4 +1,4 @@
-// Lanes on the cores of this machine, in chunks that whoever is free takes next.
+// Runs lanes on the cores of this machine, in chunks that the next free worker takes.
 #include "host/studies/sweep/sweep.hpp"
 
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ int threads_of(const SweepOptions& options) {
   return options.threads > 0 ? options.threads : usable_cores();
 }
 
-// Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more
-// than there are workers holds a tape, which bounds the memory.
+// Workers take a chunk of lanes of a prepared unit if there is one, otherwise they prepare the next unit. At most one
+// unit more than there are workers holds a tape, which limits the memory.
 class SweepRunner : Crew {
  public:
   SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink)
@@ -116,9 +116,9 @@ class SweepRunner : Crew {
       report(last - first);
   }
 
-  // The sink may write to a slow disk: meanwhile other workers go on.
+  // The sink may write to a slow disk; other workers go on meanwhile.
   void complete(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active, std::size_t lanes) {
-    if (failure_) return;  // a lane of this unit may be what failed
+    if (failure_) return;  // the failure may be in a lane of this unit
     const std::size_t unit = active->unit;
     UnitResult result = std::move(active->result);
     active_.erase(active);
@@ -152,7 +152,7 @@ void append(std::string& bytes, std::span<const double> values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-// The scores of every period of some lanes, which decisions only follow.
+// The scores in every period of some lanes. Decisions alone would hide small differences between scores.
 std::string scores_of(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
                       const DeviceSet& devices) {
   std::vector<LaneRecord> records(lanes.size());
@@ -167,8 +167,8 @@ std::string scores_of(const Study& study, const Replication& replication, const 
   return bytes;
 }
 
-// A digest of what a small sweep gives here: laws, oracle, both regimes, all estimators, a few hundred periods.
-// Machines differ in the mathematics library and in what the compiler made of the sources, whatever the flags say.
+// A digest of the results of a small sweep here: laws, oracle, both regimes, all estimators, a few hundred periods.
+// Machines differ in the mathematics library and in the compiler's code, whatever the flags say.
 std::string fingerprint(const EngineSettings& engine, const EstimationOptions& estimation, const DeviceSet& devices) {
   Study probe;
   probe.engine = engine;
@@ -179,16 +179,16 @@ std::string fingerprint(const EngineSettings& engine, const EstimationOptions& e
   probe.T0 = {30};
   probe.periods = 100;
   probe.replications = 1;
-  probe.dimensions.context = 30;  // a start of the program waits for this: 10 ms
+  probe.dimensions.context = 30;  // the start of the program waits for this: 10 ms
   probe.dimensions.output = 20;
   probe.dimensions.radius_draws = 1000;
   probe.oracle = {500, {5, 4, 5}, 100};
-#if defined(PANDORA_STAND_IN)  // a thousand times slower than a device, and every program of its tests does this first
+#if defined(PANDORA_STAND_IN)  // a thousand times slower than a device, and every program in its tests does this first
   probe.dimensions.context = 12;
   probe.periods = 40;
 #endif
   const Plan plan = make_plan(probe);
-  // As prepare_on_cpu, but for the radius of theta_*, whose calibration takes longer than all the rest.
+  // Like prepare_on_cpu, but without the calibration of theta_*'s radius, which takes longer than all the rest.
   ReplicationPreparer prepare = [](const Preparation& from, OrderFrequencies*) {
     const ReplicationRequest& asked = from.request;
     Replication r;
@@ -248,7 +248,7 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
         };
       },
       [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
-        // a signal lets it finish: all of it would be lost
+        // a signal lets it finish, because otherwise all of it would be lost
         return backend.run(device, units, block, nullptr, records);
       },
       sink, groups_of(study));

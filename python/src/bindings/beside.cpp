@@ -22,19 +22,20 @@ bool is_interruption(const std::exception_ptr& raised) {
   }
 }
 
-// What the end of the interpreter has to wait for; looked at and changed with the GIL.
+// The work for which the end of the interpreter must wait. Read and changed only with the GIL.
 struct UnderWay {
   bool ending = false;
   int without_gil = 0;
   std::set<Beside*> work;
-  std::map<unsigned long, const std::atomic<bool>*> in_python;  // by thread: the flag of the work that it does
+  std::map<unsigned long, const std::atomic<bool>*> in_python;  // by thread: the flag of its work
 };
 UnderWay& under_way() {
   static UnderWay all;
   return all;
 }
 
-// Of this work, raises in every thread that runs code in Python. Again and again, as that code may catch it.
+// Raises an exception in every thread of this work that runs Python code, again and again, because that code may catch
+// it.
 void end_python_of(const std::atomic<bool>& interrupted) {
   for (const auto& [thread, flag] : under_way().in_python)
     if (flag == &interrupted) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
@@ -65,7 +66,7 @@ InPython::~InPython() {
 void end_work_at_exit() {
   UnderWay& all = under_way();
   all.ending = true;
-  for (bool before = true;;) {  // once more after the last has ended: it has to return into Python
+  for (bool before = true;;) {  // once more after the last has ended, because it has to return into Python
     const bool idle = all.work.empty() && all.without_gil <= 0;
     if (idle && before) return;
     before = idle;
@@ -131,7 +132,8 @@ void Beside::run(const std::function<void()>& body, const nb::object& on_progres
     }
     if (interrupted && !over) end_python_of(interrupted);
   }
-  // What ended the work is told by the work, which knows how to go on; unless it was no interruption.
+  // The work reports its own end, because it knows how to continue. Only another exception of a handler is rethrown
+  // here.
   if (raised && (!failure || !is_interruption(raised))) std::rethrow_exception(raised);
   if (failure) std::rethrow_exception(failure);
 }

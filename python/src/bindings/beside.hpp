@@ -1,4 +1,4 @@
-// Work of the library in a thread of its own, without the GIL, while the calling thread shows progress and takes
+// Runs work of the library in a thread of its own, without the GIL, while the calling thread shows progress and handles
 // signals.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace pandora::python {
 
-/// How far the work is, whether it is to end, and what it has to say; for the work, any thread of it.
+/// The progress of the work, the request to end it, and its messages. Any thread of the work may use it.
 class Beside {
  public:
   std::atomic<bool> interrupted{false};
@@ -29,10 +29,10 @@ class Beside {
     messages_.push_back(message);
   }
 
-  /// Runs `body` and returns when it has ended. `on_progress(done, total)` and `on_message(text)`, either may be None,
-  /// are called by this thread about ten times a second. After a signal whose handler raises, as that of SIGINT does,
-  /// `interrupted` is true, also for end_lane_if_interrupted() in the body, and when the interpreter ends. Throws what
-  /// the body throws; else what a handler or one of the two raised.
+  /// Runs `body` and returns when it has ended. The calling thread calls `on_progress(done, total)` and
+  /// `on_message(text)` about ten times a second; either may be None. `interrupted` becomes true after a signal whose
+  /// handler raises, as that of SIGINT does, and when the interpreter ends; end_lane_if_interrupted() in the body sees
+  /// it too. Throws what the body throws, otherwise what a handler or one of the two functions raised.
   void run(const std::function<void()>& body, const nb::object& on_progress, const nb::object& on_message);
 
  private:
@@ -46,8 +46,8 @@ class Beside {
   std::vector<std::string> messages_;
 };
 
-/// Stands while a thread of such work runs code in Python, with the GIL: where the work is interrupted, that code is
-/// ended by a KeyboardInterrupt, also within an endless loop.
+/// Exists while a thread of such work runs Python code, with the GIL. If the work is interrupted, a KeyboardInterrupt
+/// ends that code, even in an endless loop.
 class InPython {
  public:
   InPython();
@@ -58,12 +58,12 @@ class InPython {
   const unsigned long thread_;
 };
 
-/// Has all work end, and waits for it, when the interpreter ends.
+/// Makes all work end, and waits for it, when the interpreter ends.
 void end_work_at_exit();
-/// Other threads' work is none of a forked child's.
+/// A forked child does not have the work of other threads.
 void forget_work_after_fork();
 
-/// What `body(Beside&)` returns.
+/// Returns the result of `body(Beside&)`.
 template <class Body>
 auto beside(Body&& body, const nb::object& on_progress = nb::none(), const nb::object& on_message = nb::none()) {
   Beside work;

@@ -1,5 +1,5 @@
-// The extension module pandora._core, a file per topic. It hands on what the library says; what is convenient in Python
-// is written in Python (src/pandora).
+// The extension module pandora._core, with a file per topic. It passes the library's results on; conveniences for
+// Python are written in Python (src/pandora).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,7 +21,7 @@ namespace pandora::python {
 
 namespace nb = nanobind;
 
-// Each adds the classes and functions of its topic.
+// Each function adds the classes and functions of its topic.
 void bind_errors(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_results(nb::module_& module);
@@ -37,17 +37,17 @@ void bind_printing(nb::module_& module);
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// As the stubs name them.
+// As the stubs name them:
 using Dict = nb::typed<nb::dict, nb::str, nb::any>;
 using DictList = nb::typed<nb::list, Dict>;
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, T>;
-// What is given: read, not kept; of another type or layout it is converted first.
+// An argument that is read and not kept; another type or layout is converted first.
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// A numpy array that takes over the values; row-major.
+/// A numpy array, row-major, that takes over the values.
 template <class T>
 Array<T> array_of(std::vector<T> values, const std::vector<std::size_t>& shape) {
   auto* const kept = new std::vector<T>(std::move(values));
@@ -63,12 +63,12 @@ Array<T> array_of(std::vector<T> values) {
 /// Names to lists of str and arrays, in the order of the columns.
 Dict dict_of(const Columns& columns);
 
-/// A table as pandora.table.of_program takes it: title, notes, and the table itself as text and as JSON (table_json).
+/// A table for pandora.table.of_program: title, notes, and the table itself as text and as JSON (table_json).
 Dict table_dict(const Table& table);
 DictList dicts_of(const std::vector<Table>& tables);
 
-/// Gives the GIL back while it stands. Not while the interpreter ends: a thread that took it again would be ended
-/// there, in the middle of the library.
+/// Releases the GIL while it exists, except while the interpreter ends: a thread that takes the GIL again would then be
+/// ended in the middle of the library.
 class WithoutGil {
  public:
   WithoutGil();
@@ -79,7 +79,7 @@ class WithoutGil {
   PyThreadState* state_ = nullptr;
 };
 
-/// The line that says what a Python exception is and where it was raised.
+/// A line with a Python exception and the place where it was raised.
 std::string line_of(nb::python_error& error);
 
 }  // namespace pandora::python

@@ -1,4 +1,4 @@
-// Environments that are code in Python.
+// Environments that are Python code.
 #include <stdexcept>
 
 #include "beside.hpp"
@@ -29,7 +29,7 @@ Values numbers(const nb::dict& drawn, const char* name, const std::vector<std::s
   return out;
 }
 
-// The tape of arrays; rows are x_0, the calibration periods, the online periods.
+// The tape from arrays. Rows are x_0, the calibration periods, the online periods.
 Replication replication_of(const ReplicationRequest& request, const nb::dict& drawn) {
   const Dimensions& dim = request.dimensions;
   const std::size_t rows = rows_of(request), A = static_cast<std::size_t>(dim.boxes),
@@ -65,7 +65,7 @@ Replication replication_of(const ReplicationRequest& request, const nb::dict& dr
   return out;
 }
 
-// What was drawn, as messages of the library name it.
+// The name of the draw in messages of the library.
 std::string drawn_name(const ReplicationRequest& request) {
   return request.environment.name + "/" + regime_name(request.regime) + "/" + std::to_string(request.replication) +
          ": ";
@@ -81,7 +81,7 @@ void register_python_environment(nb::object environment, const std::string& name
   own.name = name;
   own.id = static_cast<std::uint8_t>(stream);
   own.cost_level = u;
-  PyObject* const kept = environment.release().ptr();  // to the end of the process
+  PyObject* const kept = environment.release().ptr();  // kept to the end of the process
   register_environment(
       own,
       [kept](const ReplicationRequest& request) {

@@ -1,4 +1,4 @@
-// What the library throws, as the exceptions of pandora/errors.py.
+// Turns the library's exceptions into those of pandora/errors.py.
 #include <new>
 #include <system_error>
 

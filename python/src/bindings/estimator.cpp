@@ -1,4 +1,4 @@
-// The estimates of the built-in policies, for those in Python.
+// The estimates of the built-in policies, for policies in Python.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Enum word(const char* what, const std::string& text, std::initializer_list<const
   throw Error(ExitCode::usage, std::string(what) + " \"" + text + "\": use one of " + list);
 }
 
-// Keeps the request that its questions are about.
+// Keeps the request to which its questions refer.
 class Estimator {
  public:
   Estimator(const Lane& lane, const LaneSpec& rules)

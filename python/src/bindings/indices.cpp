@@ -1,4 +1,4 @@
-// Indices that a cascade asks and learns: the engine's estimator over numbers that Python has.
+// Indices that a cascade asks for and learns: the engine's estimator on numbers from Python.
 #include <fmt/format.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -29,7 +29,7 @@ using Given = std::tuple<int, std::vector<float>, double, double>;  // box, phi,
 
 constexpr double kMostSquares = 1 << 30;  // bytes of matrices
 
-// What `read` makes of JSON; UsageError where it cannot.
+// Returns the result of `read` for JSON; UsageError if it fails.
 template <class Read>
 auto made_of(const std::string& json, const Read& read) {
   try {
@@ -67,7 +67,7 @@ class IndexEstimator {
         rules_(sound_rules(rules, shape_)),
         estimator_(shape_, rules_, made_of(estimation, estimation_of)) {}
 
-  /// Of rows: of each the answers of all boxes, as calibration periods 1, 2, ...
+  /// Learns from rows: each has the answers of all boxes. Rows are calibration periods 1, 2, ...
   void teach(const std::optional<PsiRows>& psi, const Cells& cost, const Cells& shown, const Cells& quality,
              const RowNumbers& rows, const IndexEstimator* near) {
     const Rows given(*this, psi, cost, shown);
@@ -87,7 +87,7 @@ class IndexEstimator {
   }
 
   using Walked = std::tuple<Array<std::int8_t>, Array<std::int32_t>>;
-  /// Nothing is learned.
+  /// Decides rows without learning.
   Walked run(const std::optional<PsiRows>& psi, const Cells& cost, const Cells& shown, const RowNumbers& rows,
              unsigned there) {
     const Rows given(*this, psi, cost, shown);
@@ -191,7 +191,8 @@ class IndexEstimator {
     return {box, phi, cost, mu};
   }
 
-  // Rows of a table, n x A; what is shown of an answer is its quality, or a judge's score of which quality is learned.
+  // Rows of a table, n x A. The value that is shown of an answer is its quality, or a judge's score from which the
+  // quality is learned.
   struct Rows {
     std::size_t size;
     std::optional<PsiRows> psi;
@@ -253,7 +254,7 @@ std::string estimation_text(const std::string& refit, double forget, int most_sa
   return estimation_json(options).dump();
 }
 
-// What a period's draws make of the rules: an order of all boxes where it is random, and whether it never stops.
+// The rules after a period's random draws: an order of all boxes if it is random, and whether the period never stops.
 std::tuple<std::string, std::string, std::vector<int>> period_rules(const IndexEstimator& of, std::uint32_t draw,
                                                                     const std::string& exploration,
                                                                     const std::string& random_order) {

@@ -1,4 +1,4 @@
-// Numbers of single lanes from the parts of a folder, one part in memory at a time.
+// Numbers of single lanes from the parts of a folder, with one part in memory at a time.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -12,7 +12,7 @@
 namespace pandora::python {
 namespace {
 
-// What a lane has in one replication: `shape` numbers, which `fill` writes where there are any.
+// A field of a lane in one replication: `shape` numbers, which `fill` writes if there are any.
 struct TallyField {
   std::string name;
   std::vector<std::size_t> shape;
@@ -35,7 +35,7 @@ std::vector<TallyField> all_fields(const Study& study) {
                      if (unit.lanes[lane].ran()) fill(unit.lanes[lane], to);
                    }});
   };
-  // Per period, x 1000, of replications that count: what the lane lost against the oracle.
+  // Per period, x 1000, in replications that count: the lane's loss against the oracle.
   const auto regret = [&out](const std::string& name, double LaneTally::*sum) {
     out.push_back({name, {}, [sum](const UnitResult& unit, std::size_t lane, double* to) {
                      const LaneTally &oracle = unit.lanes[0], &own = unit.lanes[lane];
@@ -136,6 +136,30 @@ Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& 
     shape.insert(shape.end(), fields[f].shape.begin(), fields[f].shape.end());
     out[fields[f].name.c_str()] = nb::cast(array_of(std::move(found[f]), shape));
   }
+  return out;
+}
+
+Dict decisions_of_lane(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                       std::size_t lane, std::size_t replication) {
+  const Study& study = results.stored().settings().at(setting).setting.study;
+  LaneDecisions found = results.read([&](StoredResults& stored) {
+    LaneDecisions out;
+    stored.for_each_part(
+        [&](std::size_t s, const Unit& any) {
+          return s == setting && any.environment.name == environment && regime_name(any.regime) == regime;
+        },
+        [&](std::size_t, const Unit& first, const std::vector<UnitResult>& units) {
+          const std::size_t u = replication - first.replication;  // far beyond the end where it is in an earlier part
+          if (u < units.size() && lane < units[u].notes.size()) out = units[u].notes[lane].decisions;
+        });
+    return out;
+  });
+  nb::dict out;
+  if (found.order.empty()) return out;
+  out["order"] = nb::cast(array_of(std::move(found.order), {static_cast<std::size_t>(study.periods),
+                                                            static_cast<std::size_t>(study.dimensions.boxes)}));
+  out["reward"] = nb::cast(array_of(std::move(found.reward)));
+  out["cost"] = nb::cast(array_of(std::move(found.cost)));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The module itself, and what every topic hands on: columns, tables, exceptions as a line.
+// The module itself, and helpers for every topic: columns, tables, exceptions as a line.
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
@@ -53,7 +53,7 @@ std::string line_of(nb::python_error& error) {
     const std::string type = nb::cast<std::string>(error.type().attr("__name__")),
                       text = nb::str(error.value()).c_str();
     what = type + (text.empty() ? "" : ": " + printable(text, kMost));
-    std::string place;  // the last line that is not this package's
+    std::string place;  // the last line outside this package
     for (nb::object trace = error.traceback(); trace.is_valid() && !trace.is_none(); trace = trace.attr("tb_next")) {
       const nb::object frame = trace.attr("tb_frame");
       if (nb::cast<std::string>(nb::str(frame.attr("f_globals").attr("get")("__name__", ""))).starts_with("pandora."))
@@ -63,7 +63,7 @@ std::string line_of(nb::python_error& error) {
           " (" + file.substr(file.rfind('/') + 1) + ":" + std::to_string(nb::cast<int>(trace.attr("tb_lineno"))) + ")";
     }
     what += place;
-  } catch (nb::python_error&) {  // of a __str__ of its own
+  } catch (nb::python_error&) {  // raised by the exception's own __str__
   }
   return what;
 }
@@ -72,7 +72,7 @@ std::string line_of(nb::python_error& error) {
 
 NB_MODULE(_core, module) {
   using namespace pandora::python;
-  nb::set_leak_warnings(false);  // policies and environments that were registered stay to the end of the process
+  nb::set_leak_warnings(false);  // registered policies and environments stay to the end of the process
   module.doc() = "The library behind the package; what is meant for users stands in pandora itself.";
   module.attr("build") = pandora::build_text();
   module.def(

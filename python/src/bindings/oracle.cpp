@@ -1,4 +1,4 @@
-// Reservation indices: of a law, and of a replication for any context.
+// Reservation indices: for a law, and in a replication for any context.
 #include "oracle/oracle.hpp"
 
 #include <cmath>
@@ -76,7 +76,7 @@ class Grid {
   const Instance& instance() const { return instance_; }
   const OracleTable& table() const { return *table_; }
 
-  /// x: rows x d_x; sigma, rows x A.
+  /// x: rows x d_x. Returns sigma, rows x A.
   std::vector<double> sigma(const double* x, std::size_t rows) const {
     const Dimensions& dim = instance_.dimensions;
     const std::size_t A = static_cast<std::size_t>(dim.boxes), n = static_cast<std::size_t>(dim.context),

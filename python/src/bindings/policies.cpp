@@ -1,4 +1,4 @@
-// Policies that are code in Python: one object per lane, which holds the GIL from its making to its end.
+// Policies that are Python code: one object per lane, which holds the GIL from its construction to its destruction.
 #include "policies.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(const std::vector<T>& value
   throw std::runtime_error(line_of(error));
 }
 
-// What the call returns; what it raises ends the lane with one line.
+// Returns the result of the call. If the call raises, the lane ends with one line about it.
 template <class Call>
 auto called(Call&& call) {
   try {
@@ -139,14 +139,14 @@ class PythonPolicy : public CustomPolicy {
   }
 
  private:
-  const nb::gil_scoped_acquire acquire_;  // first, and so the last to go
+  const nb::gil_scoped_acquire acquire_;  // the first member, so the last to be destroyed
   const InPython in_python_;
   const bool shows_mu_;
   bool calibrates_ = false, ranks_ = false, scores_ = false, opens_of_ = false, waits_ = false;
   nb::object lane_, policy_, begin_, next_, opened_, deploy_, learn_;
 };
 
-// All combinations of values, the last name fastest, with the texts that lanes are named by.
+// All combinations of values (the last name changes fastest), with the texts by which lanes are named.
 struct Combination {
   std::vector<std::pair<std::string, Value>> values;
   std::string text;
@@ -179,7 +179,7 @@ void register_python_policy(
     const std::vector<std::tuple<std::string, std::string, std::vector<double>, std::vector<std::string>>>&
         hyperparameters,
     bool needs_calibration, bool uses_calibration, bool yardstick) {
-  PyObject* const kept = type.release().ptr();  // to the end of the process: a run may still make objects of it
+  PyObject* const kept = type.release().ptr();  // to the process's end: a run may still make objects of it
   Policy policy;
   policy.name = name;
   policy.title = title;

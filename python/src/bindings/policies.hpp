@@ -1,4 +1,4 @@
-// What policies in Python are told: a lane, requests and outputs.
+// The objects that policies in Python get: a lane, requests and outputs.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace pandora::python {
 
-// What a policy gets are copies: it may keep them longer than the replication lives.
+// A policy gets copies, because it may keep them longer than the replication exists.
 struct OwnRequest {
   int period = 0;
   std::shared_ptr<const std::vector<float>> psi;
@@ -39,7 +39,7 @@ struct OwnOutput {
   Output output() const { return {box, phi, cost, mu}; }
 };
 
-// What a lane is; valid as long as the lane is run.
+// Describes a lane; valid as long as the lane runs.
 struct Lane {
   const Replication* replication = nullptr;
   EstimationOptions estimation;
@@ -52,7 +52,7 @@ struct Lane {
   }
 };
 
-/// Adds what they learn with.
+/// Adds the estimators with which policies learn.
 void bind_estimator(nb::module_& module);
 
 }  // namespace pandora::python

@@ -1,5 +1,5 @@
-// What Python prints and writes as the program does: tables, files, lists of prices, and names that a word was probably
-// meant to be.
+// Prints and writes in Python as the program does: tables, files, lists of prices, and the names that a misspelt word
+// probably meant.
 #include <nanobind/stl/filesystem.h>
 
 #include "bindings.hpp"
@@ -32,7 +32,7 @@ std::string csv(const std::vector<Texts>& rows) {
 
 }  // namespace
 
-// Signatures: as nanobind has them, paths have no types of arguments.
+// Signatures are written out, because nanobind gives paths no types.
 void bind_printing(nb::module_& module) {
   nb::class_<Table>(module, "PrintedTable", "A table of texts. rules: rows with a thin rule above them.")
       .def("__init__", &set_table, nb::arg("title"), nb::arg("columns"), nb::arg("rows"), nb::arg("rules"),

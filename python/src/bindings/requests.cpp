@@ -11,7 +11,7 @@ namespace {
 
 using View = nb::ndarray<nb::numpy, const double>;
 
-// A read-only view of numbers that live as long as the request does.
+// A read-only view of numbers that live as long as the request.
 View view_of(const std::vector<double>& values, const std::vector<std::size_t>& shape, nb::handle owner) {
   return View(values.data(), shape.size(), shape.data(), owner);
 }
@@ -47,13 +47,13 @@ Dict model_of(const ModelRequest& self) {
   return out;
 }
 
-// The instance with that theta_*.
+// The instance with another theta_*.
 Instance with_theta(Instance instance, const Numbers& theta) {
   instance.theta.assign(theta.data(), theta.data() + theta.shape(0));
   return instance;
 }
 
-// sigma of every cell of the online rows, NaN before; NaN in an argument: as it is under theta.
+// sigma of every cell of the online rows, NaN before. NaN in an argument means the model's value under theta.
 Array<double> indices(const ModelRequest& self, const Cells& ell, const Cells& scale, const Cells& cost,
                       const std::optional<Numbers>& theta) {
   const std::vector<std::size_t> shape = cells_of(self.asked);
@@ -125,7 +125,7 @@ IndexProblem::IndexProblem(const ReplicationRequest& asked, Instance of)
       draw_contexts(instance, {{Purpose::initial_context, 0, 1},
                                {Purpose::calibration_context, 0, before},
                                {Purpose::online_context, 0, static_cast<std::uint32_t>(asked.periods)}});
-  // Online rows by themselves: their numbers must not depend on how many rows come before.
+  // Only online rows: their numbers must not depend on how many rows come before.
   inputs = index_inputs(instance, sample, contexts, 1 + asked.calibration_periods);
   const IndexInputs all = index_inputs(instance, sample, contexts);
   inputs.shift = all.shift;
@@ -184,7 +184,7 @@ void bind_request(nb::module_& module) {
       "periods", [](Asked r) { return r.periods; }, "T");
   number("rows", &rows_of, "1 + C + T: x_0, the calibration periods, the online periods");
   for (const InstanceField& field : kInstanceFields) {
-    if (field.rows == &length::linear_boxes || field.rows == &length::quantiles) continue;  // no law of Python has them
+    if (field.rows == &length::linear_boxes || field.rows == &length::quantiles) continue;  // laws in Python lack these
     const std::string meaning = std::string(field.symbol) + " of the model: " + field.meaning + "; " + field.axes +
                                 (field.unit[0] == '\0' ? "" : ", in the unit of mu");
     request.def_prop_ro(

@@ -1,4 +1,4 @@
-// What an environment in Python is asked for: a replication, with the paper's model of it to start from.
+// The request to an environment in Python: a replication, with the paper's model of it as a start.
 #pragma once
 
 #include <memory>
@@ -13,24 +13,25 @@ namespace pandora::python {
 /// 1 + C + T: x_0, the calibration periods, the online periods.
 std::size_t rows_of(const ReplicationRequest& request);
 
-/// What decides the indices of the model, or of one with another theta_*.
+/// The inputs of the indices of the model, or of the model with another theta_*.
 struct IndexProblem {
   Instance instance;
   ShockSample sample;
-  IndexInputs inputs;                       // all rows x A
+  IndexInputs inputs;                       // rows x A each
   std::vector<double> scale, context_cost;  // rows x A: s_a(x), c_{0,a} G(beta_{0,a}' x)
 
   IndexProblem(const ReplicationRequest& asked, Instance of);
 };
 
-/// A request, and the model's parameters and index problem, drawn when they are first asked for. Copies share them.
+/// A request with the model's parameters and index problem, which are drawn when they are first asked for. Copies share
+/// them.
 class ModelRequest {
  public:
   explicit ModelRequest(const ReplicationRequest& request) : asked(request), drawn_(std::make_shared<Drawn>()) {}
 
   const ReplicationRequest asked;
 
-  // Without the GIL, as they take seconds.
+  // Called without the GIL, because they take seconds.
   const Instance& instance() const;
   const IndexProblem& problem() const;
 

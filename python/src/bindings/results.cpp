@@ -1,4 +1,4 @@
-// Folders of results as columns, and what is concluded from them.
+// Folders of results as columns, and conclusions from them.
 #include "results.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -38,8 +38,8 @@ std::string note_of(const std::vector<std::string>& environment, const std::vect
   return benchmark_note(rows);
 }
 
-// The columns of a CSV file of the folder, with some that data frames alone have. Curves, boxes and depth are of the
-// rows of the summary that are named.
+// The columns of a CSV file of the folder, with some that only data frames have. Curves, boxes and depth are for the
+// given rows of the summary.
 Dict columns(Results& results, const std::string& file, const std::vector<std::size_t>& of_rows) {
   return dict_of(results.read([&](StoredResults& stored) {
     ResultRows rows(stored.settings()[0].setting.varied, stored.settings()[0].plan, "pandora",
@@ -95,7 +95,7 @@ Compared kept(Results& results, const KeepOptions& options, const CompareOptions
   return {dict_of(keep_columns(pairs, *options.margin)), dicts_of(keep_tables(pairs, *options.margin))};
 }
 
-// Ratios are to `base`, or to the usual one.
+// The overview with ratios to `base`, or to the usual base.
 std::vector<Table> overview(StoredResults& stored, std::string base) {
   const std::vector<SettingSummary> found = stored.summaries();
   std::vector<std::string> names;
@@ -108,7 +108,7 @@ std::vector<Table> overview(StoredResults& stored, std::string base) {
   return {overview_table(found, base)};
 }
 
-// What is concluded: tables, comparisons, the overview.
+// Binds the conclusions: tables, comparisons, the overview.
 void bind_conclusions(nb::class_<Results>& results) {
   results
       .def(
@@ -184,6 +184,8 @@ void bind_results(nb::module_& module) {
       .def("columns", &columns, nb::arg("file"), nb::arg("of_rows"))
       .def("numbers_of_lanes", &numbers_of_lanes, nb::arg("setting"), nb::arg("environment"), nb::arg("regime"),
            nb::arg("lanes"), nb::arg("fields"))
+      .def("decisions_of_lane", &decisions_of_lane, nb::arg("setting"), nb::arg("environment"), nb::arg("regime"),
+           nb::arg("lane"), nb::arg("replication"))
       .def(
           "titles",
           [](Results& r) {

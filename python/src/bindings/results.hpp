@@ -1,4 +1,4 @@
-// A folder of results, open for Python.
+// A folder of results that is open in Python.
 #pragma once
 
 #include <mutex>
@@ -17,9 +17,9 @@ class Results {
   StoredResults& stored() { return stored_; }
   const StoredResults& stored() const { return stored_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Reading is one at a time.
+  /// Only one thread reads at a time.
   std::mutex& mutex() { return mutex_; }
-  /// What `body(StoredResults&)` returns, in a thread of its own.
+  /// Returns the result of `body(StoredResults&)`, which runs in a thread of its own.
   template <class Body>
   auto read(Body&& body) {
     return beside([&](Beside&) {
@@ -34,8 +34,12 @@ class Results {
   std::mutex mutex_;
 };
 
-/// Numbers of single lanes: for each field an array lanes x replications x what the field has.
+/// Numbers of single lanes: for each field an array lanes x replications x the field's shape.
 Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
                       const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
+
+/// One lane's decisions in a replication, empty where it was not run, failed, or decisions were not kept.
+Dict decisions_of_lane(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                       std::size_t lane, std::size_t replication);
 
 }  // namespace pandora::python

@@ -1,5 +1,5 @@
-// Arrays over the rows of a table, as functions of rows are given them and give them. n rows have A models each. A shape
-// or a row that cannot be raises UsageError.
+// Arrays over the rows of a table, as functions take and return them: n rows with A models each. A wrong shape or row
+// raises UsageError.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ inline Error misuse(const std::string& what) {
 
 void require_shape(const char* name, const Cells& cells, std::size_t rows, std::size_t columns);
 
-/// 0 to rows - 1.
+/// The rows 0 to rows - 1.
 std::vector<std::size_t> all_rows(std::size_t rows);
-/// Those that are named, of so many.
+/// The given rows, which must be below `count`.
 std::vector<std::size_t> rows_of(const RowNumbers& rows, std::size_t count);
 
 inline Array<std::int64_t> numbers_of(const std::vector<std::size_t>& values) {
   return array_of(std::vector<std::int64_t>(values.begin(), values.end()));
 }
 
-/// UsageError for what features as JSON cannot have said.
+/// Reads features from JSON; UsageError if to_json() cannot have written it.
 FeatureMap parse_map(const std::string& json);
 
 }  // namespace pandora::python

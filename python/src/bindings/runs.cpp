@@ -1,4 +1,4 @@
-// Studies that are run, tuned and calibrated.
+// Runs, tunes and calibrates studies.
 #include <nanobind/stl/tuple.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@
 namespace pandora::python {
 namespace {
 
-// The processes of one mpirun, until this one ends.
+// The processes of one mpirun; they last until this process ends.
 const Ranks& ranks() {
   static const Ranks all;
   return all;

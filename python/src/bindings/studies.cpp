@@ -1,4 +1,4 @@
-// Studies: their text, keys and lanes; single lanes found by name, run again, taken apart.
+// Studies: their text, keys and lanes. Also single lanes: found by name, run again, explained.
 #include "studies.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -32,7 +32,7 @@ void read_tables(StudyConfig& config, Beside& work) {
 
 namespace {
 
-// A key's list with these names behind those that it has.
+// Appends these names to a key's list.
 void add_names(StudyConfig& config, const std::string& key, std::vector<std::string> all,
                const std::vector<std::string>& names) {
   std::string list;
@@ -42,7 +42,7 @@ void add_names(StudyConfig& config, const std::string& key, std::vector<std::str
   config.set(key, "[" + list + "]", key + " of pandora.run");
 }
 
-// The study with policies that are code in Python added to those that it names.
+// Adds policies that are Python code to those that the study names.
 void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
   if (names.empty()) return;
   std::vector<std::string> all = config.values().at("policies").texts;

@@ -1,4 +1,4 @@
-// What several topics do with studies.
+// Functions on studies that several topics use.
 #pragma once
 
 #include "beside.hpp"
@@ -6,7 +6,7 @@
 
 namespace pandora::python {
 
-/// fill_in_tables, which ends when the work is interrupted.
+/// fill_in_tables, which stops when the work is interrupted.
 void read_tables(StudyConfig& config, Beside& work);
 
 }  // namespace pandora::python

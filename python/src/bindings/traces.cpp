@@ -69,7 +69,7 @@ CellValue number_cell(double value) {
   return {value == value ? CellValue::Kind::number : CellValue::Kind::missing, value, {}, {}};
 }
 
-// A cell of a column; what stands in `text` and `numbers` lasts as long as they do.
+// The value of a cell in a column. `text` and `numbers` hold its contents and must outlive it.
 CellValue value_of(const nb::handle& cell, std::string& text, std::vector<double>& numbers) {
   CellValue out;
   if (nb::isinstance<nb::str>(cell)) {
@@ -80,7 +80,7 @@ CellValue value_of(const nb::handle& cell, std::string& text, std::vector<double
     out = number_cell(nb::cast<double>(cell));
   } else if (nb::isinstance<nb::int_>(cell)) {
     out = number_cell(nb::cast<double>(cell));
-    text = nb::str(cell).c_str();  // a name has all its digits
+    text = nb::str(cell).c_str();  // a name keeps all its digits
     out.text = text;
   } else if (!cell.is_none()) {
     numbers = nb::cast<std::vector<double>>(cell);
@@ -108,9 +108,8 @@ void require_shapes(const FilePlace& place, const std::vector<std::string>& mode
                    " prompts and a column for each of the " + std::to_string(models.size()) + " models");
 }
 
-// What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name. `answers` are
-// quality, cost and what else files name so, then judges' scores, `scores` of them, which get the prefix that they have
-// in files.
+// The reader of files refuses wrong cells, with `source` in place of a file's name. `answers` are quality, cost and
+// other values named as in files, then `scores` judges' scores, which get the prefix that they have in files.
 TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models, const CellList& prompts,
                      const NamedMatrices& answers, std::size_t scores, const NamedCells& columns,
                      const TraceOptions& options) {
@@ -152,7 +151,7 @@ TraceTable of_arrays(const std::string& source, const std::vector<std::string>& 
   return std::move(builder).finish();
 }
 
-// A data frame, by the rules of a CSV file's columns; texts are no numbers.
+// A data frame, by the rules for columns of a CSV file, except that texts are not read as numbers.
 TraceTable of_columns(const std::string& source, const NamedCells& columns, const TraceOptions& options) {
   FilePlace place(source);
   NamedColumns named(place, options, false);
@@ -196,7 +195,7 @@ nb::object column(const TraceTable& table, const std::string& name) {
 
 using View = nb::ndarray<nb::numpy, const double>;
 
-// Views of a table, which they keep.
+// Views of a table; they keep the table alive.
 class TableArrays {
  public:
   explicit TableArrays(nb::object table) : kept_(std::move(table)), table_(nb::cast<const TraceTable&>(kept_)) {}

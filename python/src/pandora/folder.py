@@ -201,13 +201,21 @@ class Folder:
 
     def _numbers(self, row: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Numbers]:
         """The fields of the lane of a row of the summary."""
+        setting, environment, regime, lane = self._place(row)
+        found = self._stored.numbers_of_lanes(setting, environment, regime, [lane], list(fields))
+        return {field: found[field][0] for field in fields}
+
+    def _of_lane(self, row: Mapping[str, Any], replication: int) -> dict[str, Any]:
+        """The decisions of the lane of a row of the summary, as the engine has them; empty where there are none."""
+        found: dict[str, Any] = self._stored.decisions_of_lane(*self._place(row), replication)
+        return found
+
+    def _place(self, row: Mapping[str, Any]) -> tuple[int, str, str, int]:
         label, environment = row.get("setting", ""), row["environment"]
-        number = next(
+        setting = next(
             k for k, one in enumerate(self._settings) if one["label"] == label and environment in one["environments"]
         )
-        lanes = [int(row["lane_number"])]
-        found = self._stored.numbers_of_lanes(number, environment, row["regime"], lanes, list(fields))
-        return {field: found[field][0] for field in fields}
+        return setting, environment, row["regime"], int(row["lane_number"])
 
 
 class Summary:

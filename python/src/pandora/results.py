@@ -134,6 +134,37 @@ class Results(Folder):
             raise DataError(f"{self.path}: has no estimates of {policy}; run the study with output.estimates = true")
         return found
 
+    def decisions(
+        self,
+        policy: str,
+        reward: Optional[str] = None,
+        environment: Optional[str] = None,
+        regime: Optional[str] = None,
+        T0: Optional[int] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+        replication: int = 0,
+    ) -> dict[str, npt.NDArray[Any]]:
+        """What one lane did in each of the T periods of a replication.
+
+        `opened`: int8, T x A, the boxes in the order in which they were opened, from 0, and -1 beyond; `queried`: int8,
+        how many; `deployed`: int8, the deployed box; `cost` and `reward`: float32, the sum of the costs of the opened
+        boxes, and the Bernoulli reward of the deployed one. The study must have output.decisions = true.
+        """
+        row = self._row("decisions", policy, reward, environment, regime, T0, hyperparameter, setting)
+        found = self._of_lane(row, replication)
+        if not found:
+            raise DataError(
+                f"{self.path}: has no decisions of {policy} in replication {replication}; run the study with "
+                "output.decisions = true, unless the lane failed"
+            )
+        order = found["order"]
+        opened = np.where(order == 255, -1, order % 16).astype(np.int8)
+        deployed = np.take_along_axis(opened, np.argmax((order >= 16) & (order != 255), axis=1)[:, None], axis=1)[:, 0]
+        queried = np.sum(opened >= 0, axis=1, dtype=np.int8)
+        return {"opened": opened, "queried": queried, "deployed": deployed, "cost": found["cost"],
+                "reward": found["reward"]}  # fmt: skip
+
     def _of_rows(self, file: str, title: str, rows: Table) -> Table:
         return Table(self._stored.columns(file, rows["row"].tolist()), title)
 

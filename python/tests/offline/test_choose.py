@@ -275,3 +275,37 @@ def test_worth_by_hand() -> None:
 def test_rows_that_are_taken_keep_their_prompts() -> None:
     taken = Groups(np.array([2, 0, 2, 1, 0]), 3).take(np.array([0, 2, 4]))
     assert taken.count == 2 and taken.of_row.tolist() == [0, 0, 1]
+
+
+def naive_walk(order: Order, outcomes: Outcomes, row: int) -> tuple[list[int], int, list[float], float]:
+    """The models that are called for a row, the deployed one, its quality, dollars and calls, and seconds."""
+    assert outcomes.latency is not None
+    called: list[int] = []
+    deployed, usd, seconds = order.order[0], 0.0, 0.0
+    for place, model in enumerate(order.order):
+        called.append(model)
+        usd += outcomes.usd[row, model] + (outcomes.judge_usd if len(order.order) > 1 else 0.0)
+        seconds += outcomes.latency[row, model]
+        shown = [float(outcomes.seen[row, m]) for m in called]
+        known = [x for x in shown if not np.isnan(x)]
+        if known:
+            deployed = called[shown.index(max(known))]
+        if place < len(order.thresholds) and shown[-1] >= order.thresholds[place]:
+            break
+    return called, deployed, [float(outcomes.quality[row, deployed]), usd, float(len(called))], seconds
+
+
+@pytest.mark.parametrize("order", [Order((1,)), Order((2, 0), (0.5,)), Order((0, 3, 1, 2), (0.75, 0.5, 0.25))])
+def test_a_walk_is_that_of_a_naive_one(order: Order) -> None:
+    random = np.random.default_rng(5)
+    seen = random.integers(0, 5, (400, 4)) / 4.0  # with ties
+    seen[random.random(seen.shape) < 0.1] = np.nan
+    quality, usd, latency = random.random((3, 400, 4))
+    outcomes = Outcomes(seen, quality, usd, judge_usd=0.125, latency=latency)
+    walk = order.walk(outcomes)
+    assert walk.seconds is not None
+    for row in range(400):
+        called, deployed, numbers, seconds = naive_walk(order, outcomes, row)
+        assert [model for model in walk.called[row].tolist() if model >= 0] == called
+        assert walk.deployed[row] == deployed and walk.numbers[:, row].tolist() == numbers
+        assert walk.seconds[row] == seconds

@@ -336,8 +336,8 @@ def test_old_rows_are_removed_and_what_was_learned_of_them_stays(
         store.save()
         newest = store._database.newest_state()
         assert newest is not None and learned(store) == newest.state
-        until(lambda: store._database.begins == newest.number)
-        assert not rows(store, "decision") and learned(store) == newest.state and store._database.verify() == []
+        until(lambda: store._database.begins == newest.number and not rows(store, "decision"))
+        assert learned(store) == newest.state and store._database.verify() == []
 
 
 # ---- threads, prompts, warnings ----

@@ -31,6 +31,7 @@ struct Size {
             "--set",          "hyperparameters.c_rho=[" + joined(c_rho) + "]",
             "--set",          "hyperparameters.c_theta=[" + joined(c_theta) + "]",
             "--set",          "output.estimates=true",
+            "--set",          "output.decisions=true",
             "--replications", std::to_string(replications)};
   }
 };

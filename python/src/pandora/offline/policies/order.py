@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..groups import Floats
-from ..outcomes import CALLS, QUALITY, USD, Outcomes, Walk, nearest_rank, utility
+from ..outcomes import Outcomes, Walk, nearest_rank, utility
 from ..text import order_text
 
 
@@ -43,27 +43,11 @@ class Order:
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """What becomes of each row."""
-        rows, looks_at_answers = len(outcomes.quality), len(self.order) > 1
+        looks_at_answers = len(self.order) > 1
         judge_usd = outcomes.judge_usd if looks_at_answers else 0.0
-        out = Walk.empty(rows, len(self.order), outcomes.latency is not None)
-        out.deployed[:] = self.order[0]
-        going, best = (
-            np.arange(rows),
-            np.full(rows, -np.inf),
-        )  # the rows that go on, and what is seen of their best answer
-        for position, model in enumerate(self.order):
-            seen = outcomes.seen[going, model]
-            out.numbers[USD, going] += outcomes.usd[going, model] + judge_usd
-            out.numbers[CALLS, going] += 1.0
-            out.called[going, position] = model
-            if outcomes.latency is not None and out.seconds is not None:
-                out.seconds[going] += outcomes.latency[going, model]
-            out.deployed[going[seen > best]] = model
-            if position < len(self.thresholds):
-                stays = ~(seen >= self.thresholds[position])
-                going, best = going[stays], np.fmax(best, seen)[stays]
-        out.numbers[QUALITY] = outcomes.quality[np.arange(rows), out.deployed]
-        return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
+        tables = outcomes.seen, outcomes.quality, outcomes.usd, judge_usd, outcomes.latency
+        called, deployed, numbers, seconds = _core.walk_order(*tables, self.order, self.thresholds)
+        return Walk(called, deployed, numbers, looks_at_answers, seconds)
 
     def without(self, model: int) -> Order:
         """Without that model; empty where it was the only one."""

@@ -84,8 +84,8 @@ for language in python r octave; do
   fi
 done >"$work/recipes"
 
-# What the documents call python3: one with what experiments/verdict needs.
-verdict=$(for python in python3 /usr/bin/python3; do
+# What the documents call python3: one with what experiments/verdict needs, best that of `make python`, which has the package.
+verdict=$(for python in "$(dirname "$program")/python/venv/bin/python" python3 /usr/bin/python3; do
   if "$python" -c 'import h5py, scipy' 2>/dev/null; then command -v "$python"; break; fi
 done)
 [ -n "$verdict" ] || echo "run-docs: experiments/verdict is not run: no python3 has h5py and scipy" >&2

@@ -105,6 +105,11 @@ DIFFERENCES = [
         "log-router/2 log-router-poor/2",
     ),
     Difference(
+        "a fit is printed on one screen, and everything in plain sentences",
+        r"/text",
+        "two/3 two/10 two/13 two/18 two/19 two/20 latency/9 router-pays/16 easy-or-hard/9",
+    ),
+    Difference(
         "refused with other words: options are spelt as their reader writes them, and rows counted in the whole table",
         r"/error",
         "two/21 two/22 two/32 two/33 two/38 two/40 two/43 two/44 two/46 two/52 gaps/3 labels-20/4 labels-5/4 "

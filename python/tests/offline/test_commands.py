@@ -53,7 +53,9 @@ def fit(folder: pathlib.Path, *more: str, out: str = "c.json") -> int:
 def test_fit_prints_and_writes(folder: pathlib.Path, capsys: Output) -> None:
     assert fit(folder) == 0
     said = capsys.readouterr().out
-    assert said.endswith(f"cascade in {folder / 'c.json'}\n") and "\nverdict: use =small (accepted from " in said
+    assert (
+        said.endswith(f"cascade in {folder / 'c.json'}\n") and "\nCall =small first and accept an answer whose " in said
+    )
     assert max(map(len, said.splitlines())) < 200
     cascade = pandora.Cascade.load(folder / "c.json")
     assert fit(folder, "--format", "json") == 0
@@ -93,7 +95,7 @@ def test_tests_checks_and_frontiers(folder: pathlib.Path, capsys: Output) -> Non
     tested = json.loads(capsys.readouterr().out)
     assert tested["against"] in ("=small", "large") and tested["gain"]["low"] > 0.0
     assert run("cascade", "test", str(folder / "c.json"), str(folder / "new.csv")) == 0
-    assert "verdict: the cascade is better than " in capsys.readouterr().out
+    assert "The cascade is better than " in capsys.readouterr().out
     assert (
         run("trace", "check", str(folder / "fit.csv"), "--evaluator", "score", "--price", "10", "--format", "json") == 0
     )
@@ -215,14 +217,16 @@ def test_new_cascades_are_shown(folder: pathlib.Path, capsys: Output) -> None:
     plain.set_explore(0.05)
     learner = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score", psi=2, forget=50.0)
     for cascade, told in (
-        (plain, ["indices, price 1, evaluator score", "At 0.05 of its steps it explores."]),
+        (plain, ["indices, price 1, evaluator score", "It explores with probability 0.05 at each step."]),
         (
             learner,
-            ["indices that depend on the prompt", "2 numbers are given", "After 50 requests a sample counts half"],
+            ["indices that depend on the prompt", "comes with 2 numbers", "After 50 requests a sample counts for half"],
         ),
     ):
         cascade.save(folder / "n.json")
         assert run("cascade", "show", str(folder / "n.json")) == 0
+        assert "It was not fitted, so nothing is promised." in " ".join(capsys.readouterr().out.split())
+        assert run("cascade", "show", str(folder / "n.json"), "--details") == 0
         said = " ".join(capsys.readouterr().out.split())
         assert all(part in said for part in told), said
 
@@ -267,7 +271,7 @@ def test_rules_of_a_log_that_are_to_be_kept_stay(
     monkeypatch.setattr(commands, "fit_table", keeps)
     (folder / "runs.json").write_text("x")
     assert fit(folder, out="runs.json") == 0 and (folder / "runs.json").read_text() == "x"
-    assert f"{folder / 'runs.json'} stays as it is; for what comes nearest name" in capsys.readouterr().out
+    assert f"{folder / 'runs.json'} is not replaced; name another file to keep this cascade" in capsys.readouterr().out
     assert fit(folder, out="fresh.json") == 0 and pandora.Cascade.load(folder / "fresh.json").kind == "thresholds"
 
 

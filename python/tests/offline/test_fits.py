@@ -153,7 +153,9 @@ def test_a_kind_that_was_asked_for_is_given_and_that_it_does_not_pay_is_said() -
 def test_indices_that_are_no_better_leave_the_simpler_kind_and_models_are_those_that_it_calls() -> None:
     _, tables, record = fit(TraceLaw(0.4).draw(300, 3), price=10.0, evaluator="quality")
     assert (record["choice"], record["runner_up"]) == ("thresholds", "indices") and record["gain"]["low"] > 0.0
-    assert "choice: thresholds; runner-up: indices; indices less thresholds is " in " ".join(repr(tables[1]).split())
+    assert "The choice is thresholds; the runner-up is indices. The difference indices - thresholds is " in " ".join(
+        repr(tables[1]).split()
+    )
     trace = TraceLaw(0.4).draw(500, 1).select(["small", "large", "medium"])
     cascade, _, record = fit(trace, price=60.0, evaluator="quality", kind="thresholds")
     file = json.loads(text_of(cascade))
@@ -174,7 +176,7 @@ def sides(rows: int, seed: int, **more: Any) -> pandora.Trace:
 def test_indices_by_the_context_where_it_tells() -> None:
     given: dict[str, Any] = {"evaluator": "quality", "context": ["hardness"]}
     cascade, tables, record = fit(sides(300, 5), price=10.0, kind="indices", **given)
-    assert record["pays"] and "indices from its features" in repr(tables[0])
+    assert record["pays"] and "indices from the prompt's features" in repr(tables[0])
     found = worth(cascade, sides(300, 6))
     assert found.gain.low > 0.0 and found.gain.value == pytest.approx(record["promise"]["gain"]["value"], abs=0.02)
     assert found.calls.value == pytest.approx(1.0, abs=0.05)  # the right one at once

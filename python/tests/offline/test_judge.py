@@ -192,8 +192,10 @@ def test_what_is_printed(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> No
     )
     assert [row[0] for row in sheet.rows] == ["cascade", "promised", "large alone", "gain", "saving"]
     assert sheet.columns == ["", "utility", "quality", "$ per 1,000", "calls"]
-    assert any(note.startswith("the cascade was made to see score") for note in sheet.notes)
-    assert sheet.notes[-1] == f"verdict: {judged.verdict}"
+    assert any(
+        note.startswith("The cascade and its promise were fitted with the evaluator score") for note in sheet.notes
+    )
+    assert sheet.notes[-1] == judged.told
     assert any(note.startswith("seconds of the calls one after the other") for note in sheet.notes)
     of_service = judged_sheet(judge_cascade(fitted[0], "c", table(folder, "service"), "large", judge_usd=0.0))
     assert [row[0] for row in of_service.rows][:4] == ["cascade", "promised", "rules of the log", "large alone"]
@@ -210,7 +212,7 @@ def test_what_a_cascade_is_held_against(folder: Path, fitted: tuple[Any, dict[st
     )
     judged = judge_cascade(nameless, "c", table(folder, "full"))
     assert judged.chosen_here and judged.promise is None
-    assert any("best single model of this very table" in note for note in judged_sheet(judged).notes)
+    assert any("names no best single model" in note for note in judged_sheet(judged).notes)
     with pytest.raises(DataError, match="cannot say which single model is the best"):
         judge_cascade(nameless, "c", table(folder, "order"))
     alone = RunningCascade(Members.of_json({**made, "models": ["large"], "order": ["large"], "thresholds": []}))
@@ -303,4 +305,4 @@ def test_thinned_logs_and_leaning_labels_are_told(folder: Path, fitted: tuple[An
 def test_the_table_of_the_fit_is_known_again(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> None:
     judged = judge_cascade(fitted[0], "c", table(folder, "toss"), "large", openings="independent")
     assert judged.same_table
-    assert any("this is the table that the cascade was fitted on" in note for note in judged_sheet(judged).notes)
+    assert any("The cascade was fitted on this table" in note for note in judged_sheet(judged).notes)

@@ -23,6 +23,7 @@ from pandora.offline.judge import judge_cascade, judged_json
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
+from pandora.offline.plain import verdict_text
 from pandora.offline.sheet import Sheet
 from pandora.offline.sources.table import TableSource
 from pandora.offline.text import (
@@ -97,7 +98,7 @@ def test_the_record_is_what_the_file_keeps(
     loaded = load(str(tmp_path / "c.json"))
     sheets = cascade_sheets(loaded.members.to_json(), loaded.counts(), "cascade")
     assert [sheet.text(100) for sheet in sheets] == [repr(table) + "\n" for table in tables]
-    assert sheets[1].notes[-1] == f"verdict: {record['verdict']}"
+    assert sheets[1].notes[-1] == verdict_text(file, record)
 
 
 def test_bounds_in_the_record(trace: pandora.Trace) -> None:
@@ -110,7 +111,7 @@ def test_bounds_in_the_record(trace: pandora.Trace) -> None:
     assert (
         "is missed by" in record["verdict"] and "prompts cannot show that, even without a failure" in record["verdict"]
     )
-    assert any(note.startswith("price found: ") for note in tables[1].notes)
+    assert any(note.startswith("The price that was found for the bound is ") for note in tables[1].notes)
 
 
 def test_latency_is_told_and_refused() -> None:
@@ -159,7 +160,7 @@ def test_indices_go_on_learning_as_asked(trace: pandora.Trace) -> None:
     file = json.loads(text_of(cascade))
     assert file["estimation"]["forget"] == 500.0 and file["rules"]["c_rho"] == 0.2 and file["rules"]["T0"] == 300
     _, tables, _ = fitted(trace, kind="indices", forget=500.0, c=0.2)
-    assert "After 500 requests a sample counts half." in tables[0].notes
+    assert "After 500 requests a sample counts for half." in tables[0].notes
 
 
 def test_one_model_alone_is_told(trace: pandora.Trace) -> None:

@@ -1,4 +1,4 @@
-"""Candidates of a fit: at its price, or at prices around the one at which a bound is just kept."""
+"""The candidates of a fit: at its price, or at prices around the highest or lowest one that keeps a bound."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .policies import KINDS
 from .progress import Progress
 from .sources.table import TableSource
 
-#: Parts of a bound on latency to which thresholds are fitted: on other prompts calls take longer by chance.
+#: The parts of a bound on latency to which thresholds are fitted, because calls for other prompts may take longer.
 IN_TIME = (1.0, 0.97, 0.9)
-#: Prices tried in one cross-fit: after the first failure no more are needed, so few at a time.
+#: How many prices one cross-fit tries. After the first failure no more are needed, so it tries few at a time.
 AT_ONCE = 4
 
 
@@ -46,7 +46,7 @@ def _around_the_bound(source: TableSource, aim: Aim, kinds: Sequence[str], progr
 
 
 def _prices_around(kept: float, coarse: list[float], aim: Aim) -> list[float]:
-    """From the easy side to the price at which the bound was not kept any more."""
+    """Prices from the side where the bound is easily kept to where it was not kept any more."""
     around, prices = kept or 0.5 * coarse[1], [coarse[0]]
     for factor in (8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5):
         price = rounded(around * factor if aim.on_usd else around / factor, 3)
@@ -56,7 +56,7 @@ def _prices_around(kept: float, coarse: list[float], aim: Aim) -> list[float]:
 
 
 def _last_kept(source: TableSource, aim: Aim, kind: str, prices: list[float], progress: Progress) -> int:
-    """The last price at which the kind keeps the bound; the first where none does."""
+    """The place of the last price at which the kind keeps the bound; 0 if no price does."""
     untimed = replace(aim, max_latency=None)
     for first in range(0, len(prices), AT_ONCE):
         batch = prices[first : first + AT_ONCE]

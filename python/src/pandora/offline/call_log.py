@@ -17,7 +17,7 @@ from .sources.labels import shares_known
 
 Bools = npt.NDArray[np.bool_]
 
-#: Of a call, or that a quality became known. What is less likely is not met in any log that a weight can be made of.
+#: The least probability of a call, or of a quality to become known. With less, one call would outweigh any log.
 LEAST_PROBABILITY = 1e-9
 #: The column of a log that was thinned before it was written, as Vowpal Wabbit names it: with what probability a
 #: decision like this one was dropped.
@@ -25,7 +25,7 @@ DROPPED = "pdrop"
 
 
 class Openings(Enum):
-    """Which calls of a decision are those that another policy would have made."""
+    """Which calls of a decision count as the calls that another policy would have made."""
 
     IN_ORDER = "in_order"  #: its t-th call is that of the policy, if it is the same model
     INDEPENDENT = "independent"  #: each model was called by a toss of its own: the order of calls does not matter
@@ -163,7 +163,7 @@ class CallLog:
         return self.groups.folds_by_appearance
 
     def made_call(self, model: int, calls_before: int) -> Bools:
-        """By row, whether the log made this call where a policy makes it after so many others."""
+        """By row, whether the log has this call at the place where a policy makes it, after so many others."""
         if self.openings is not Openings.IN_ORDER:
             return self.called[:, model]
         made: Bools = self.place[:, model] == calls_before + 1
@@ -202,7 +202,7 @@ def _without_judge(usd: Floats, judge_usd: float) -> tuple[Floats, str]:
 
 
 def _decisions_by_row(propensity: Floats, sampling: Floats) -> Floats:
-    """For how many decisions a row stands where those that called nothing have none."""
+    """How many decisions each row stands for, since decisions that called nothing have no row."""
     called = ~np.isnan(propensity)
     of_models = [column[~np.isnan(column)] for column in propensity.T]
     same = all(np.ptp(p) <= 1e-9 for p in of_models if len(p))

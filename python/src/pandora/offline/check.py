@@ -343,6 +343,19 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
     )
 
 
+def told(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
+    """The same in short sentences, as people read it."""
+    single, h = models[headroom.fitted.single], headroom
+    policy = "the fixed cascade" if h.by_cascade else "the index policy"
+    gain, bound = interval_text(h.routing_gain, 4), h.bound.gain.value
+    pays = "Routing pays" if h.pays else f"No cascade is surely better than {single}"
+    out = (
+        f"{pays} at price {h.price:g} with evaluator {evaluator}: {policy} gains {gain} utility per prompt over "
+        f"{single}, the best single model."
+    )
+    return out if math.isnan(bound) else f"{out} No routing can gain more than {bound:.4f}, the bound."
+
+
 def require_prices(prices: Sequence[float], wanted: str) -> None:
     """Refuses what is no utility per dollar. `wanted`: which numbers are."""
     for price in prices:
@@ -419,7 +432,7 @@ def check_sheets(check: Check) -> list[Sheet]:
             means = number_text(tenth["score"], 3), number_text(tenth["quality"], 3)
             tenths.add(f"{k / 10:.1f} to {(k + 1) / 10:.1f}", tenth["answers"], *means)
         out.append(tenths)
-    return out + [_headroom_sheet(check, h, sentence) for h, sentence in zip(check.headrooms, check.verdicts)]
+    return out + [_headroom_sheet(check, h) for h in check.headrooms]
 
 
 def _models_sheet(check: Check) -> Sheet:
@@ -438,28 +451,30 @@ def _models_sheet(check: Check) -> Sheet:
         out.add(facts["model"], *cells)
     if check.prompts < table.rows:
         out.notes.append(
-            f"{table.rows - check.prompts} rows have the prompt of another row; intervals count {check.prompts} "
-            "different prompts"
+            f"{table.rows - check.prompts} rows repeat the prompt of another row, so intervals count {check.prompts} "
+            "different prompts."
         )
     log = is_log(table)
     if log or estimated:
-        out.notes += [f"estimators for it: {', '.join(check.can.estimators)}", *typed(check.can.reasons)]
+        out.notes += [
+            f"Estimators that this table allows: {', '.join(check.can.estimators)}.",
+            *typed(check.can.reasons),
+        ]
     if log:
         out.notes.append(
-            "quality and dollars are plain means over the calls that were made and what is known of them, which "
-            "depends on what was decided: they do not compare models; prices are not used, as `pandora cascade fit` "
-            "says what pays"
+            "Quality and dollars are plain means over the calls that were made. The log's decisions chose these calls, "
+            "so the means do not compare models. The prices are not used; `pandora cascade fit` says what pays."
         )
     if estimated:
         out.notes.append(
-            "estimated quality: of the model alone, with its 95% interval, by what is known and with what probability; "
-            "it is so many times as wide as were all answers of as many prompts known"
+            'The "estimated quality" of each model alone has a 95% interval. It counts with what probability each '
+            'quality became known. "times as wide" compares it with the interval if every quality were known.'
         )
     out.notes += table.notes
     return out
 
 
-def _headroom_sheet(check: Check, h: Headroom, sentence: str) -> Sheet:
+def _headroom_sheet(check: Check, h: Headroom) -> Sheet:
     models, cascade, index = check.table.models, h.fitted.cascade, h.fitted.index
     out = Sheet(
         f"Price {h.price:g}: utility = quality - {h.price:g} x dollars, evaluator {check.evaluator}; 95% intervals "
@@ -472,13 +487,14 @@ def _headroom_sheet(check: Check, h: Headroom, sentence: str) -> Sheet:
         means = worth.quality.value, worth.usd_per_1000.value, worth.calls.value
         told_means = number_text(means[0], 4), _dollars(means[1]), number_text(means[2], 2)
         out.add(name.replace("_", " "), interval_text(worth.utility, 4), interval_text(gain, 4), *told_means)
-    scale = "" if check.evaluator == TRUTH else "; stops are on the calibrated score"
+    scale = "" if check.evaluator == TRUTH else " (with stops on the calibrated score)"
     orders = ("fixed cascade", cascade.order, cascade.thresholds), ("index policy", index.order, index.indices[1:])
     out.notes = [
-        f"fitted and judged on different prompts, in {h.folds} folds; fitted on all prompts{scale}:",
+        f"The table is of policies that were fitted and judged on different prompts, in {h.folds} folds. Fitted on all "
+        f"prompts{scale}, they are:",
         f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} in hindsight",
         *(f"  {name}: {order_text([models[m] for m in order], stops, 'stop')}" for name, order, stops in orders),
-        f"verdict: {sentence}",
+        told(h, models, check.evaluator),
     ]
     return out
 

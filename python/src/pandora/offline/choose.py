@@ -38,10 +38,10 @@ class Picked:
 
 @dataclass(frozen=True)
 class Choice:
-    """`picked`: by kind. `cascade`: which kind but the single model. `kind`: what is deployed.
+    """`picked`: the best candidate by kind. `cascade`: the best kind but the single model. `kind`: the deployed one.
 
-    `gain`: of `cascade` over the single model, in the aim's units. `rival`: what it was held against, and `difference`:
-    the later one of the two less the earlier one in the order of KINDS.
+    `gain`: that of `cascade` over the single model, in the units of the aim. `rival`: the kind that `cascade` was
+    compared with. `difference`: of these two, the one that is later in KINDS less the earlier one.
     """
 
     picked: dict[str, Picked]
@@ -59,12 +59,12 @@ class Choice:
 
     @property
     def chosen(self) -> Picked:
-        """What is deployed."""
+        """The candidate that is deployed."""
         return self.picked[self.kind]
 
 
 def difference(a: Floats, b: Floats, aim: Aim, price: float, groups: Groups) -> Estimate:
-    """By how much `a` (3 x rows) is worth more than `b`, as an estimate.
+    """An estimate of how much more `a` (3 x rows) is worth than `b`.
 
     Exactly 0 where both are the same array, that is the same policy. Rare differences in quality widen the interval
     (estimate._unseen).
@@ -80,8 +80,9 @@ def difference(a: Floats, b: Floats, aim: Aim, price: float, groups: Groups) -> 
 
 @dataclass(frozen=True)
 class Chooser:
-    """Chooses by numbers, candidates x 3 x rows. `dearer`: as CrossFit has it; `widening`: of intervals of what was
-    fitted.
+    """Chooses by numbers, candidates x 3 x rows.
+
+    `dearer`: as CrossFit has it. `widening`: the factor by which intervals of fitted candidates are wider.
     """
 
     candidates: Sequence[Candidate]
@@ -93,7 +94,7 @@ class Chooser:
     widening: float = CROSS_FITTED
 
     def choose(self) -> Choice:
-        """The best kind, or the best of those that are simpler where it does not lead by more than a standard error."""
+        """The best kind. If it leads by at most one standard error, the best of the simpler kinds."""
         tried_kinds = {candidate.kind for candidate in self.candidates}
         picked = {kind: self._pick(kind) for kind in KINDS if kind in tried_kinds}
         tried = [kind for kind in picked if kind != SINGLE]
@@ -149,7 +150,7 @@ class Chooser:
         return best
 
     def _is_better(self, a: Picked, b: Picked) -> bool:
-        """The one of more worth that keeps the bounds, else the one that comes nearer to them."""
+        """Whether `a` is better: by its worth if both keep the bounds, else by coming nearer to them."""
         if a.bounds_kept != b.bounds_kept:
             return a.bounds_kept > b.bounds_kept
         if a.met or abs(a.bound - b.bound) < TIE:  # as many prompts fail
@@ -174,8 +175,9 @@ class Chooser:
 
 
 def decide(choice: Choice, aim: Aim) -> Choice:
-    """Chooses between the single model and the cascade: by the gain where both keep the bound, else the one that keeps
-    it or comes nearer.
+    """Chooses between the single model and the cascade.
+
+    If both keep the bound, the gain decides. Otherwise the one that keeps the bound, or comes nearer to it, is taken.
     """
     single, cascade = choice.single, choice.picked[choice.cascade]
     takes_single = single.met

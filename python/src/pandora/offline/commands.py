@@ -24,6 +24,7 @@ from .command_line import read
 from .errors import Refusal
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
+from .plain import short_sheets
 from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
@@ -158,10 +159,10 @@ def _fit(given: dict[str, Any]) -> Said:
     with _bar("fits") as bar:
         cascade, record = fit_table(table, settings, Progress(bar))
     cascade.set_explore(settings.explore)
-    sheets, at_the_end = cascade_sheets(cascade.members.to_json(), cascade.counts(), out), f"cascade in {out}\n"
+    sheets, at_the_end = _sheets(cascade, out, given), f"cascade in {out}\n"
     # If nothing is surely better than the rules that made the log, an existing cascade file is left unchanged.
     if record.get("running", {}).get("keep") and os.path.exists(out):
-        at_the_end = f"{out} stays as it is; for what comes nearest name another file\n"
+        at_the_end = f"{out} is not replaced; name another file to keep this cascade\n"
     else:
         _core.write_file(out, text_of(cascade))
     return record, sheets, at_the_end
@@ -193,9 +194,18 @@ def _whole(name: str, value: float) -> int:
 
 def _show(given: dict[str, Any]) -> Said:
     cascade = load(given["cascade"])
-    file = cascade.members.to_json()
-    sheets = cascade_sheets(file, cascade.counts(), given["cascade"])
-    return file, sheets, ""
+    return cascade.members.to_json(), _sheets(cascade, given["cascade"], given), ""
+
+
+def _sheets(cascade: RunningCascade, name: str, given: dict[str, Any]) -> list[Sheet]:
+    """One screen, and everything below it where details are asked for. A CSV has everything, as programs read it."""
+    of = cascade.members.to_json(), cascade.counts(), name
+    if given["format"] == "csv":
+        return cascade_sheets(*of)
+    short, details = short_sheets(*of, details=given["details"]), cascade_sheets(*of) if given["details"] else []
+    if len(details) > 1:
+        details[-1].notes.pop()  # the verdict, which stands above
+    return [*short, *details]
 
 
 def _test(given: dict[str, Any]) -> Said:

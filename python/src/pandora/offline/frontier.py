@@ -334,8 +334,8 @@ def rows_csv(frontier: Frontier) -> str:
 def frontier_steps(frontier: Frontier) -> Sheet:
     """What each step to the next better cascade costs."""
     out = Sheet(
-        f"Cascades ({frontier.kind}) on {frontier.test.name}, {frontier.seen_by}, each better than the cheaper ones: "
-        "what each step costs and brings",
+        f"Cascades ({frontier.kind}) on {frontier.test.name}, {frontier.seen_by}. Each is better than the cheaper "
+        "ones; the table shows what each step costs and brings.",
         ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
     )
     before: Optional[Point] = None
@@ -352,9 +352,9 @@ def frontier_steps(frontier: Frontier) -> Sheet:
         out.add(number, f"{point.price:g}", usd_text(point.usd_per_1000), interval_text(point.quality, 4), above, *more)
         before = point
     out.notes.append(
-        "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
-        "more quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; "
-        "intervals are 95% over prompts"
+        '"above mixture" is the quality above that of calling one of two models at random for the same dollars. "more '
+        '$" (per 1,000 prompts) and "more quality" (per prompt) compare with the row above. "$ per 0.01" is the cost '
+        "of 0.01 more quality for 1,000 prompts. Intervals are 95% over prompts."
     )
     out.notes += notes_on(frontier.test.table, "quality")
     return out
@@ -371,7 +371,7 @@ def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
         out.add(name, usd_text(value) if name.startswith("usd") else interval_text(value, 4))
         if explained:
             out.notes.append(f"{name}: {MEANINGS[name]}")
-    out.notes.append("95% intervals over prompts: percentiles of 400 bootstrap draws from a fixed seed")
+    out.notes.append("The 95% intervals over prompts are percentiles of 400 bootstrap draws from a fixed seed.")
     return out
 
 

@@ -7,6 +7,7 @@ plain means; for a table with some known qualities, and for a log of decisions, 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,16 +23,17 @@ from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
-from .cascade_sheets import aim_of_record, judge_usd_of, record_of
 from .errors import Refusal
 from .estimate import Estimate
 from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
+from .members import aim_of_record, judge_usd_of, record_of
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, Outcomes, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
+from .plain import judging_text
 from .policies.order import Order, best_single
 from .policies.router import walked
 from .policies.saved import policy_of
@@ -173,18 +175,39 @@ class JudgedCascade:
         promise = self.meeting.record.get("promise")
         return Worth.of_json(promise) if isinstance(promise, dict) else None
 
+    @property
+    def judges_nothing(self) -> bool:
+        """Whether it routes without looking at an answer."""
+        return bool(self.meeting.file.get("plans")) and self.found.judged_calls == 0.0
+
+    @property
+    def gone_at(self) -> float:
+        """Dollars of judging an answer at which the gain is gone: 0 where there is none, or nothing is judged."""
+        gain, dearer = self.found.worth.gain, self.meeting.price * self.found.judged_calls
+        return gain.value / dearer if gain.value > 0.0 and dearer > 0.0 else 0.0
+
     @cached_property
     def verdict(self) -> str:
-        """One sentence."""
-        found, meeting = self.found, self.meeting
-        gain, dearer = found.worth.gain, meeting.price * found.judged_calls
-        gains = gain.value > 0.0 and dearer > 0.0
-        if meeting.file.get("plans") and found.judged_calls == 0.0:
-            eyes = "no answer is judged"
-        else:  # the utility of one dollar more for each judged call
-            eyes = eyes_text(meeting.evaluator, meeting.told_judge_usd, gain.value / dearer if gains else 0.0)
+        """One sentence, as `--format json` has it."""
+        meeting = self.meeting
+        eyes = "no answer is judged"
+        if not self.judges_nothing:
+            eyes = eyes_text(meeting.evaluator, meeting.told_judge_usd, self.gone_at)
+        bound = _bound_sentence(self)
         assumed = "; if models' answers are independent" if meeting.openings is Openings.APART else ""
-        return f"{_sentence(self)}{_bound_sentence(self)}; {eyes}{assumed}"
+        return f"{_sentence(self)}{'; ' if bound else ''}{bound}; {eyes}{assumed}"
+
+    @property
+    def told(self) -> str:
+        """The same in short sentences, as people read it."""
+        meeting, judging = self.meeting, "no answer is judged"
+        if not self.judges_nothing and meeting.evaluator != NONE:
+            gone_at = self.gone_at or math.nan
+            judging = judging_text(meeting.told_judge_usd, gone_at, "the gain is gone", "The test")
+        sentences = [_sentence(self), _bound_sentence(self), judging.removesuffix(".")]
+        if meeting.openings is Openings.APART:
+            sentences.append("This presumes that models' answers are independent")
+        return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence)
 
 
 def judge_cascade(
@@ -411,7 +434,7 @@ def _bound_sentence(judged: JudgedCascade) -> str:
     usd, quality = judged.found.worth.usd_per_1000.value / 1000.0, judged.found.worth.quality.value
     holds = usd <= aim.value if aim.on_usd else quality >= aim.value
     number = f"{usd:.3g}" if aim.on_usd else f"{quality:.4f}"
-    return f"; {aim} {'holds' if holds else 'does not hold'} here: {number}"
+    return f"{aim} {'holds' if holds else 'does not hold'} here: {number}"
 
 
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
@@ -458,15 +481,15 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
     notes = out.notes
     notes += [*found.notes, *notes_on(meeting.table, "quality", "latency")]
     if judged.same_table:
-        notes.append("this is the table that the cascade was fitted on: it looks better here than elsewhere")
+        notes.append("The cascade was fitted on this table, so it looks better here than on other prompts.")
     if meeting.evaluator != meeting.fitted_for:
         notes.append(
-            f"the cascade was made to see {meeting.fitted_for}, for which the promise was; here it sees "
-            f"{meeting.evaluator}"
+            f"The cascade and its promise were fitted with the evaluator {meeting.fitted_for}; this test uses "
+            f"{meeting.evaluator}."
         )
     if judged.chosen_here:
-        notes.append(f"{judged.against} is the best single model of this very table; the cascade names none")
+        notes.append(f"The cascade names no best single model; {judged.against} is the best one on this table.")
     if found.tail is not None and found.tail.heavy:
         notes.append(f"intervals of dollars and savings may be too narrow: {tail_text(found.tail)}")
-    notes.append(f"verdict: {judged.verdict}")
+    notes.append(judged.told)
     return out

@@ -1,7 +1,7 @@
-"""Fits to a log of decisions: the cascade of thresholds that it speaks for, or a router of first calls.
+"""Fits to a log of decisions: a cascade of thresholds, or a router for the first calls.
 
-Thresholds are searched by importance weights; promised is what cascades do that were searched on other prompts. Where
-the log says which rules made it, they are kept unless something is surely better.
+Thresholds are searched by importance weights. The promise is the estimated worth of cascades that were searched on
+other prompts. If the log says which rules made it, they are kept unless a cascade is surely better.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LogFit(Fit):
 
 
 def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
-    """Fits thresholds to a decision log or, where they cannot be had, a router to its first calls, as fit_table."""
+    """Fits thresholds to a log of decisions or, if it cannot or another kind is asked for, a router to first calls."""
     aim = settings.aim
     if aim.is_bound or not (settings.tries("thresholds") or settings.tries("router")):
         raise Refusal(
@@ -102,8 +102,8 @@ def _can_estimate(policy: PolicyEstimate, source: LogSource, name: str, notes: l
 def _search_by_fold(
     source: LogSource, price: float, progress: Progress
 ) -> tuple[LoggedWalks, LoggedWalks, list[Optional[Order]]]:
-    """By fold, searches on the others: the logged walks of the cascades and of the single models found, and the
-    cascades' orders (None where the log tells too little).
+    """Searches for each fold on the other folds. Returns the logged walks of the cascades and of the single models that
+    it found, and the orders of the cascades (None if the log tells too little).
     """
     log = source.log
     cascade_walks, single_walks = LoggedWalks.unknown(log, LONGEST), LoggedWalks.unknown(log, 1)
@@ -180,7 +180,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
 
     single = cascade = Worth.unknown()
     if found.tells_single:
-        # What this model brings, but no more than is sure of the models that searches without a fold chose.
+        # The worth of this model, but no more than is sure of the models that the searches without a fold chose.
         single, of_folds = (worth(policy, policy) for policy in (found.single_estimate, found.fold_singles_estimate))
         utility, quality = no_surer(single.utility, of_folds.utility), no_surer(single.quality, of_folds.quality)
         single = replace(single, utility=utility, quality=quality)
@@ -236,14 +236,14 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
 
 
 def _pays(found: Searched, gain: Interval, single_over_rules: Interval, cascade_over_rules: Interval) -> bool:
-    """The cascade where it is sure to be better, or is the surer one to be better than what made the log."""
+    """Whether the cascade is taken: it is surely better, or more surely better than the rules that made the log."""
     surer = cascade_over_rules.low > single_over_rules.low and not gain.value <= 0.0
     single_is_worse = single_over_rules.high < 0.0 and not cascade_over_rules.high < 0.0
     return len(found.cascade_order.order) > 1 and (gain.low > 0.0 or surer or single_is_worse or not found.tells_single)
 
 
 def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
-    """A router judged by nobody, or the surest single model."""
+    """A router, whose answers nobody judges, or the surest single model."""
     aim = settings.aim
     source = FirstCalls(table, settings.evaluator, settings.context, aim.value, settings.judge)
     candidates = [Candidate(SINGLE, aim.value, source.single), Candidate("router", aim.value)]

@@ -156,6 +156,8 @@ port number =4000 [1,65535]
 workers number =1 [1,1000]
     processes of the proxy
     > a number of processes, such as 2
+details flag
+    also print the kinds that were compared, the calibration and how the promise was found
 format text =text text|json|markdown|csv
     how results are printed: text, json, markdown or csv
 """
@@ -259,7 +261,7 @@ COMMANDS = (
         "cascade fit",
         "Fits the cascade that is best at a price, or within a bound on dollars or quality, and says what it promises. "
         "Name exactly one of --price, --max-usd and --min-quality.",
-        f"table price max_usd min_quality evaluator context kind judge_usd out force format | {_READING} | "
+        f"table price max_usd min_quality evaluator context kind judge_usd out force details format | {_READING} | "
         f"{_LEARNING} | Latencies and logs: max_latency openings",
         """
         pandora cascade fit experiments/traces/exported.jsonl --price 1 --evaluator quality --context x
@@ -315,7 +317,7 @@ COMMANDS = (
     Command.of(
         "cascade show",
         "Puts a cascade's file into words. It also shows what a cascade has learned in a service.",
-        "cascade format",
+        "cascade details format",
         """
         pandora cascade new --models small,large --price 2 --evaluator score
         pandora cascade show cascade.json

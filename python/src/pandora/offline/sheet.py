@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 from .. import _core
 from ..table import Table, of_program
@@ -31,12 +32,19 @@ class Sheet:
         self.rows.append([str(cell) for cell in cells])
 
     def text(self, width: int = 80) -> str:
-        """Text of at most `width` columns. Further columns go below, with the headers again; nothing is cut."""
-        return self.printed.text(width)
+        """Of at most `width` columns: what does not fit goes below, with the headers again; nothing is cut."""
+        return self.printed.text(width) if self.columns else self._paragraphs(width)
 
     def markdown(self) -> str:
-        """Markdown."""
-        return self.printed.markdown()
+        """A table of Markdown."""
+        return self.printed.markdown() if self.columns else self._paragraphs(None)
+
+    def _paragraphs(self, width: Optional[int]) -> str:
+        """The title and the notes, where there is no table."""
+        texts = map(printable, (self.title, *self.notes))
+        if width is None:
+            return "\n\n".join(texts) + "\n"
+        return "".join(textwrap.fill(text, width, break_on_hyphens=False) + "\n" for text in texts)
 
     def csv(self) -> str:
         """CSV: headings and rows, with nothing in place of "---"; notes are left out."""

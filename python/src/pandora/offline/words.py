@@ -1,4 +1,7 @@
-"""A fit in sentences: what is deployed, what it gains, whether a bound is kept, and through whose eyes it sees."""
+"""Sentences on a fit: the cascade that is deployed, what it gains, whether it keeps a bound, what its evaluator sees.
+
+They stand in the record of a fit, which programs read, so their words stay. plain.py says the same to people.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def evaluator_text(evaluator: str, judge_usd: Optional[float]) -> str:
 
 
 def eyes_text(evaluator: str, judge_usd: Optional[float], gone_at: float, claim: str = "gain") -> str:
-    """The same in a verdict. `gone_at`: dollars of a judge's call at which what it claims is gone; 0: not known."""
+    """The same in a verdict. `gone_at`: dollars of judging an answer at which the `claim` is gone; 0: not known."""
     if evaluator == NONE:
         return "no answer is judged"
     if judge_usd is not None:
@@ -47,14 +50,14 @@ def tail_text(tail: DollarTail) -> str:
 
 
 def gain_text(aim: Aim, gain: Interval) -> str:
-    """In worth: dollars that are saved, quality or utility."""
+    """The gain in the units of the aim: dollars that are saved, quality or utility."""
     if aim.kind is AimKind.MIN_QUALITY:
         return f"${usd_text(gain)} per 1,000 prompts"
     return interval_text(gain, 4) + (" in quality" if aim.is_bound else " in utility per prompt")
 
 
 def is_sure(aim: Aim, tail: DollarTail) -> bool:
-    """Of dollars with a heavy tail no bound can be trusted."""
+    """Whether a bound can be trusted: a bound on dollars cannot, if few prompts carry much of the dollars."""
     return not aim.on_usd or not tail.heavy
 
 
@@ -79,9 +82,9 @@ def bound_text(aim: Aim, met: bool, bound: float, tail: DollarTail) -> str:
 
 
 def too_few_text(aim: Aim, prompts: int) -> str:
-    """Where so few prompts could not show a quality even if no answer to them failed; else nothing.
+    """What to add if so few prompts cannot show the quality, even if no answer to them failed; else "".
 
-    Answers without a failure are bounded by Clopper and Pearson (`estimate.Estimate`), here of what was fitted to them.
+    Clopper and Pearson bound the quality of answers without a failure (`estimate.Estimate`), widened for a fit.
     """
     if aim.kind is not AimKind.MIN_QUALITY or not 0.0 < aim.value < 1.0:
         return ""
@@ -100,7 +103,7 @@ def too_few_text(aim: Aim, prompts: int) -> str:
 
 
 def orders_of(file: Mapping[str, Any]) -> list[tuple[list[str], list[float]]]:
-    """The models in order and their thresholds, or those of a router's plans, of a file's members; none of indices."""
+    """The models in order with their thresholds, for each plan of a router; empty for indices. `file`: its members."""
     plans = [file, *(file.get("plans") or [])]
     return [(plan["order"], plan.get("thresholds") or []) for plan in plans if plan.get("order")]
 
@@ -120,12 +123,12 @@ def plans_text(file: Mapping[str, Any]) -> str:
     router = file.get("router")
     by = str(router.get("learner", "")) if isinstance(router, dict) else ""
     stops = (
-        "; where the estimated quality of an answer reaches the number of its model, nothing more is called, and the "
-        "best answer so far is deployed"
+        " If the estimated quality of an answer reaches the number of its model, no further model is called, and the "
+        "best answer so far is deployed."
     )
     return (
-        f"For each prompt the plan is taken that promises most by its context ({by}): {orders_text(file)}. A model "
-        f"alone needs no judge{'' if calls_one_model(file) else stops}."
+        f"For each prompt, the router ({by}) takes the plan with the greatest predicted utility: {orders_text(file)}. "
+        f"A plan of one model needs no judge.{'' if calls_one_model(file) else stops}"
     )
 
 
@@ -166,7 +169,7 @@ def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
 
 
 def rules_verdict(log_rules: Worth, keeps: bool, what: str) -> str:
-    """Of a fit to the log of a cascade, which is held against the rules that made the log."""
+    """The verdict of a fit to the log of a cascade, which is compared with the rules that made the log."""
     gains = interval_text(log_rules.gain, 4)
     if not keeps:
         return f"use {what}: it gains {gains} in utility per prompt over the rules that made the log, without exploring"
@@ -178,7 +181,7 @@ def rules_verdict(log_rules: Worth, keeps: bool, what: str) -> str:
 
 
 def what_is_used(file: Mapping[str, Any]) -> str:
-    """Of a verdict."""
+    """The cascade in a verdict."""
     if file["kind"] == "indices":
         return "indices of each prompt"
     if file.get("plans"):
@@ -187,7 +190,7 @@ def what_is_used(file: Mapping[str, Any]) -> str:
 
 
 def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
-    """Where hardly any prompt's quality differs from the others', so that nothing is sure beyond what chance allows."""
+    """A note if the quality of hardly any prompt differs from the others, so that chance alone could explain it."""
     estimate = Estimate.mean(by_row, groups, (0.0, 1.0))
     if estimate.unseen == (0.0, 0.0):
         return None

@@ -1,0 +1,98 @@
+"""What a fit prints: one screen, in plain sentences, whatever it was fitted for and to."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pandora.offline import commands
+from pandora.offline.plain import LINES, short_sheets, verdict_text
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[3] / "tests" / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+from worlds import WORLDS  # noqa: E402
+
+#: A world of tests/golden, what is fitted to it, and a part of what must be said.
+FITS = [
+    ("three.csv --price 20 --evaluator score", "Call small first. Accept an answer"),
+    ("three.csv --price 20 --evaluator score --judge-usd 0.001", "The fit counts $0.001 for judging an answer."),
+    ("three.csv --price 20 --evaluator score --kind indices", "in the order of their indices, and stop when"),
+    ("three.csv --max-usd 0.006 --evaluator score --kind thresholds", "which keeps the bound of $0.006 per prompt."),
+    ("three.csv --min-quality 0.55 --evaluator score --kind thresholds", "On new prompts it saves $"),
+    ("three.csv --min-quality 0.99 --evaluator quality --kind thresholds", "which misses the bound of 0.99 by "),
+    ("eight.csv --price 50 --evaluator quality --kind thresholds", "call the next model, up to m"),
+    (
+        "router-pays.jsonl --price 10 --evaluator none --kind router --context x",
+        "the one model that the router chooses",
+    ),
+    ("router-pays.jsonl --min-quality 0.6 --evaluator score --kind routed --context x", "Plans: left | right | right"),
+    ("null.csv --price 5 --evaluator score --context z", "alone for every prompt. No cascade is surely better"),
+    ("null.csv --price 5 --evaluator score --context z --kind routed", "You asked for this kind."),
+    ("leak.csv --price 10 --evaluator none --kind router --context winner", "Context winner may have been computed"),
+    ("heavy.csv --max-usd 0.02 --evaluator score --kind thresholds", "cannot be said with any confidence"),
+    ("latency-gaps.csv --price 20 --evaluator score --max-latency 2", "Calls one after the other take at most"),
+    ("labels-20.csv --price 10 --evaluator score --kind thresholds", "of 1800 answers is not known and is estimated."),
+    ("log-in-order.csv --price 20 --evaluator score", "Fitted to a log; "),
+    ("log-running.jsonl --price 20 --evaluator score", "Keep the rules that made the log"),
+    ("log-running-poor.jsonl --price 20 --evaluator score", "over these rules."),
+    ("log-apart.jsonl --price 20 --evaluator score --openings apart", "models' answers are independent."),
+    ("log-router.jsonl --price 10 --evaluator none --kind router --context psi", "first calls of a log"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
+    """With the tables of FITS."""
+    where = tmp_path_factory.mktemp("plain")
+    for world in WORLDS:
+        if any(words.startswith(f"{world.name}.") for words, _ in FITS):
+            world.write(where)
+    yield where
+
+
+@pytest.mark.filterwarnings("ignore")  # of cascades that see the quality
+@pytest.mark.parametrize(("words", "told"), FITS)
+def test_a_fit_and_its_file_are_told_on_one_screen(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, told: str
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    (folder / "cascade.json").unlink(missing_ok=True)
+    assert commands.main(["cascade", "fit", *words.split(), "--force"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("\n") <= LINES and max(map(len, said.splitlines())) <= 80, said
+    assert told in " ".join(said.split()), said
+    assert commands.main(["cascade", "show", "cascade.json"]) == 0
+    shown = capsys.readouterr().out
+    assert said.startswith(shown)
+    assert commands.main(["cascade", "show", "cascade.json", "--details"]) == 0
+    details = capsys.readouterr().out
+    assert "The promise is what the deployed cascade is expected to do" in details and "--details" not in details
+    record = json.loads((folder / "cascade.json").read_text())["about"]
+    assert all(note in " ".join(details.split()) for note in record["notes"])
+
+
+def test_long_names_and_many_notes_leave_the_verdict() -> None:
+    names = [f"provider/a-model-with-a-very-long-name-{k}" for k in range(9)]
+    worth = {name: {"value": 0.5, "low": 0.4, "high": 0.6} for name in ("quality", "usd_per_1000", "calls", "utility")}
+    worth |= {"gain": worth["quality"], "saving": worth["quality"]}
+    record = {
+        "promise": worth, "single": {**worth, "model": names[0]}, "pays": True, "choice": "thresholds",
+        "gain": worth["quality"], "price": 5.0, "prompts": 100, "never": names, "latency": {"p95": 1.0},
+        "break_even_judge_usd": 0.01, "notes": ["context: not used", *(f"note {k}" for k in range(40))],
+    }  # fmt: skip
+    file: dict[str, Any] = {
+        "kind": "thresholds", "models": names, "order": names, "thresholds": [0.5] * 8, "price": 5.0,
+        "evaluator": "score", "about": record,
+    }  # fmt: skip
+    sheets = short_sheets(file, {}, "f")
+    text = "\n".join(sheet.text(80) for sheet in sheets)
+    assert text.count("\n") < LINES and text.startswith(f"Call {names[0]} first. ")
+    assert "Notes that only the details show: 4" in text and "Models that follow: " in text
+    assert "if judging an answer costs more than $0.01, the gain is gone." in verdict_text(file, record)

@@ -292,8 +292,7 @@ StudyConfig read_study_file(const std::string& path) {
 
 std::string commented_defaults() {
   std::string
-      out =
-          "# Every key of a study with its default, which is the paper's study. A file needs only keys that differ.\n",
+      out = "# Every key of a study with its default, which is the paper's study. A file needs only changed keys.\n",
       table;
   for (const StudyKey& key : study_keys())
     append_line(out, table, key.name,

@@ -1,4 +1,4 @@
-"""Options in texts, which Python spells otherwise than a terminal does: marked where written, spelt where told.
+"""Options in texts, which Python spells differently from a terminal: they are marked when written and spelt when shown.
 
 The marks are those of host/ground/base/option.hpp, which says why no other text has them.
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Callable, Optional
 
-#: How an option is spelt: of its name, as the command line has it, and of its value, None where it is named alone.
+#: How an option is spelt, given its name on the command line and its value (None if only the name stands there).
 Spelling = Callable[[str, Optional[str]], str]
 
 _MARKED = re.compile("\ufdd0([^ \ufdd1]*)(?: ([^\ufdd1]*))?\ufdd1")
@@ -29,7 +29,7 @@ def told(text: str, spell: Spelling) -> str:
 
 
 def as_argument(name: str, value: Optional[str] = None) -> str:
-    """As Python has it: max_usd, max_usd=4, kind="indices". Of no name it is a value alone."""
+    """Python's spelling: max_usd, max_usd=4, kind="indices". Without a name it is only a value."""
     name = name.replace("-", "_")
     if name in _MODES:
         name, value = "mode", _MODES[name]
@@ -44,11 +44,11 @@ def as_argument(name: str, value: Optional[str] = None) -> str:
 
 
 def as_option(name: str, value: Optional[str] = None) -> str:
-    """As the command line has it: --max-usd, --max-usd 4, --kind indices."""
+    """The command line's spelling: --max-usd, --max-usd 4, --kind indices."""
     words = ["--" + name.replace("_", "-")] if name else []
     return " ".join(words if value is None else [*words, value])
 
 
 def typed(notes: Iterable[str]) -> list[str]:
-    """Texts as the command line has them: notes stand in files and tables, whoever reads them."""
+    """Spells texts as on the command line, because notes are stored in files and tables for any reader."""
     return [told(note, as_option) for note in notes]

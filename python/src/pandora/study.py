@@ -62,7 +62,7 @@ def config_of(study: Study) -> _core.StudyConfig:
 
 
 def file_of(study: Study) -> str:
-    """The file that the study was read from; empty if it is none."""
+    """The file from which the study was read; empty if there is none."""
     return "" if isinstance(study, Mapping) else os.fspath(study)
 
 

@@ -31,7 +31,7 @@ def _column(values: Any) -> npt.NDArray[Any]:
 
 
 class Table:
-    """Columns by name, all of one length: numbers as arrays, texts as arrays of str. NaN where nothing is known.
+    """Columns by name, all of one length: numbers as arrays, texts as arrays of str. NaN stands for unknown numbers.
 
     >>> t = Table({"policy": ["dow", "oracle"], "regret_x1000": np.array([3.5, 0.0])})
     >>> t["policy"][0], float(t["regret_x1000"].max()), len(t)
@@ -58,7 +58,7 @@ class Table:
 
     @property
     def notes(self) -> list[str]:
-        """What stands below the table; of rows with regrets, whether one is less than the benchmark allows."""
+        """The notes below the table; for rows with regrets, whether one is lower than the benchmark allows."""
         if self._notes or not {"regret_x1000", "half_width_95_x1000", "replications", "regime"} <= set(self._columns):
             return list(self._notes)
         of = ("environment", "regime", "policy", "regret_x1000", "half_width_95_x1000", "replications")
@@ -83,7 +83,7 @@ class Table:
             yield {name: v[k] if v.dtype == object else v[k].item() for name, v in self._columns.items()}
 
     def where(self, **wanted: Any) -> Table:
-        """The rows in which every named column has the value, or one of the values of a list; None asks for nothing."""
+        """The rows in which every named column has the value, or one of the values of a list; None accepts all."""
         keep = np.ones(len(self), dtype=bool)
         for name, value in wanted.items():
             if value is None:
@@ -136,15 +136,15 @@ class Table:
 
 def _cell(value: Any, column: str) -> str:
     if isinstance(value, (float, np.floating)):
-        if column.startswith("p_") and value < 1e-4:  # no law is known so far out
+        if column.startswith("p_") and value < 1e-4:  # no law is known so well that far out
             return "< 1e-4"
         return "" if np.isnan(value) else f"{value:.6g}"
     return str(value)
 
 
 def _numbers(texts: Sequence[str]) -> Optional[npt.NDArray[np.float64]]:
-    """What cells with all their digits say, NaN where they say nothing; None where one is no number."""
-    if any("_" in text or text.strip() != text for text in texts):  # which float() would take
+    """The numbers of cells with all their digits, NaN for empty ones; None if one is not a number."""
+    if any("_" in text or text.strip() != text for text in texts):  # these would be accepted by float()
         return None
     try:
         return np.array([float(text) if text else np.nan for text in texts])
@@ -153,7 +153,7 @@ def _numbers(texts: Sequence[str]) -> Optional[npt.NDArray[np.float64]]:
 
 
 def _columns(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays of numbers where all cells are numbers, else texts; nothing in place of "---"."""
+    """Arrays of numbers if all cells are numbers, otherwise texts; nothing in place of "---"."""
     found: dict[str, Any] = {}
     rows = [row for row in table["rows"] if "cells" in row]
     if table["heading_column"]:
@@ -177,7 +177,7 @@ def of_program(found: Mapping[str, Any]) -> Table:
 
 
 class Shown:
-    """What shows itself as tables, those in its `tables` unless it says otherwise."""
+    """An object that is shown as tables: those in its `tables` unless it says otherwise."""
 
     tables: list[Table]
     _between = "\n"

@@ -33,10 +33,12 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]
 
 
 class TraceCheck(Shown):
-    """What a table holds and what routing on it can pay: `.verdicts` by price, `.tables`, `.values` as plain data."""
+    """The contents of a table and the possible gain of routing on it: `.verdicts` by price, `.tables`, `.values` as
+    plain data.
+    """
 
     def __init__(self, found: dict[str, Any], tables: list[Table]) -> None:
-        #: as `pandora trace check --format json` prints it
+        #: the output of `pandora trace check --format json`
         self.values = found
         self.tables = tables
 
@@ -49,26 +51,33 @@ class TraceCheck(Shown):
 class Trace:
     """A table of outcomes from a file, a data frame or arrays.
 
-    `source` is a path (CSV, JSON lines or a folder as `pandora trace check` reads them; Parquet where pandas can read
-    it), a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one
-    (prompt_id, model, quality, cost, scores), a dict with the lists of a long one, or a dict of arrays: ``quality`` and
-    ``cost`` (prompts x models), ``models`` (names), and if there are such ``scores`` (a dict of arrays, or one; "gpt4"
-    becomes "score:gpt4"), ``prompts`` (names), ``columns`` (a dict of lists: numbers, texts or lists of numbers of a
-    prompt), ``latency``, ``prompt_tokens`` and ``completion_tokens`` (prompts x models). Qualities and scores lie in
-    [0, 1], costs are dollars, latencies seconds; None, NaN and what is masked are missing cells.
+    `source` is one of these:
 
-    ``scale`` says where qualities or a judge's scores lie instead: ``{"score": (1, 5)}``. ``prices`` are dollars for a
-    million tokens in and out, ``{"gpt": (0.15, 0.6)}`` or as `Prices` takes them, a file of prices, or "litellm", for
-    the costs of answers that have tokens alone. ``free_calls`` takes costs of 0, and ``repeats`` further rows of a
-    prompt and model in a long table as further answers. ``quality`` names the column that is the answers' quality; a
-    judge's, such as "score", is taken for it. ``prompt_key`` names the column, or several, whose values make a prompt.
+    - a path: CSV, JSON lines or a folder as `pandora trace check` reads them; Parquet if pandas can read it
+    - a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one (prompt_id,
+      model, quality, cost, scores)
+    - a dict with the lists of a long table
+    - a dict of arrays: ``quality`` and ``cost`` (prompts x models) and ``models`` (names). Optional are ``scores`` (a
+      dict of arrays, or one; "gpt4" becomes "score:gpt4"), ``prompts`` (names), ``columns`` (a dict of lists: numbers,
+      texts or lists of numbers of a prompt), ``latency``, ``prompt_tokens`` and ``completion_tokens`` (prompts x
+      models)
+
+    Qualities and scores lie in [0, 1]; costs are dollars, latencies seconds. None, NaN and masked cells are missing.
+
+    - ``scale`` gives other ranges of qualities or of a judge's scores: ``{"score": (1, 5)}``.
+    - ``prices`` give costs to answers that have only tokens. They are dollars per million tokens in and out, ``{"gpt":
+      (0.15, 0.6)}`` or as `Prices` takes them, a file of prices, or "litellm".
+    - ``free_calls`` accepts costs of 0.
+    - ``repeats`` accepts further rows of a prompt and model in a long table as further answers.
+    - ``quality`` names the column that is the answers' quality; it may be a judge's scores, such as "score".
+    - ``prompt_key`` names the column, or several, whose values identify a prompt.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[0.4, 0.9], [0.8, 0.8], [0.9, 1.0]],
     ...                "cost": [[0.001, 0.01]] * 3, "columns": {"prompt": ["a", "b", "c"]}})
     >>> trace.models, trace.rows, trace.quality[0].tolist()
     (['small', 'large'], 3, [0.4, 0.9])
 
-    Raises DataError where a cell is missing (unless ``missing="drop"``) or not to be trusted.
+    Raises DataError if a cell is missing (unless ``missing="drop"``) or not plausible.
     """
 
     _left_out: Sequence[str] = ()  # by an import
@@ -126,15 +135,16 @@ class Trace:
         quality: Union[str, os.PathLike[str]] = "",
         **options: Any,
     ) -> Trace:
-        """What another program exported, as `pandora import` reads it; docs/field.md says of which kinds, and how.
+        """Reads an export of another program, like `pandora import`; docs/field.md describes the kinds.
 
-        `kind` is lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench,
-        `source` a file or a folder. ``filter`` and ``metric`` choose among several, ``prices`` is a file or a dict of
-        dollars for a million tokens, ``characters_per_token`` counts tokens where none are logged, ``quality`` is a
-        file that joins qualities. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left
+        `kind` is lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse, helicone or routerbench;
+        `source` is a file or a folder. ``filter`` and ``metric`` choose among several. ``prices`` is a file or a dict
+        of dollars per million tokens. ``characters_per_token`` estimates tokens if none are logged. ``quality`` is a
+        file with qualities to join. `options` are those of Trace, such as ``missing="drop"``. `notes` say what was left
         out.
 
-        Raises DataError for what is not of the kind's shape and for what must be joined, UsageError for an argument.
+        Raises DataError if the export does not have the kind's shape or something must be joined, and UsageError for an
+        invalid argument.
         """
         from .imports import from_python
 
@@ -191,7 +201,7 @@ class Trace:
 
     @property
     def columns(self) -> list[str]:
-        """What the table says of a prompt beside its outcomes."""
+        """Other columns of the table's prompts."""
         return self._table.columns
 
     def column(self, name: str) -> Any:
@@ -200,7 +210,7 @@ class Trace:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the content, whatever form it was read from."""
+        """SHA-256 of the content; it does not depend on the form of the source."""
         return self._table.digest()
 
     @property
@@ -209,7 +219,7 @@ class Trace:
         return [*self._left_out, *self._table.notes]
 
     def select(self, models: Sequence[str]) -> Trace:
-        """The same prompts with these models alone, in this order. Raises UsageError for none."""
+        """The same prompts with only these models, in this order. Raises UsageError if there are none."""
         wanted = texts("Trace.select: models", models)
         if not wanted:
             raise UsageError(f"Trace.select: no models: give one or more of {', '.join(self.models)}")
@@ -222,28 +232,29 @@ class Trace:
         >>> trace.take([2, 0]).quality.tolist(), trace.take(trace.quality[:, 0] > 0.4).rows
         ([[0.9], [0.1]], 2)
 
-        Raises UsageError for a row that is not there, a mask of another length, and no rows.
+        Raises UsageError for a row that does not exist, a mask of another length, and an empty selection.
         """
         return Trace._of(self._table.select_rows(_rows(rows, self.rows)))
 
     def split(self, share: float = 0.5) -> tuple[Trace, Trace]:
-        """Two parts: a row is in the first with probability `share`, by a digest of its prompt; equal prompts together.
+        """Two parts: a row is in the first with probability `share`, by a digest of its prompt; equal prompts stay
+        together.
 
         >>> table = {"models": ["m"], "quality": [[0.5]] * 100, "cost": [[1.0]] * 100}
         >>> first, second = Trace(table).split(0.3)
         >>> first.rows + second.rows
         100
 
-        Raises DataError where a part would have no rows.
+        Raises DataError if a part would have no rows.
         """
         first, second = self._table.split_rows(number("Trace.split: share", share))
         return self.take(first), self.take(second)
 
     def check(self, price: Union[float, Sequence[float]] = (5.0, 50.0), evaluator: str = "quality") -> TraceCheck:
-        """What the table holds, and what routing between its models can pay at a price or several.
+        """The contents of the table, and the possible gain of routing between its models at one or several prices.
 
-        As `pandora trace check`: best single model, index policy, fixed cascade and bound, each judged on prompts that
-        it was not fitted on, with 95% intervals over prompts.
+        As `pandora trace check`: best single model, index policy, fixed cascade and bound, each judged on prompts on
+        which it was not fitted, with 95% intervals over prompts.
         """
         prices = numbers("Trace.check: price", price)
         if not prices:
@@ -292,7 +303,9 @@ def _rows(rows: Any, count: int) -> list[int]:
 
 
 def _float(value: Any) -> float:
-    """What an array of objects holds, such as those of data frames; ValueError for what is no number."""
+    """The values of an array of objects, such as those of data frames; ValueError for something that is not a
+    number.
+    """
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return math.nan
     if not isinstance(value, (Real, Decimal, np.bool_)):
@@ -302,7 +315,7 @@ def _float(value: Any) -> float:
 
 def _matrix(values: Any, what: str, source: str, models: Sequence[str]) -> Numbers:
     try:
-        out = np.ma.asarray(values)  # what is masked is not known
+        out = np.ma.asarray(values)  # masked values are unknown
     except (TypeError, ValueError):
         out = np.ma.empty(0)
     if out.ndim != 2:
@@ -325,7 +338,7 @@ def _matrix(values: Any, what: str, source: str, models: Sequence[str]) -> Numbe
 
 
 def _cells(what: str, values: Any) -> list[Any]:
-    """The values of a column: numbers, texts, lists of numbers, None where there is nothing."""
+    """The values of a column: numbers, texts, lists of numbers, None for unknown ones."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise refused(f"Trace: {what}", values, "a list with a value for each prompt")
     found = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -340,7 +353,7 @@ def _cells(what: str, values: Any) -> list[Any]:
 
 
 def _require_same_labels(source: str, models: Sequence[str], given: Sequence[tuple[str, Any]]) -> None:
-    """Of data frames and series among arrays: labels that contradict the places that values are taken from."""
+    """Refuses data frames and series among arrays if their labels contradict the positions of their values."""
     labelled = [(what, values) for what, values in given if hasattr(values, "iloc")]
     for what, values in labelled:
         names = [str(column) for column in getattr(values, "columns", ())]
@@ -422,7 +435,7 @@ _NESTED = ("models", "arms")
 
 
 def _as_texts(values: Any) -> Any:
-    """Of a column with the answers of a prompt by model: dicts as JSON, as the reader takes them."""
+    """A column with a prompt's answers by model: dicts become JSON, as the reader takes them."""
     return [json.dumps(value) if isinstance(value, Mapping) else value for value in values]
 
 
@@ -432,7 +445,7 @@ def is_url(source: str) -> bool:
 
 
 def read_table(file: str, options: _core.TraceOptions, progress: Optional[Any] = None) -> _core.TraceTable:
-    """A table in a file or a folder of logs. `progress`: hears of MiB read and of all, but of Parquet."""
+    """A table in a file or a folder of logs. `progress`: called with MiB read and in all, except for Parquet."""
     if "://" in file:
         from .serving.as_log import read_decisions
 
@@ -456,7 +469,7 @@ def frame_of_parquet(file: str) -> pandas.DataFrame:
     try:
         import pandas
 
-        if not os.path.isfile(file):  # never opened: pandas takes addresses too, and a pipe is waited for
+        if not os.path.isfile(file):  # never opened: pandas would accept addresses too, and reading a pipe would wait
             raise FileNotFoundError(errno.ENOENT, "there is no such regular file")
         with open(file, "rb") as opened:
             return pandas.read_parquet(opened)
@@ -475,7 +488,7 @@ def frame_of_parquet(file: str) -> pandas.DataFrame:
 
 
 def table_of(source: Union[Trace, Source]) -> _core.TraceTable:
-    """The table of a Trace, or of what one is made of."""
+    """The table of a Trace, or of a source from which one is made."""
     return source._table if isinstance(source, Trace) else Trace(source)._table
 
 

@@ -28,10 +28,11 @@ _FIRST = 10  # the k-th bet has the weight _FIRST / ((k + _FIRST - 1) (k + _FIRS
 class _Fall:
     """A test, after every number, of "the mean has not fallen"; alpha is the probability of a false alarm, ever.
 
-    After each hundred numbers a bet begins that the mean is from now on below a lower bound of the mean so far. A bet's
-    wealth is a nonnegative supermartingale where that is not so, and so is the weighted sum of all, which exceeds
-    2 / alpha with probability alpha / 2 at most (Ville). The other half of alpha is that of the bounds, with the same
-    weights: normal ones, with room for what is too rare to have been seen. Numbers lie in [-1, 1].
+    After each hundred numbers a bet begins. It bets that the mean is from now on below a lower bound of the mean so
+    far. If that is not so, a bet's wealth is a nonnegative supermartingale. So is the weighted sum of all bets, which
+    exceeds 2 / alpha with probability at most alpha / 2 (Ville). The other half of alpha belongs to the bounds, with
+    the same weights. These are normal bounds, with room for values that are too rare to have been seen. Numbers lie in
+    [-1, 1].
     """
 
     def __init__(self, alpha: float) -> None:
@@ -61,23 +62,24 @@ class _Fall:
         return True
 
     def saved(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Everything, as a JSON value."""
         return _plain(self)
 
     def restore(self, given: Mapping[str, Any]) -> None:
-        """What saved() has made."""
+        """Restores saved()."""
         for name, value in given.items():
             setattr(self, name, np.array(value, float) if isinstance(value, list) else value)
         self.wealth = self.wealth.reshape(-1, len(_BETS))
 
     def needed(self, fall: float) -> int:
-        """How many numbers after a fall of the mean tell it with a probability of about 90%, at most a million.
+        """How many numbers after a fall of the mean report it with a probability of about 90%, at most a million.
 
-        Before the fall came as many as there are, or as many as come after it where that is more. What counts is the
-        last bet before the fall with the best of its shares. Simulated falls by 0.1 (tests/service/README.md), of one
-        of three models: where quality has a standard deviation of 0.25, nine in ten were told after 757 feedbacks
-        behind 500 before (this says 665), 414 behind 1,000 (497) and 343 behind 4,000 (368); of 0.1, after 180 behind
-        1,000 (189). With feedback on a share of the requests it takes as many feedbacks.
+        It assumes as many numbers before the fall as there are, or as many as come after it if that is more. The last
+        bet before the fall decides, with the best of its shares. In simulated falls by 0.1 for one of three models
+        (tests/service/README.md), with a standard deviation of quality of 0.25, nine in ten were reported after 757
+        feedbacks when there were 500 before (this function says 665), 414 with 1,000 (497) and 343 with 4,000 (368);
+        with a deviation of 0.1, after 180 with 1,000 (189). With feedback on a share of the requests it takes as many
+        feedbacks.
         """
         spread = self.squares / self.count - (self.sum / self.count) ** 2 if self.count else 0.1
         after = np.geomspace(10.0, 1e6, 500)
@@ -104,8 +106,8 @@ class _Fall:
 
 
 def _below(count: Any, variance: Any, alpha: Any) -> Any:
-    """How far below the mean of so many numbers the bound lies."""
-    rarity = np.log(2.0 / alpha) / count  # of what may not have been seen yet, and may cost 1
+    """How far below the mean of that many numbers the bound lies."""
+    rarity = np.log(2.0 / alpha) / count  # for values that were not seen yet, and may cost 1
     return np.sqrt(2.0 * rarity * (variance + rarity / 2.0))
 
 
@@ -114,10 +116,10 @@ def _plain(of: Any) -> dict[str, Any]:
 
 
 class _Difference:
-    """A confidence sequence of a mean difference between two arms, to which requests are assigned by chance.
+    """A confidence sequence for the mean difference between two arms, to which requests are assigned at random.
 
-    Its intervals hold the difference at all times together with probability 1 - alpha, for many requests (Waudby-Smith,
-    Arbour, Sinha, Kennedy and Ramdas 2024); they are narrowest after some 1,000 of them.
+    For many requests its intervals hold the difference at all times together with probability 1 - alpha (Waudby-Smith,
+    Arbour, Sinha, Kennedy and Ramdas 2024). They are narrowest after some 1,000 requests.
     """
 
     def __init__(self, share: float, alpha: float) -> None:
@@ -127,7 +129,7 @@ class _Difference:
         self.arms = [[0, 0.0], [0, 0.0]]  # requests and the sum of their values: the cascade's, the control's
 
     def see(self, control: bool, value: float) -> None:
-        means = [total / n if n else 0.0 for n, total in self.arms]  # of those before: so it stays unbiased
+        means = [total / n if n else 0.0 for n, total in self.arms]  # of earlier ones only, so that it stays unbiased
         error = (value - means[control]) / (self.share if control else 1.0 - self.share)
         x = means[0] - means[1] + (-error if control else error)
         self.count += 1
@@ -149,14 +151,14 @@ class _Difference:
 
 
 class Monitor:
-    """Watches feedback: whether what is said of a model's answers still holds, and whether the cascade pays.
+    """Watches feedback: whether the estimates of models' answers still hold, and whether the cascade pays.
 
-    `models` and `price` are the cascade's. Of each model the quality of its deployed answers less what the cascade took
-    it for is watched for a fall and for a rise. With `against`, a model, the share `share` of requests is given to that
-    model alone (Store does so), and the utility of the cascade less that model's is estimated from the feedback of
-    both. `alarms` are sentences, each once. The probability of any alarm at all, however long nothing changes, is at
-    most `alpha`, half of it for the models and half for the comparison (for means of many answers: the first hundred of
-    a model are only learned from).
+    `models` and `price` are the cascade's. For each model it watches the quality of deployed answers minus the
+    cascade's estimate of it, for a fall and for a rise. With `against`, a model, a share `share` of requests goes to
+    that model alone (Store does this). The utility of the cascade minus that model's is then estimated from the
+    feedback of both. `alarms` are sentences, each once. The probability of any alarm at all, however long nothing
+    changes, is at most `alpha`, half of it for the models and half for the comparison. This holds for means of many
+    answers: the first hundred of a model are only used for learning.
     """
 
     def __init__(
@@ -190,19 +192,19 @@ class Monitor:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it was made with."""
+        """Its arguments."""
         return {"models": list(self.models), "price": self.price, "alpha": self.alpha, "against": self.against,
                 "share": self.share}  # fmt: skip
 
     def saved(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Everything, as a JSON value."""
         tests = {model: [fall.saved() for fall in both] for model, both in self._tests.items()}
         return {**self.settings, "tests": tests, "difference": _plain(self._difference), "worse": self._worse,
                 "alarms": list(self.alarms)}  # fmt: skip
 
     @staticmethod
     def restored(given: Mapping[str, Any]) -> Monitor:
-        """What saved() has made."""
+        """Restores saved()."""
         made = dict(given)
         tests, difference, worse, alarms = (made.pop(name) for name in ("tests", "difference", "worse", "alarms"))
         out = Monitor(**made)
@@ -214,17 +216,17 @@ class Monitor:
         return out
 
     def is_control(self, number: int) -> bool:
-        """Whether the request of that number is given to the model `against` alone."""
+        """Whether the request of that number goes to the model `against` alone."""
         if self.against is None:
             return False
         return share_of(number) < self.share
 
     def see_explained(self, explained: Mapping[str, Any], quality: float) -> None:
-        """The feedback of a request by what Request.explain() said before."""
+        """Takes the feedback of a request, given the earlier result of Request.explain()."""
         calls, deployed = explained["calls"], explained["deployed"]
         control: Optional[bool] = self.is_control(int(explained["request"]))
         if control and [call["model"] for call in calls] != [self.against]:
-            control = None  # the model did not answer, and the request went by the cascade: it is of neither
+            control = None  # the model did not answer, and the request went to the cascade: it belongs to neither arm
         found = next((call["quality"] for call in calls if call["model"] == deployed), None)
         estimated = float("nan") if found is None else float(found)
         dollars = sum(call["dollars"] for call in calls)
@@ -233,9 +235,10 @@ class Monitor:
     def see(
         self, model: str, estimated: float, quality: float, dollars: float, control: Optional[bool] = False
     ) -> None:
-        """A request's feedback: the model whose answer was deployed, what the cascade took it for, the truth.
+        """Takes a request's feedback: the model whose answer was deployed, the cascade's estimate of its quality, and
+        the truth.
 
-        `control`: whether the request was given to the model alone; None leaves it out of the comparison.
+        `control`: whether the request went to the model alone; None leaves it out of the comparison.
         """
         if model in self._tests:
             fall, rise = self._tests[model]
@@ -257,7 +260,7 @@ class Monitor:
             )
 
     def state(self) -> dict[str, Any]:
-        """Of each model the mean error and the evidence against no change; the comparison (None: too early)."""
+        """For each model the mean error and the evidence against no change; and the comparison (None: too early)."""
         out: dict[str, Any] = {"alarms": list(self.alarms), "models": {}}
         for model, (fall, rise) in self._tests.items():
             mean = fall.sum / fall.count if fall.count else None

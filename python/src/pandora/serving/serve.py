@@ -10,12 +10,12 @@ from typing import NoReturn
 
 from ..errors import DataError, UsageError
 
-#: What the proxy is made of; litellm alone has no server.
+#: The packages that the proxy needs; litellm alone has no server.
 _NEEDED = ("litellm", "fastapi", "uvicorn", "apscheduler", "jsonschema", "prometheus_client")
 
 
 def serve(config: str, proxy: str, host: str, port: int, workers: int) -> NoReturn:
-    """Becomes the proxy. Raises UsageError where it is not installed, DataError where a file is missing or wrong."""
+    """Becomes the proxy. Raises UsageError if it is not installed, and DataError if a file is missing or wrong."""
     if missing := [name for name in _NEEDED if importlib.util.find_spec(name) is None]:
         raise UsageError(
             f"serve: LiteLLM's proxy is not installed ({missing[0]} is missing); install it with "
@@ -35,7 +35,7 @@ def serve(config: str, proxy: str, host: str, port: int, workers: int) -> NoRetu
     os.environ["PANDORA_CASCADES"] = str(cascades)
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # prices without the network
     listening = ["--host", host, "--port", str(port), "--num_workers", str(workers)]
-    if workers > 1:  # a worker that starts for longer than 5 seconds would be ended, and another one started
+    if workers > 1:  # a worker that takes longer than 5 seconds to start would be ended, and another one started
         listening += ["--timeout_worker_healthcheck", "120"]
     command = [sys.executable, "-m", "litellm.proxy.proxy_cli", "--config", str(file), *listening]
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A cascade whose decisions, feedback and learned states are rows of a database: one process of it, or forty."""
+"""A cascade whose decisions, feedback and learned states are rows of a database, for one process of one or of forty."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from .traffic import Budget, Shadow, share_of
 
 __all__ = ["BudgetSpent", "Store", "open"]
 
-_MOST_RECENT = 10_000  # decisions that are explained without the database
+_MOST_RECENT = 10_000  # decisions that can be explained without the database
 _MOST_SESSIONS = 100_000
 _COMMAND_SECONDS = 10.0  # how long a command waits until it has taken effect
-_OPEN_SECONDS = 60.0  # how long a process waits for the first version of another one, which may be starting too
+_OPEN_SECONDS = 60.0  # how long a process waits for another one's first version, which may be starting too
 _RESTS = "rest", "pin"  # small events that other workers look for
 _ALL: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
 class BudgetSpent(UsageError):
-    """The dollars of the day are spent (Budget.stop_usd); requests are refused until the next one begins."""
+    """The dollars of the day are spent (Budget.stop_usd); requests are refused until the next day begins."""
 
 
 class _Requests:
-    """What a Request asks, of the cascade that its request began with."""
+    """The backend of a Request: the cascade with which it began."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -103,10 +103,10 @@ class _Requests:
 class Store:
     """A worker of a cascade in a database; `open` makes one.
 
-    It decides by the newest version that it has adopted, and never waits for the database: what happened is put into an
-    outbox, which writes it within `sync_seconds`. One of all processes learns, in the order of the table, and publishes
-    versions; every process is ready to. Safe for threads, and in an event loop. A forked child has an outbox and
-    requests of its own.
+    It decides by the newest version that it has adopted, and never waits for the database. Events go into an outbox,
+    which writes them within `sync_seconds`. One of all processes learns, in the order of the table, and publishes
+    versions; every process is ready to do so. Threads and event loops may use it. A forked child has its own outbox and
+    requests.
     """
 
     def __init__(
@@ -143,11 +143,11 @@ class Store:
         self._content: Json = {}
         self._members_state = 0
         self._live: Optional[RunningCascade] = None
-        self._retired: list[RunningCascade] = []  # of editions before, with requests under way
+        self._retired: list[RunningCascade] = []  # of earlier editions, with requests under way
         self._recent: OrderedDict[int, Json] = OrderedDict()
         self._pins: OrderedDict[str, str] = OrderedDict()  # the model of each session
         self._seen_place = 0  # of rests and pins
-        self._spent: deque[tuple[float, float]] = deque()  # when and how much, by tenths of a second, after the version
+        self._spent: deque[tuple[float, float]] = deque()  # when and how much, by tenths of a second, since the version
         self._calls = _Requests(self)
         self._learning = LearningThread(url, first, keep_days) if learns else None
         try:
@@ -167,7 +167,7 @@ class Store:
             raise
 
     def _settings(self, name: str) -> Optional[Json]:
-        """Those of the monitor or budget that the version has."""
+        """The version's monitor or budget."""
         found = self._content.get(name)
         if found is None:
             return None
@@ -175,7 +175,7 @@ class Store:
         return {one: found[one] for one in names} if name == "budget" else found.get("settings")
 
     def _first(self, cascade: Union[Cascade, str, os.PathLike[str], None]) -> Optional[Learned]:
-        """What a database begins with that has nothing yet. One that has does not need the file."""
+        """The initial content of an empty database. A database with content does not need the file."""
         if cascade is None:
             return None
         if isinstance(cascade, Cascade):
@@ -203,7 +203,7 @@ class Store:
                 time.sleep(0.02)
 
     def _warn_of_another(self, given: Members) -> None:
-        """Where the database goes on with another cascade than the one that is given."""
+        """Raises if the database continues another cascade than the given one."""
         if differs := _difference(self.members, given):
             warnings.warn(
                 f"{self._database.name}: goes on with the cascade that it has; {differs}: publish() replaces it",
@@ -213,7 +213,7 @@ class Store:
     # ---- adopting versions ----
 
     def _adopt_all(self) -> None:
-        """The work of a thread: versions, and the rests and sessions of other workers."""
+        """The work of a thread: takes new versions, and the rests and sessions of other workers."""
         connection: Optional[Database] = None
         while not self._closing:
             try:
@@ -222,7 +222,7 @@ class Store:
                 if version is not None:
                     self._adopt(version, connection)
                 self._hear(connection)
-            except Exception as problem:  # the database is away: decisions go on by what there is
+            except Exception as problem:  # the database is away: decisions go on with the present version
                 with self._changed:
                     self._away = str(problem)
                 if not self._closing:
@@ -289,7 +289,7 @@ class Store:
         return self._outbox.put(database.event(kind, payload, request))
 
     def _note(self, kind: str, payload: Any, request: Optional[int] = None) -> None:
-        """As _put(); where no more can be kept the request goes on, and metrics count what is lost."""
+        """Like _put(); if no more can be kept the request goes on, and metrics count the loss."""
         with contextlib.suppress(OutboxFull):
             self._put(kind, payload, request)
 
@@ -303,11 +303,11 @@ class Store:
     def begin(
         self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None, session: Optional[str] = None
     ) -> Request:
-        """A request arrives, as `Cascade.begin`; it never waits for the database.
+        """Begins a request, like `Cascade.begin`; it never waits for the database.
 
-        `session`: a key of the conversation that it belongs to. Its turns call the model first whose answer the turn
-        before deployed, and go on by the rules where that answer is not accepted. Of the key a digest is kept.
-        BudgetSpent where the day's dollars are spent.
+        `session`: the key of the request's conversation. Its turns first call the model whose answer the previous turn
+        deployed, and follow the rules if that answer is not accepted. A digest of the key is stored. BudgetSpent if the
+        day's dollars are spent.
         """
         opened = self._opened()
         if not self._cautioned:
@@ -329,7 +329,7 @@ class Store:
         watched = self._content.get("monitor", {}).get("settings", {})
         control = watched.get("against")
         if control is not None and share_of(number) < watched["share"]:
-            with contextlib.suppress(UsageError):  # it rests, or was removed: the request goes by the cascade
+            with contextlib.suppress(UsageError):  # it rests, or was removed: the request goes to the cascade
                 self._calls.only(number, control)
         elif pinned is not None:
             self._cascade_of(number).pin(number, pinned)
@@ -369,7 +369,7 @@ class Store:
                 return retired
         if request in self._recent:
             raise UsageError(f"cascade: request {request} is deployed already")
-        return live  # which says why it does not know it
+        return live  # it says why it does not know the request
 
     def _deploy(self, request: int) -> str:
         live = self._cascade_of(request)
@@ -411,19 +411,19 @@ class Store:
         self._note("cancelled", {"time": time.time(), "calls": calls, "failed": failed}, request)
 
     def request(self, number: int) -> Request:
-        """A request by its `Request.number`: one under way in this process, or one that was deployed by any."""
+        """A request by its `Request.number`: one under way in this process, or one that any process deployed."""
         return Request(self._calls, integer("Store.request: number", number, _MOST_NUMBER))
 
     def cancel(self, number: int) -> None:
-        """Ends a request that is not deployed."""
+        """Ends a request without deploying."""
         self._cancel(integer("Store.cancel: number", number, _MOST_NUMBER))
 
     def feedback(self, number: int, quality: float, seconds: float = 2.0) -> bool:
-        """The quality, in [0, 1], of the answer that was deployed for a request, whichever worker did, and whenever.
+        """Takes the quality, in [0, 1], of the answer that was deployed for a request, by any worker and at any time.
 
-        True once it is committed; False where it is not after so many seconds, as the database is away: it is queued,
-        and will be. The same feedback again changes nothing. FeedbackConflict for another quality than before,
-        FeedbackRemoved for a request that is older than what is kept, UsageError for one that nobody deployed.
+        True once it is committed. False if it is not after that many seconds because the database is away: it is queued
+        and will be committed. The same feedback again changes nothing. FeedbackConflict for another quality than
+        before, FeedbackRemoved for a request that is no longer stored, UsageError for one that nobody deployed.
         """
         asked = integer("Store.feedback: number", number, _MOST_NUMBER)
         value = arguments.number(f"request {number}: quality", quality)
@@ -435,7 +435,7 @@ class Store:
         return self._outbox.flush(0.0 if away else max(until - time.monotonic(), 0.05), ticket)
 
     def _is_deployed(self, request: int, until: float) -> bool:
-        """Whether it is known; False where the database is away. UsageError where nobody deployed it."""
+        """Whether the request is known; False if the database is away. UsageError if nobody deployed it."""
         if request in self._recent:
             return True
         if any(one.knows(request) for one in [self._opened(), *self._retired]):
@@ -462,7 +462,7 @@ class Store:
         )
 
     def explain(self, number: int) -> dict[str, Any]:
-        """Why a request went, or goes, as it does, as `Request.explain`; of a deployed one with its `feedback`."""
+        """Why a request went as it did, as in `Request.explain`; for a deployed one with its `feedback`."""
         asked = integer("Store.explain: number", number, _MOST_NUMBER)
         for one in [self._opened(), *self._retired]:
             if one.knows(asked):
@@ -486,9 +486,9 @@ class Store:
     # ---- commands ----
 
     def _command(self, kind: str, payload: Json) -> None:
-        """An event that changes the cascade of all workers; it waits until this one has adopted what came of it.
+        """Puts an event that changes the cascade of all workers, and waits until this worker has adopted the result.
 
-        UsageError where it is refused at its place in the order, as another worker's call came before it.
+        UsageError if it is refused at its place in the order, because another worker's call came before it.
         """
         self._opened()
         id = secrets.token_hex(8)
@@ -505,17 +505,17 @@ class Store:
                 raise UsageError(problem)
 
     def add_model(self, name: str) -> None:
-        """A model more, or one back that was removed; all workers call it within two seconds."""
+        """Adds a model, or brings back one that was removed; all workers call it within two seconds."""
         with_model(self.members, text("Store.add_model: name", name))
         self._command("add_model", {"model": name})
 
     def remove_model(self, name: str) -> None:
-        """Is never called again."""
+        """Removes a model: it is never called again."""
         without_model(self.members, text("Store.remove_model: name", name))
         self._command("remove_model", {"model": name})
 
     def set_price(self, price: float) -> None:
-        """Makes over what was learned to another price."""
+        """Changes the price and converts all that was learned to it."""
         value = number("Store.set_price: price", price)
         with_price(self.members, value)
         self._command("set_price", {"price": value})
@@ -527,9 +527,10 @@ class Store:
         self._command("set_explore", {"explore": value})
 
     def publish(self, cascade: Union[Cascade, str, os.PathLike[str]]) -> int:
-        """Another cascade, or its file, in the place of this one for all workers; the version that begins with it.
+        """Replaces the cascade by another one, or its file, for all workers; returns the version that begins with it.
 
-        Requests under way end by the one that they began with. rollback() goes back, with what was learned until now.
+        Requests under way end with the cascade with which they began. rollback() goes back, with everything learned
+        until now.
         """
         if isinstance(cascade, Cascade):
             file = _as_file(cascade)
@@ -540,7 +541,9 @@ class Store:
         return self._version.number
 
     def rollback(self) -> int:
-        """The cascade before the last publish(), as it was then, decides again; the version that begins with it."""
+        """Goes back to the cascade before the last publish(), as it was then; returns the version that begins with
+        it.
+        """
         if not self._content["can_roll_back"]:
             raise UsageError("Store.rollback: no cascade was published in the place of another one")
         self._command("rollback", {})
@@ -548,7 +551,7 @@ class Store:
         return self._version.number
 
     def watch(self, monitor: Optional[Monitor]) -> None:
-        """Another monitor watches from now on, of all workers' feedback; None: none does."""
+        """Sets another monitor, for all workers' feedback; None: no monitor."""
         if monitor is not None and not isinstance(monitor, Monitor):
             raise refused("Store: monitor", monitor, "a Monitor")
         there = self.cascade_models()
@@ -559,7 +562,7 @@ class Store:
             self._command("watch", {"monitor": settings})
 
     def keep_to(self, budget: Optional[Budget]) -> None:
-        """Another budget holds from now on; without one the price is again what it was where none binds."""
+        """Sets another budget; without one the price returns to its value where no budget binds."""
         if budget is not None and not isinstance(budget, Budget):
             raise refused("Store: budget", budget, "a Budget, or None")
         if budget is not None:
@@ -568,14 +571,14 @@ class Store:
         self._command("keep_to", {"budget": None if budget is None else budget.settings})
 
     def save(self) -> None:
-        """A whole state now, behind which a restart begins; without it one is saved after 20,000 events."""
+        """Saves a whole state now, after which a restart begins; otherwise one is saved after 20,000 events."""
         self._command("save", {})
 
     # ---- what it says of itself ----
 
     @property
     def members(self) -> Members:
-        """What the cascade is made of, as this worker has it."""
+        """The members of the cascade, as this worker has it."""
         return self._opened().members
 
     def cascade_models(self) -> list[str]:
@@ -584,18 +587,18 @@ class Store:
 
     @property
     def cascade(self) -> Cascade:
-        """A copy of the cascade as all that is written makes it, for tests and files: its learned state is replayed."""
+        """A copy of the cascade from all that is written, for tests and files: its learned state is replayed."""
         return Cascade(self.learned().cascade())
 
     def learned(self) -> Learned:
-        """What all events that have a place amount to, from the newest state on."""
+        """The result of all events that have a place, from the newest state on."""
         self._opened()
         return replayed(self._database)
 
     def metrics(self) -> dict[str, Any]:
-        """Counts of all workers since the cascade began; of each model its counts and whether it rests here.
+        """Counts of all workers since the cascade began; for each model its counts and whether it rests here.
 
-        Also what monitor, shadow and budget know, the version, and what the outbox keeps.
+        Also the states of monitor, shadow and budget, the version, and the contents of the outbox.
         """
         live = self._opened()
         with self._lock:
@@ -618,16 +621,16 @@ class Store:
 
     @property
     def monitor(self) -> Optional[dict[str, Any]]:
-        """What the monitor knows: alarms, and the evidence of each model."""
+        """The monitor's state: alarms, and the evidence for each model."""
         found: Optional[dict[str, Any]] = self._content.get("monitor")
         return found
 
     def flush(self, seconds: float = 10.0) -> bool:
-        """Waits until all that happened here is committed; False where it is not."""
+        """Waits until everything from here is committed; False if it is not."""
         return self._outbox.flush(seconds)
 
     def settle(self, seconds: float = 30.0) -> bool:
-        """Waits until this worker decides by all that it has written; False where it does not."""
+        """Waits until this worker decides by everything that it has written; False if it does not."""
         until = time.monotonic() + seconds
         if not self._outbox.flush(seconds):
             return False
@@ -641,7 +644,7 @@ class Store:
         return False
 
     def close(self) -> None:
-        """Writes what is there, and lets another process learn."""
+        """Writes everything, and lets another process learn."""
         if self._closing:
             return
         self._closing = True
@@ -661,7 +664,7 @@ class Store:
 
 
 def replayed(kept: Database, from_beginning: bool = False) -> Learned:
-    """What all rows that have a place amount to, from the newest state on or, for checks, from the oldest."""
+    """The result of all rows that have a place, from the newest state on or, for checks, from the oldest."""
     state = kept.state(max(kept.begins, 1)) if from_beginning else kept.newest_state()
     if state is None:
         raise UsageError(f"{kept.name}: holds no cascade")
@@ -688,7 +691,7 @@ def _priced(members: Members, price: float) -> Members:
 
 
 def _difference(there: Members, given: Members) -> str:
-    """In words how a cascade differs from one that goes on; "" where it may be the same, at another price."""
+    """How a cascade differs from one that continues, in words; "" if it may be the same, at another price."""
     if more := [name for name in given.models if name not in there.models]:
         return f"the one that is given has another model, {more[0]}"
     if given.evaluator != there.evaluator:
@@ -712,14 +715,14 @@ def open(
     keep_days: Optional[float] = None,
     learns: bool = True,
 ) -> Store:
-    """A cascade that runs with a database: of one process, or of a worker of many.
+    """Opens a cascade that runs with a database, as the only process or as one of many workers.
 
-    `url`: ``sqlite:///file.db``, for processes of one machine, ``postgresql://...``, or a folder of a store of before,
-    which is imported once into kept.db there. `cascade`, a `Cascade` or the path of its file, is what it begins with
-    where the database has none. What is decided is written after `sync_seconds` at the latest, and lost with a process
-    that is killed before. `monitor`, `budget` and `shadow` go along with its requests. `prompts`: decisions hold the
-    prompts' texts and columns; else the numbers that features make of them alone. `keep_days`: rows that a state of
-    before contains are removed. `learns`: whether this process is ready to be the one that learns.
+    `url`: ``sqlite:///file.db``, for processes of one machine, ``postgresql://...``, or the folder of an earlier store,
+    which is imported once into kept.db there. `cascade`, a `Cascade` or the path of its file, is the beginning if the
+    database has none. Decisions are written within `sync_seconds`, and lost if the process is killed before. `monitor`,
+    `budget` and `shadow` accompany its requests. `prompts`: decisions contain the prompts' texts and columns; otherwise
+    only the numbers that features make of them. `keep_days`: older rows are removed once a state contains them.
+    `learns`: whether this process may be the one that learns.
 
     >>> import pandora, pandora.serving
     >>> new = pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score")
@@ -738,7 +741,7 @@ def open(
 
 
 def _after_fork_in_child() -> None:
-    """A child has a store of its own only where it opens one."""
+    """A child has a store of its own only if it opens one."""
     for store in list(_ALL):
         store._closing = True
 

@@ -1,4 +1,6 @@
-"""What goes along with a store's requests: a budget that they keep, a cascade in the shadow, traffic in two parts."""
+"""Companions of a store's requests: a budget that they keep, a shadow cascade, and traffic that is split into two
+parts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _MOST_SHADOWED = 65_536  # requests, as many as a cascade remembers
 
 
 def share_of(key: Union[str, int]) -> float:
-    """A number in [0, 1) that a key always has, evenly spread over keys: to give a share of users another cascade.
+    """A number in [0, 1) that is fixed for a key and evenly spread over keys, to give a share of users another cascade.
 
     >>> new = share_of("user 17") < 0.1  # is with the tenth that gets the new one
     """
@@ -32,15 +34,15 @@ def share_of(key: Union[str, int]) -> float:
 
 
 class Budget:
-    """Dollars per request that requests keep to on average; of cascades of the kind indices.
+    """Dollars per request that requests keep to on average, for cascades of the kind indices.
 
-    `price`, utility per dollar, is the cascade's where the budget does not bind. After every `every` deployed requests
-    the price of a dollar is multiplied by exp(step (spent / usd_per_request - 1)), never below `price`: dual ascent on
-    the budget, in the logarithm of its multiplier. So over n requests the mean lies above `usd_per_request` by at most
-    the share log(greatest price / price) every / (step n), whatever becomes of models' prices. The price is at most
-    100 / usd_per_request, where no quality is worth more than a hundredth of the budget: of calls that are dearer even
-    then the bound does not hold. `stop_usd`: dollars of a day (UTC) from which on requests are refused until the next;
-    None: they never are.
+    `price`, utility per dollar, is the cascade's price if the budget does not bind. After every `every` deployed
+    requests the price is multiplied by exp(step (spent / usd_per_request - 1)), but is never below `price`: dual ascent
+    on the budget, in the logarithm of its multiplier. So over n requests the mean exceeds `usd_per_request` by at most
+    the share log(greatest price / price) every / (step n), whatever happens to models' prices. The price is at most 100
+    / usd_per_request, at which no quality is worth more than a hundredth of the budget; for calls that are more
+    expensive even then the bound does not hold. `stop_usd`: dollars of a day (UTC) from which on requests are refused
+    until the next day; None: never.
     """
 
     def __init__(
@@ -62,13 +64,13 @@ class Budget:
             raise refused("Budget: price", price, "a number up to 1e9")
         if self.every < 1:
             raise refused("Budget: every", every, "1 or more")
-        #: utility per dollar, as it is now
+        #: the current utility per dollar
         self.present = self.price
         self._deployed, self._spent = 0, 0.0  # of the block
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it was made with."""
+        """Its arguments."""
         return {"usd_per_request": self.usd, "price": self.price, "every": self.every, "step": self.step,
                 "stop_usd": self.stop_usd}  # fmt: skip
 
@@ -78,7 +80,7 @@ class Budget:
             raise UsageError(f"Budget: {kind} hold for the price of their fit; fit with max_usd, or kind='indices'")
 
     def spend(self, dollars: float) -> Optional[float]:
-        """A request was deployed that cost so much; the price from now on where a block has ended, else None."""
+        """Counts a deployed request and its dollars. Returns the new price if a block has ended, otherwise None."""
         self._deployed += 1
         self._spent += dollars
         if self._deployed < self.every:
@@ -90,12 +92,12 @@ class Budget:
         return self.present
 
     def saved(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Everything, as a JSON value."""
         return {**self.settings, "present": self.present, "deployed": self._deployed, "spent": self._spent}
 
     @staticmethod
     def restored(given: dict[str, Any]) -> Budget:
-        """What saved() has made."""
+        """Restores saved()."""
         made = dict(given)
         present, deployed, spent = (made.pop(name) for name in ("present", "deployed", "spent"))
         out = Budget(**made)
@@ -106,10 +108,10 @@ class Budget:
 class Shadow:
     """A copy of another cascade that sees a store's requests and decides nothing.
 
-    Of a request it knows the calls that were made. Where it calls others, the request is not `answered` by it, and
-    what it would have cost and deployed is not known: `pandora.Cascade.test` on the decision log of a store that
-    explores estimates that; a request that it refuses, for want of a column, is counted as `refused`. It does not
-    learn. It has models of the store's cascade, and the same evaluator or none.
+    It knows only the calls that were made for a request. If it would make other calls, the request counts as not
+    `answered` by it, and its dollars and answer are unknown; `pandora.Cascade.test` on the decision log of a store that
+    explores estimates them. A request that it refuses, because a column is missing, is counted as `refused`. It does
+    not learn. Its models are models of the store's cascade, and its evaluator is the same or none.
     """
 
     def __init__(self, cascade: Cascade) -> None:
@@ -124,7 +126,7 @@ class Shadow:
         self._seen.update(usd=0.0, live_usd=0.0)
 
     def require_like(self, live: Cascade) -> None:
-        """It sees what the live cascade's evaluator shows of the live calls."""
+        """Whether its evaluator can use the live cascade's scores."""
         own = self._cascade
         if not set(own.models) & set(live.models):
             raise UsageError(f"Store: the shadow's models are none of the cascade's, {', '.join(live.models)}")
@@ -140,13 +142,13 @@ class Shadow:
                 self._calls.popitem(last=False)
 
     def observe(self, number: int, model: str, dollars: float, scores: Optional[Sequence[float]]) -> None:
-        """A call of the live request; without scores it has failed or was skipped."""
+        """A call of the live request; without scores the call failed or was skipped."""
         with self._lock:
             if number in self._calls:
                 self._calls[number][2].append((model, dollars, scores))
 
     def deploy(self, number: int, deployed: str) -> dict[str, float]:
-        """The live request has ended; what it adds to state()."""
+        """The live request has ended; returns what it adds to state()."""
         with self._lock:
             before = dict(self._seen)
             self._deployed(number, deployed)
@@ -188,6 +190,6 @@ class Shadow:
             self._calls.pop(number, None)
 
     def state(self) -> dict[str, Any]:
-        """Requests seen and answered; of those that it answered its calls and dollars, and the live ones."""
+        """Requests seen and answered; for answered ones its calls and dollars, and the live ones."""
         with self._lock:
             return dict(self._seen)

@@ -58,7 +58,7 @@ def digest(stage: Stage, stages: dict[str, Stage], keep: bool = True) -> str:
     commands = [*stage.run, *(f"{file}={command}" for file, command in stage.keep.items() if keep)]
     state = hashlib.sha256("\n".join(commands).encode())
     for path in map(Path, sorted(set(re.findall(r"(?<![\w$/.-])[\w.-]+(?:/[\w.-]+)+", " ".join(commands))))):
-        # Of a package counts what its tests keep of what it prints, as with the program.
+        # A package counts by the output that its tests keep, as the program does.
         for file in sorted(path.glob("tests/kept/*/*.csv")) if path.is_dir() else [path] if path.is_file() else []:
             state.update(file.read_bytes())
     for need in stage.needs:

@@ -42,7 +42,7 @@ class ChangeDetector {
     values_.push_back(value);
     const std::size_t n = values_.size(), w = window_;
     if (n < 3 * w || n % (w / 2) != 0) return false;
-    // Of the values before the window, uses only those in the later half of all values. While a learner settles its
+    // Among the values before the window, uses only those in the later half of all values. While a learner settles its
     // residuals change, but little from one half of its samples to the next.
     const auto recent = values_.end() - static_cast<std::ptrdiff_t>(w);
     std::vector<double> before(values_.begin() + static_cast<std::ptrdiff_t>(std::min(n / 2, n - 2 * w)), recent);

@@ -83,7 +83,7 @@ void add_package_command(CLI::App& group, const std::string& name, Session& sess
   CLI::App* command = add_command(group, name);
   command->set_help_flag();
   command->prefix_command();
-  // Of a command of the program itself the name is one word.
+  // A command that is not inside a group has one word.
   const Words words = group.get_parent() == nullptr ? Words{name} : Words{group.get_name(), name};
   session.on_call(command, [command, words] {
     Words all = words;

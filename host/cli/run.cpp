@@ -119,7 +119,7 @@ RunOptions options_of(Session& session) {
   return run;
 }
 
-// Of the whole study; of what the folder lacks where it is gone on with.
+// The plan of the whole study or, with --resume and --extend, of the work that the folder lacks.
 void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& settings, const RunOptions& run,
                 int processes, const std::optional<double>& device_memory) {
   if (const std::string note = unkept_budgets(settings); !note.empty()) print_error(note);

@@ -39,7 +39,7 @@ class TileMemory {
   PANDORA_HD int width() const { return panels_ * kSide; }
   PANDORA_HD int tiles() const { return tiles(panels_); }
 
-  // Of `width` elements each, zero beyond m.
+  // Vectors of `width` elements, zero beyond m.
   PANDORA_HD double* rho() const { return start_; }
   PANDORA_HD double* gradient() const { return start_ + width(); }
   PANDORA_HD double* direction() const { return start_ + 2 * width(); }

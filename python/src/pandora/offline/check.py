@@ -97,7 +97,7 @@ class Headroom:
     #: Every prompt's best answer, known beforehand and opened alone; NaN where qualities are estimated.
     bound: Worth
     single_in_hindsight: Interval  #: utility of the single model that was chosen on the same rows
-    #: Of the better of the two over the best single model. Which one that is, is decided for each fold on the others.
+    #: The gain of the better of the two over the best single model. For each fold the other folds choose the better one.
     routing_gain: Interval
     fitted: FoldFit  #: on all rows: what to deploy
     folds: int

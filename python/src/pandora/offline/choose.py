@@ -216,7 +216,7 @@ def choose_nested(fits: CrossFit, aim: Aim, as_asked: bool) -> NestedChoice:
     for fold in range(FOLDS):
         rows = np.flatnonzero(folds != fold)
         kept_groups = groups.take(rows)
-        # Of a part of the rows intervals are wider: scaled to those of the whole table.
+        # Fewer rows give wider intervals: this scales them to those of the whole table.
         widening = CROSS_FITTED * math.sqrt(kept_groups.count / groups.count)
         latency = None if fits.latency_without is None else fits.latency_without[fold]
         fitted, unseen = fits.by_fold[fold][:, :, rows], fits.without[fold][:, :, rows]

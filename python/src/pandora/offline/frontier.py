@@ -45,9 +45,9 @@ from .words import evaluator_text
 
 #: Points of mixtures between two models.
 MIXTURES = 16
-#: Of the grid of prices: each halves the steps that are far apart.
+#: How often the grid of prices is refined. Each refinement halves the steps that are far apart.
 REFINEMENTS = 2
-#: Of the range of all points: neighbours that are farther from each other have a price between them.
+#: Neighbouring points farther apart than this share of the range of all points get a price between them.
 FAR = 0.1
 #: What the renderer ends with where a file could not be written.
 NOT_WRITTEN = 6

@@ -70,7 +70,7 @@ def nearest(prompts: Array, asked: Array, count: int) -> Rows:
     dtype: Any = np.float32 if most.max() <= 1e30 else np.float64  # more than floats hold
     factors = np.vstack([-2.0 * centred.T, squares]).astype(dtype)
     own = np.column_stack([own, np.ones(len(own))]).astype(dtype)
-    # Of d + 1 products, whose sizes add up to at most twice the squares, and the roundings of their factors.
+    # The error of d + 1 products, whose sizes add up to at most twice the squares, with the roundings of their factors.
     error = 4.0 * (prompts.shape[1] + 9) * float(np.finfo(dtype).eps) * most + 1e8 * float(np.finfo(dtype).tiny)
     out, room = np.empty((len(asked), count), np.intp), np.empty((2, _BLOCK, len(prompts)), dtype)
     for start in range(0, len(asked), _BLOCK):

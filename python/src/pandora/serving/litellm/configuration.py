@@ -43,7 +43,7 @@ class Judging:
 
     model: str  #: its name in the proxy
     instructions: str = INSTRUCTIONS
-    characters: int = 8000  #: of the conversation, at the most, that it is shown
+    characters: int = 8000  #: the most that it is shown of the conversation
     images: bool = False  #: whether it sees the images of the last question
 
 

@@ -97,7 +97,7 @@ class Headroom:
     #: Every prompt's best answer, known beforehand and opened alone; NaN where qualities are estimated.
     bound: Worth
     single_in_hindsight: Interval  #: utility of the single model that was chosen on the same rows
-    #: The gain of the better of the two over the best single model. For each fold the other folds choose the better one.
+    #: The gain of the better of the two over the best single model. The other folds choose which, for each fold.
     routing_gain: Interval
     fitted: FoldFit  #: on all rows: what to deploy
     folds: int

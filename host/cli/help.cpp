@@ -136,12 +136,12 @@ constexpr Help kHelps[] = {
      {{"pandora devices", "prints one line for each GPU with its memory, or the reason why it cannot be used."}}},
     {
         "trace",
-        "Works on tables of outcomes: what models answered to prompts, with quality and cost. `pandora cascade` makes "
-        "cascades of such tables.",
+        "Works on tables of outcomes: the quality and cost of models' answers to prompts. `pandora cascade` makes cascades "
+        "of such tables.",
     },
     {
         "trace check",
-        "Reads a table of outcomes, says what it holds and estimates what routing between its models can pay.",
+        "Reads a table of outcomes, says what it holds and estimates what calling several models can pay.",
     },
     {"trace export",
      "Writes one replication of a study's environment as a table of outcomes. The table can be read by `trace check`, "
@@ -235,6 +235,8 @@ CLI::App* add_command(CLI::App& group, const std::string& name) {
   const Help& help = *std::ranges::find_if(kHelps, [&words](const Help& one) { return words == one.command; });
   CLI::App* command = group.add_subcommand(name, help.sentences);
   command->footer(examples_text(help));
+  if (words == "trace" || words == "import" || words == "cascade" || words == "serve")
+    command->group("Tables and cascades");
   return command;
 }
 

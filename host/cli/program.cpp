@@ -126,7 +126,8 @@ int run_command_line(int argc, char** argv) {
     the_session.program = path.string();
   for (int i = 0; i < argc; ++i) the_session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
 
-  CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale", "pandora");
+  CLI::App program("pandora: simulates policies for the online contextual Pandora's box; fits and serves LLM cascades",
+                   "pandora");
   program.formatter(help_formatter());
   program.set_version_flag("--version", build_text());
   program.require_subcommand(1);

@@ -54,10 +54,16 @@ std::string piece(const Table& table, const std::vector<std::size_t>& widths, st
   };
   std::string out = line([&](std::size_t c) { return padded(table.columns[c], widths[c], c >= headers); }) +
                     line([&](std::size_t c) { return std::string(widths[c], '-'); });
-  for (const Row& row : table.rows)
+  const auto is_blank = [&](const Row& row) {
+    return std::ranges::all_of(row.cells.begin() + first, row.cells.begin() + last,
+                               [](const Cell& cell) { return cell.text.empty(); });
+  };
+  for (const Row& row : table.rows) {
+    if (row.heading.empty() && first > headers && is_blank(row)) continue;  // an earlier piece has all of it
     out += !row.heading.empty() ? wrapped(row.heading, width) : line([&](std::size_t c) {
       return emphasised(padded(row.cells[c].text, widths[c], c >= headers), bold && row.cells[c].bold);
     });
+  }
   return out;
 }
 

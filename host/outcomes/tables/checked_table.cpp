@@ -37,8 +37,9 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
       place.refuse("{} of {} prompts lack a cell; the first is {}: no {} of model {}. Fill them in{}, or {}", rows,
                    table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
                    what != "cost"                                   ? ""
-                   : static_cast<std::size_t>(rows) == table.rows() ? " (a log of decisions needs a column propensity)"
-                                                                    : " (prices, --prices: dollars of tokens)",
+                   : static_cast<std::size_t>(rows) == table.rows()
+                       ? " (a log of calls needs a column propensity: docs/traces.md#which-log-can-answer-what)"
+                       : " (prices, --prices: dollars of tokens)",
                    kDropThem);
 }
 

@@ -234,7 +234,9 @@ def test_members_and_sentences() -> None:
         assert verdict.startswith(("routing can pay up to ", "no cascade is better than m")), verdict
     sheets = check_sheets(found)
     assert [sheet.title.split()[0] for sheet in sheets] == ["200", "Correlation", "Judges:", "What", "Price", "Price"]
-    assert sheets[4].notes[-1].startswith(("Routing pays at price ", "No cascade is surely better than m"))
+    assert (
+        sheets[4].notes[-1].startswith(("Calling several models pays at price ", "No cascade is surely better than m"))
+    )
     assert "(with stops on the calibrated score)" in sheets[4].notes[0]
     assert [row[0] for row in sheets[4].rows] == ["best single", "fixed cascade", "index policy", "bound"]
     assert sheets[4].rows[0][2] == "---"

@@ -117,7 +117,7 @@ def test_fits_to_logs_are_those_of_before(folder: Path, fitted: tuple[Any, dict[
     assert found == pytest.approx(PINNED["fit service"], abs=1e-8)
     assert rules["keep"] and record["verdict"].startswith("keep the rules that made the log")
     assert "gain" not in rules
-    assert any("rules of the log" in repr(one) for one in tables)
+    assert any("running cascade" in repr(one) for one in tables)
 
 
 @pytest.mark.parametrize("estimator", ["ips", "snips", "dr"])
@@ -198,7 +198,7 @@ def test_what_is_printed(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> No
     assert sheet.notes[-1] == judged.told
     assert any(note.startswith("seconds of the calls one after the other") for note in sheet.notes)
     of_service = judged_sheet(judge_cascade(fitted[0], "c", table(folder, "service"), "large", judge_usd=0.0))
-    assert [row[0] for row in of_service.rows][:4] == ["cascade", "promised", "rules of the log", "large alone"]
+    assert [row[0] for row in of_service.rows][:4] == ["cascade", "promised", "running cascade", "large alone"]
 
 
 def test_what_a_cascade_is_held_against(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> None:

@@ -20,13 +20,16 @@ from worlds import WORLDS  # noqa: E402
 
 #: A world of tests/golden, what is fitted to it, and a part of what must be said.
 FITS = [
-    ("three.csv --price 20 --evaluator score", "Call small first. Accept an answer"),
+    ("three.csv --price 20 --evaluator score", "Call small first, then "),
     ("three.csv --price 20 --evaluator score --judge-usd 0.001", "The fit counts $0.001 for judging an answer."),
     ("three.csv --price 20 --evaluator score --kind indices", "in the order of their indices, and stop when"),
     ("three.csv --max-usd 0.006 --evaluator score --kind thresholds", "which keeps the bound of $0.006 per prompt."),
     ("three.csv --min-quality 0.55 --evaluator score --kind thresholds", "On new prompts it saves $"),
     ("three.csv --min-quality 0.99 --evaluator quality --kind thresholds", "which misses the bound of 0.99 by "),
-    ("eight.csv --price 50 --evaluator quality --kind thresholds", "call the next model, up to m"),
+    (
+        "eight.csv --price 50 --evaluator quality --kind thresholds",
+        "Stop at the first answer whose estimated quality is at least",
+    ),
     (
         "router-pays.jsonl --price 10 --evaluator none --kind router --context x",
         "the one model that the router chooses",
@@ -38,9 +41,14 @@ FITS = [
     ("heavy.csv --max-usd 0.02 --evaluator score --kind thresholds", "cannot be said with any confidence"),
     ("latency-gaps.csv --price 20 --evaluator score --max-latency 2", "Calls one after the other take at most"),
     ("labels-20.csv --price 10 --evaluator score --kind thresholds", "of 1800 answers is not known and is estimated."),
-    ("log-in-order.csv --price 20 --evaluator score", "Fitted to a log; "),
-    ("log-running.jsonl --price 20 --evaluator score", "Keep the rules that made the log"),
-    ("log-running-poor.jsonl --price 20 --evaluator score", "over these rules."),
+    ("log-in-order.csv --price 20 --evaluator score", "Fitted to a log; the promise is as precise as from "),
+    (
+        "log-running.jsonl --price 20 --evaluator score",
+        "Keep the running cascade, because no other one is surely better.",
+    ),
+    ("log-running-poor.jsonl --price 20 --evaluator score", "over the running cascade."),
+    ("log-in-order-labels.csv --price 20 --evaluator score", " answers is not known and is estimated."),
+    ("log-one-call.jsonl --price 10 --evaluator score", "so the log cannot show what a second call brings."),
     ("log-apart.jsonl --price 20 --evaluator score --openings apart", "models' answers are independent."),
     ("log-router.jsonl --price 10 --evaluator none --kind router --context psi", "first calls of a log"),
 ]
@@ -93,6 +101,6 @@ def test_long_names_and_many_notes_leave_the_verdict() -> None:
     }  # fmt: skip
     sheets = short_sheets(file, {}, "f")
     text = "\n".join(sheet.text(80) for sheet in sheets)
-    assert text.count("\n") < LINES and text.startswith(f"Call {names[0]} first. ")
+    assert text.count("\n") < LINES and text.startswith(f"Call {names[0]} first, then")
     assert "Notes that only the details show: 4" in text and "Models that follow: " in text
     assert "if judging an answer costs more than $0.01, the gain is gone." in verdict_text(file, record)

@@ -53,7 +53,7 @@ def test_commands_take_the_url(url: str, tmp_path: pathlib.Path, capsys: pytest.
     out = str(tmp_path / "better.json")
     argv = ["cascade", "fit", url, "--price", "5", "--evaluator", "score", "--out", out]
     assert commands.main(argv) == 0
-    assert "Keep the rules that made the log" in capsys.readouterr().out
+    assert "Keep the running cascade" in capsys.readouterr().out
 
 
 def test_what_is_no_log_is_told(tmp_path: pathlib.Path) -> None:

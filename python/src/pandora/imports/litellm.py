@@ -38,7 +38,8 @@ def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:
     """Raises DataError without qualities, ValueError for a record of another shape."""
     if not settings.quality:
         raise DataError(
-            f"{source}: spend logs have no quality, and one model a request, which compares nothing; give "
+            f"{source}: spend logs have no quality, and one model a request, which compares nothing "
+            "(docs/traces.md#which-log-can-answer-what says what such a log can tell); give "
             f"{option('quality')}, a file with id (the request_id) and quality; a spend of 0 is a cache hit's, or "
             "of a model without a price"
         )

@@ -231,7 +231,8 @@ class Rows:
         if further:
             found.append(f"further answers of a model to a prompt, as rows of their own (repeats): {further}")
         if models > 1 and all(len(of) == 1 for of in of_prompt.values()):
-            return [*found, "no prompt has answers of two models, so nothing compares them; send prompts to several"]
+            why = "no prompt has answers of two models, so nothing compares them yet; "
+            return [*found, why + "docs/traces.md#which-log-can-answer-what says what to do"]
         lacking: dict[str, list[str]] = {"no": [], "not every": []}
         for at, name in enumerate(self._names):
             count = len(of_prompt.get(at, ()))

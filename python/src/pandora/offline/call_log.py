@@ -133,8 +133,8 @@ class CallLog:
             silent = 1.0 - sampling.sum() / stands_for.sum()
             if silent > 1e-9:
                 all_notes.append(
-                    "decisions in which no toss called a model have no row; by the propensities they are "
-                    f"{100.0 * silent:.1f}% of all, and are counted"
+                    "decisions in which no toss called a model have no row; the propensities say that they are "
+                    f"{100.0 * silent:.1f}% of all, and the estimates take them into account"
                 )
         if label_propensity is None:
             label_propensity = shares_known(quality, ~np.isnan(place))

@@ -123,7 +123,7 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float], verdi
     )
     rows = {SINGLE: single, **{kind: kinds[kind] for kind in KINDS if kind in kinds}}
     if "running" in record:
-        rows["rules of the log"] = record["running"]
+        rows["running cascade"] = record["running"]
     for name, member in {**rows, "promise": record.get("promise")}.items():
         worth = Worth.of_json(dict(object_of(member)))
         out.add(name, *(text(worth) for text in _WORTH.values()), rule=name == "promise")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
@@ -348,12 +349,12 @@ def told(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
     single, h = models[headroom.fitted.single], headroom
     policy = "the fixed cascade" if h.by_cascade else "the index policy"
     gain, bound = interval_text(h.routing_gain, 4), h.bound.gain.value
-    pays = "Routing pays" if h.pays else f"No cascade is surely better than {single}"
+    pays = "Calling several models pays" if h.pays else f"No cascade is surely better than {single}"
     out = (
         f"{pays} at price {h.price:g} with evaluator {evaluator}: {policy} gains {gain} utility per prompt over "
         f"{single}, the best single model."
     )
-    return out if math.isnan(bound) else f"{out} No routing can gain more than {bound:.4f}, the bound."
+    return out if math.isnan(bound) else f"{out} No choice of models can gain more than {bound:.4f}, the bound."
 
 
 def require_prices(prices: Sequence[float], wanted: str) -> None:
@@ -410,13 +411,13 @@ def _price_json(h: Headroom, sentence: str, models: Sequence[str]) -> dict[str, 
 def check_sheets(check: Check) -> list[Sheet]:
     """The models, their correlations, the judges and the headroom at each price."""
     models, facts = check.table.models, check.facts
-    title = "Correlation of the models' qualities (indices are optimal for independent models)"
+    title = "Correlation of the models' qualities (the index policy presumes models that err independently, near 0)"
     correlations = Sheet(title, ["model", *(str(b + 1) for b in range(len(models)))])
     for a, row in enumerate(facts["correlation"]):
         correlations.add(f"{a + 1} {models[a]}", *(number_text(x, 2) for x in row))
     judges = Sheet(
-        "Judges: correlation of score and quality, and the share of the quality's variance within a model that the "
-        "calibrated score explains",
+        "Judges: correlation of score and quality, and how much of the variance of each model's quality the calibrated "
+        "score explains",
         ["score", "model", "correlation", "explained"],
         headers=2,
     )
@@ -426,7 +427,7 @@ def check_sheets(check: Check) -> list[Sheet]:
             first = "score" in by_model
             numbers = number_text(by_model["correlation"], 2), number_text(by_model["explained"], 2)
             judges.add(by_model.get("score", ""), by_model["model"], *numbers, rule=first and bool(judges.rows))
-        title = f"What {judge['score']} says: mean quality of the answers by their score"
+        title = f'What the judge "{judge["score"]}" says: mean quality of the answers by their score'
         tenths = Sheet(title, ["score", "answers", "mean score", "mean quality"])
         for k, tenth in enumerate(judge["tenths"]):
             means = number_text(tenth["score"], 3), number_text(tenth["quality"], 3)
@@ -438,8 +439,11 @@ def check_sheets(check: Check) -> list[Sheet]:
 def _models_sheet(check: Check) -> Sheet:
     table, models = check.table, check.facts["models"]
     estimated = any("times_as_wide" in model for model in models)
+    log = is_log(table)
+    made = int(np.count_nonzero(~np.isnan(table.cost())))  # calls; a log has no cost of others
+    calls = f", {made} calls" if log else ""
     out = Sheet(
-        f"{table.rows} prompts, {len(table.models)} models: quality, and dollars per 1,000 prompts",
+        f"{table.rows} prompts, {len(table.models)} models{calls}: quality, and dollars per 1,000 prompts",
         ["model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"],
     )
     out.columns += ["estimated quality", "times as wide"] if estimated else []
@@ -454,23 +458,23 @@ def _models_sheet(check: Check) -> Sheet:
             f"{table.rows - check.prompts} rows repeat the prompt of another row, so intervals count {check.prompts} "
             "different prompts."
         )
-    log = is_log(table)
     if log or estimated:
         out.notes += [
-            f"Estimators that this table allows: {', '.join(check.can.estimators)}.",
+            f"Estimators of `pandora cascade test` that this table allows: {', '.join(check.can.estimators)}.",
             *typed(check.can.reasons),
         ]
     if log:
         out.notes.append(
             "Quality and dollars are plain means over the calls that were made. The log's decisions chose these calls, "
-            "so the means do not compare models. The prices are not used; `pandora cascade fit` says what pays."
+            "so the means do not compare models. A check of a log uses no price; `pandora cascade fit` says what pays."
         )
     if estimated:
         out.notes.append(
-            'The "estimated quality" of each model alone has a 95% interval. It counts with what probability each '
-            'quality became known. "times as wide" compares it with the interval if every quality were known.'
+            'The "estimated quality" of each model alone has a 95% interval. It takes into account with what probability '
+            'each quality became known. "times as wide" compares it with the interval if every quality were known.'
         )
-    out.notes += table.notes
+    for note in table.notes:  # of a log the engine's note counts calls that were never made
+        out.notes.append(re.sub(r"^(the quality of \d+ of) \d+ (?=answers)", rf"\1 {made} ", note) if log else note)
     return out
 
 
@@ -492,8 +496,9 @@ def _headroom_sheet(check: Check, h: Headroom) -> Sheet:
     out.notes = [
         f"The table is of policies that were fitted and judged on different prompts, in {h.folds} folds. Fitted on all "
         f"prompts{scale}, they are:",
-        f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} in hindsight",
-        *(f"  {name}: {order_text([models[m] for m in order], stops, 'stop')}" for name, order, stops in orders),
+        f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} on the prompts that "
+        "chose it",
+        *(f"  {name}: {order_text([models[m] for m in order], stops)}" for name, order, stops in orders),
         told(h, models, check.evaluator),
     ]
     return out

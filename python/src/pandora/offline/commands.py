@@ -164,6 +164,8 @@ def _fit(given: dict[str, Any]) -> Said:
     if record.get("running", {}).get("keep") and os.path.exists(out):
         at_the_end = f"{out} is not replaced; name another file to keep this cascade\n"
     else:
+        if record.get("running", {}).get("keep"):
+            at_the_end = f"{out} holds the cascade that comes nearest; do not publish it\n"
         _core.write_file(out, text_of(cascade))
     return record, sheets, at_the_end
 
@@ -244,7 +246,7 @@ def _frontier(given: dict[str, Any]) -> Said:
     if problem and given["format"] != "json":
         _say(problem)
     at_the_end = (
-        f"{len(found.cascades)} cascades, {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
+        f"{len(found.cascades)} cascades ({len(found.steps)} of them in the table), {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
         f"{os.path.join(folder, 'frontier.csv')}\n"
     )
     return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], at_the_end

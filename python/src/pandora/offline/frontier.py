@@ -334,8 +334,8 @@ def rows_csv(frontier: Frontier) -> str:
 def frontier_steps(frontier: Frontier) -> Sheet:
     """What each step to the next better cascade costs."""
     out = Sheet(
-        f"Cascades ({frontier.kind}) on {frontier.test.name}, {frontier.seen_by}. Each is better than the cheaper "
-        "ones; the table shows what each step costs and brings.",
+        f"Cascades of the kind {frontier.kind} on {frontier.test.name}, {frontier.seen_by}. Each has more quality than all "
+        "cheaper ones; the last columns compare it with the row above.",
         ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
     )
     before: Optional[Point] = None
@@ -354,7 +354,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
     out.notes.append(
         '"above mixture" is the quality above that of calling one of two models at random for the same dollars. "more '
         '$" (per 1,000 prompts) and "more quality" (per prompt) compare with the row above. "$ per 0.01" is the cost '
-        "of 0.01 more quality for 1,000 prompts. Intervals are 95% over prompts."
+        "of 0.01 more quality for 1,000 prompts, so in dollars for 10 more right answers. Intervals are 95% over prompts."
     )
     out.notes += notes_on(frontier.test.table, "quality")
     return out
@@ -363,7 +363,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
 def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
     """`explained`: notes say what each is."""
     out = Sheet(
-        f"Metrics of the field on {frontier.test.name}: weak model {frontier.models[frontier.weak]}, strong model "
+        f"Metrics of the literature on {frontier.test.name}: weak model {frontier.models[frontier.weak]}, strong model "
         f"{frontier.models[frontier.strong]}",
         ["metric", "value"],
     )
@@ -371,6 +371,8 @@ def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
         out.add(name, usd_text(value) if name.startswith("usd") else interval_text(value, 4))
         if explained:
             out.notes.append(f"{name}: {MEANINGS[name]}")
+    if not explained:
+        out.notes.append("docs/cascades.md explains them; you need none of them to choose a cascade.")
     out.notes.append("The 95% intervals over prompts are percentiles of 400 bootstrap draws from a fixed seed.")
     return out
 

@@ -24,7 +24,7 @@ from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
 from .errors import Refusal
-from .estimate import Estimate
+from .estimate import Estimate, Interval
 from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
@@ -204,7 +204,7 @@ class JudgedCascade:
         if not self.judges_nothing and meeting.evaluator != NONE:
             gone_at = self.gone_at or math.nan
             judging = judging_text(meeting.told_judge_usd, gone_at, "the gain is gone", "The test")
-        sentences = [_sentence(self), _bound_sentence(self), judging.removesuffix(".")]
+        sentences = [_sentence(self, told=True), _bound_sentence(self), judging.removesuffix(".")]
         if meeting.openings is Openings.APART:
             sentences.append("This presumes that models' answers are independent")
         return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence)
@@ -409,7 +409,8 @@ def _is_alone(file: Mapping[str, Any], model: str) -> bool:
     return bool(orders) and all(order == [model] for order in orders)
 
 
-def _sentence(judged: JudgedCascade) -> str:
+def _sentence(judged: JudgedCascade, told: bool = False) -> str:
+    """Which of the two is better. `told`: for people, who read of a loss where the gain is negative."""
     found = judged.found
     if _is_alone(judged.meeting.file, judged.against):
         return (
@@ -421,10 +422,10 @@ def _sentence(judged: JudgedCascade) -> str:
     if found.log_rules is not None:
         gain, rival, saves = found.log_rules.gain, "the rules that made the log, without exploring", ""
     how = "better than" if gain.low > 0.0 else "worse than" if gain.high < 0.0 else "not told apart from"
-    return (
-        f"the cascade is {how} {rival}: it gains {interval_text(gain, 4)} in utility per prompt at price "
-        f"{judged.meeting.price:g}{saves}"
-    )
+    brings = f"gains {interval_text(gain, 4)}"
+    if told and gain.high < 0.0:
+        brings = f"loses {interval_text(Interval(-gain.value, -gain.high, -gain.low), 4)}"
+    return f"the cascade is {how} {rival}: it {brings} in utility per prompt at price {judged.meeting.price:g}{saves}"
 
 
 def _bound_sentence(judged: JudgedCascade) -> str:
@@ -471,7 +472,7 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
         f"{seen_by}; 95% intervals over prompts",
         ["", "utility", "quality", "$ per 1,000", "calls"],
     )
-    rows = {"cascade": found.worth, "promised": judged.promise, "rules of the log": found.log_rules}
+    rows = {"cascade": found.worth, "promised": judged.promise, "running cascade": found.log_rules}
     for name, worth in {**rows, f"{judged.against} alone": found.alone}.items():
         if worth is not None:
             quality, usd = interval_text(worth.quality, 4), usd_text(worth.usd_per_1000)

@@ -39,11 +39,11 @@ export text place lm-eval|promptfoo|alpaca-eval|llmrouter|openai-batch|litellm|l
     the program that wrote the export: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
     helicone or routerbench
 source file place
-    the exported file or folder
+    the exported file or folder; of litellm what /spend/logs answers, or the table LiteLLM_SpendLogs as JSON lines or CSV
 cascade file place
     the cascade's file, as a fit or a service wrote it
 price number [0,1e9]
-    utility per dollar: how much quality you would give up to save one dollar
+    quality per dollar: 1 / (the dollars that one more right answer is worth to you)
     > utility per dollar, a number from 0 to 1e9, such as 5
 max_usd number (0,1e9]
     the most dollars per prompt (not per 1,000) that the cascade may cost on average
@@ -55,20 +55,20 @@ max_latency number (0,1e9]
     seconds that the calls of a prompt, one after the other, may take for 95% of the prompts
     > seconds, a finite number above 0, such as 2.5
 evaluator text
-    what the cascade sees of an answer before it decides: a judge's score (score or score:NAME), quality (the truth),
-    or none (a router that calls one model); it must be given
+    what the cascade sees of an answer before it decides: a judge's score (score or score:NAME) or quality (the truth)
 context texts
-    what is known of a prompt before any call: text:K, length, a column's name or raw:NAME; a list
+    what is known of a prompt before any call: text:K, length, a column's name or raw:NAME; a list (the kinds router
+    and routed need it)
 kind text =auto {"|".join(_CASCADES)}|auto
     the kind of cascade: {", ".join(f"{name} ({about})" for name, about in _CASCADES.items())}, or auto (the best of
     these)
 judge_usd number [0,1e6]
-    dollars that judging an answer costs, for each call of a cascade of several models; without it the fit counts
-    judging as free and says so
+    dollars that judging an answer costs, for each call of a cascade of several models
     > dollars of judging an answer, a number from 0 to 1e6
 openings text =in_order in_order|independent|apart
     for a log: which of its calls stands for a call of the cascade: in_order (the call at the same place), independent
-    (any call, where each model was called by a toss of its own) or apart (answers of models are taken as independent)
+    (any call; for logs in which each model was called by a toss of its own) or apart (for logs of one call per
+    request: the answers of models are taken as independent)
 forget number =0 [0,1e9]
     for indices: the half-life, in requests, of what the cascade has learned, the fit's samples included; 0 keeps
     everything
@@ -77,20 +77,21 @@ c number =0 [0,1e9]
     for indices: the width of the exploration bonus, by which models are called to learn about them
     > 0 or more, such as 0.2
 explore number =0 [0,1]
-    the probability with which the running cascade calls a model drawn by chance next, or deploys its answer, so that
-    its log can tell what other cascades would bring; it then keeps all models of the table
+    the probability with which the running cascade calls a model that is drawn by chance, or deploys the answer of a
+    drawn one, so that its log can tell what other cascades would bring; the cascade then keeps all models, also those
+    that are never worth calling
     > a probability, from 0 to 1
 against text
     the model that the cascade is compared with (default: the best single model of the fit)
 estimator text |plugin|ips|snips|dr
     how values are estimated from a log: plugin, ips, snips or dr (default: the best that the log allows)
 test file needed
-    the table on which cascades are judged: another one of the same models
+    the table on which cascades are judged: another one of the same models; it must be given
 prices numbers [0,1e9]
-    utility per dollar: how much quality you would give up to save one dollar; a list
+    quality per dollar: 1 / (the dollars that one more right answer is worth to you); a list
     > utility per dollar, numbers from 0 to 1e9, such as 5,50
 models texts
-    only these models: a list, in which a name with a comma stands in quotes; may be given several times
+    the models to take: a list, in which a name with a comma stands in quotes; may be given several times
 missing text =refuse refuse|drop
     what to do with prompts that lack cells: refuse the table, or drop these prompts
 scale items
@@ -137,7 +138,7 @@ most_samples number =100000 [0,1e9]
     how many samples of a model are kept; above it the older half is forgotten; 0 keeps all
     > a whole number, or 0
 folder folder needed
-    the folder for frontier.csv and a page with the figure
+    the folder for frontier.csv and a page with the figure; it must be given
 force flag
     replace the file or folder that is there
 rows flag
@@ -243,19 +244,29 @@ class Command:
         return tuple(option for _, options in self.groups for option in options)
 
     @staticmethod
-    def of(words: str, help: str, options: str, examples: str, **defaults: Any) -> Command:
-        """`options`: names, in groups "Heading: name name" between "|". `defaults`: instead of the declared ones."""
+    def of(
+        words: str, help: str, options: str, examples: str, more: Optional[Mapping[str, str]] = None, **defaults: Any
+    ) -> Command:
+        """`options`: names, in groups "Heading: name name" between "|". `defaults`: instead of the declared ones.
+
+        `more`: by option, what its help says of this command alone.
+        """
+
+        def here(one: Option) -> Option:
+            default = defaults.get(one.name, one.default)
+            return replace(one, default=default, help=one.help + (more or {}).get(one.name, ""))
 
         def group(text: str) -> tuple[str, tuple[Option, ...]]:
             heading, _, names = text.rpartition(":")
-            declared = [OPTIONS[name] for name in names.split()]
-            return heading.strip(), tuple(replace(one, default=defaults.get(one.name, one.default)) for one in declared)
+            return heading.strip(), tuple(here(OPTIONS[name]) for name in names.split())
 
         return Command(tuple(words.split()), help, tuple(map(group, options.split("|"))), cleandoc(examples))
 
 
 _READING = "Reading the table: models missing scale prices_file free_calls repeats quality_column prompt_key"
 _LEARNING = "Cascades that learn while they run: c forget explore"
+_NONE = "; none is for routers, which look at no answer"
+_OF_A_FIT = {"evaluator": _NONE + "; it must be given", "judge_usd": "; without it the fit counts judging as free"}
 COMMANDS = (
     Command.of(
         "cascade fit",
@@ -272,6 +283,7 @@ COMMANDS = (
             looks for the greatest quality at no more than $0.10 per prompt on
             average.
         """,
+        more=_OF_A_FIT,
     ),
     Command.of(
         "cascade test",
@@ -286,6 +298,7 @@ COMMANDS = (
             model, their difference, and whether the promise is kept. Here both use
             one table; a real test uses prompts that the fit did not see.
         """,
+        more={"evaluator": _NONE + " (default: that of the fit)", "judge_usd": " (default: that of the fit)"},
     ),
     Command.of(
         "cascade frontier",
@@ -299,6 +312,7 @@ COMMANDS = (
             leaves frontier/frontier.csv and a figure. Choose the price at which a
             further dollar brings less quality than it is worth to you.
         """,
+        more=_OF_A_FIT,
         kind="thresholds",
         figures=("svg",),
     ),
@@ -312,6 +326,7 @@ COMMANDS = (
             writes cascade.json, which `pandora serve` and the Python package run; a
             request comes with three numbers.
         """,
+        more={"evaluator": "; it must be given", "models": "; it must be given"},
         c=0.2,
     ),
     Command.of(
@@ -326,15 +341,15 @@ COMMANDS = (
     ),
     Command.of(
         "trace check",
-        "Reads a table of outcomes, says what it holds and estimates what routing between its models can pay. Run it "
+        "Reads a table of outcomes, says what it holds and estimates what calling several models can pay. Run it "
         "before a fit.",
         f"table prices evaluator format | {_READING}",
         """
         pandora trace check experiments/traces/exported.jsonl --price 1
             prints prompts, models and their means; then the utility of the best
             single model, of a fixed cascade, of the index policy and of a bound
-            that no policy passes. Routing pays if the interval of a gain lies
-            above 0.
+            that no policy passes. Calling several models pays if the interval of
+            a gain lies above 0.
         """,
         prices=(5.0, 50.0),
         evaluator="quality",
@@ -347,18 +362,21 @@ COMMANDS = (
         """
         pandora import promptfoo examples/exports/promptfoo.jsonl --out table.jsonl
             writes a row for each prompt and model with its quality and dollars.
+        pandora import litellm examples/exports/litellm.jsonl --quality examples/exports/ratings.csv --out spend.jsonl
+            joins qualities to LiteLLM's spend logs by the request_id, which
+            ratings.csv calls id.
         """,
         out="table.jsonl",
     ),
     Command.of(
         "serve",
-        "Starts LiteLLM's proxy with cascades, feedback and a page that shows what they do (/cascade). It needs "
-        "`pip install 'pandora-box[proxy]'`.",
+        "Starts LiteLLM's proxy with cascades, feedback and a page that shows what they do (/cascade). It needs the "
+        "packages of examples/gateway/requirements.txt, or `pip install './python[proxy]'` in a clone.",
         "config proxy host port workers",
         """
         pandora serve --config cascades.toml --workers 2
             serves the cascades of that file at http://127.0.0.1:4000, with the
-            models of config.yaml; docs/serving.md leads through it.
+            models of config.yaml; examples/gateway/README.md leads through it.
         """,
     ),
 )

@@ -51,18 +51,23 @@ _IN_SHORT = {
     ),
     r"assumed: models' answers": "Answers are taken to be independent; where models err together, less is kept.",
     r"(?:\w+) of (\d+) prompts differ": "Hardly any of {0} prompts differ in quality, so little is sure.",
-    r"every decision made one call": "Every decision made one call, which tells nothing of a second call.",
+    r"every decision made one call": (
+        "Every decision made one call; `--openings apart` estimates what a second call would bring."
+    ),
     r"of the models alone .* tell of (.*)": "Too few decisions tell what these models bring alone: {0}.",
     r"latency: the median": "The latencies may be milliseconds, and seconds are expected.",
     r"(\w+): not deployed; calls in series take ([\d.e+-]+)": "Too slow: {0}, {1} s at the 95th percentile.",
-    r"the quality of (\d+) of (\d+) answers": "The quality of {0} of {1} answers is not known and is estimated.",
+    r"the quality of (\d+(?: of \d+)?) answers": "The quality of {0} answers is not known and is estimated.",
     r"(\d+) prompts? of the file": "Prompts left out because a cell or a price is missing: {0}.",
-    r"fitted to a log .* from (\d+) effective": "Fitted to a log; {0} effective prompts carry the promise.",
+    r"fitted to a log .* from (\d+) effective": "Fitted to a log; the promise is as precise as from {0} equally weighted prompts.",
     r"a log: what each model": "Fitted to the first calls of a log of decisions.",
     r"context: not used": "The context is not used: this cascade treats every prompt alike.",
     r"one model alone learns": "One model alone learns nothing while it runs; `pandora cascade new` does.",
     r"quality is known of |fitted to what a log says": "",
 }
+
+#: How notes begin that only fits to logs have.
+_OF_LOGS = ("fitted to a log", "a log: ", "fitted to what a log says")
 
 _ROWS: dict[str, Callable[[Worth], str]] = {
     "quality": lambda worth: interval_text(worth.quality, 4),
@@ -83,7 +88,12 @@ def short_sheets(file: Mapping[str, Any], counts: Mapping[str, float], name: str
         return [_models(file, record, f"{name}: {use_text(file, True)} It was not fitted, so nothing is promised.")]
     out = [_models(file, record, verdict_text(file, record)), _expected(record)]
     notes, more = [*_tail_notes(record), *_service_notes(file, counts)], 0
-    by_importance = [(k, line) for note in texts_of(record.get("notes")) for k, line in _in_short(note)]
+    notes_of_record = texts_of(record.get("notes"))
+    if any(note.startswith(_OF_LOGS) for note in notes_of_record):  # the total counts calls that were never made
+        notes_of_record = [
+            re.sub(r"^(the quality of \d+) of \d+ (?=answers)", r"\1 ", note) for note in notes_of_record
+        ]
+    by_importance = [(k, line) for note in notes_of_record for k, line in _in_short(note)]
     for _, line in sorted(by_importance):
         more += not line
         notes += [line] if line else []
@@ -119,8 +129,8 @@ def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[s
     if running.get("keep") is True:
         brought = interval_text(interval_of_json(running.get("utility")), 4)
         yield (
-            "Keep the rules that made the log, because no cascade is surely better. "
-            f"Without exploring, the rules bring {brought} utility per prompt. The cascade that comes nearest: "
+            "Keep the running cascade, because no other one is surely better. "
+            f"Without exploring, it brings {brought} utility per prompt. The cascade that comes nearest: "
             f"{use[0].lower()}{use[1:]}"
         )
     else:
@@ -130,9 +140,9 @@ def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[s
     if running:
         over = interval_of_json(running.get("fit_gains"))
         yield (
-            "The log cannot tell what it gains over the rules."
+            "The log cannot tell what it gains over the running cascade."
             if math.isnan(over.value)
-            else f"On new prompts it gains {interval_text(over, 4)} utility per prompt over these rules."
+            else f"On new prompts it gains {interval_text(over, 4)} utility per prompt over the running cascade."
         )
     elif record.get("choice") == SINGLE:
         yield from _why_one_model(aim, record, said, _gain(aim, gain))
@@ -141,7 +151,7 @@ def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[s
     elif "no single model keeps the bound" in said:
         yield "No single model keeps the bound."
     elif "comes nearest" not in said:
-        beside = f"{single} alone, the best single model"
+        beside = f"{single} alone, the best single model{' that keeps the bound' if aim.is_bound else ''}"
         if aim.kind is AimKind.MIN_QUALITY:
             share = share_text(promise.saving)
             yield f"On new prompts it {_gain(aim, gain)}, {share} of the dollars of {beside}."
@@ -165,7 +175,7 @@ def use_text(file: Mapping[str, Any], alone: bool = False) -> str:
     if file["kind"] == "indices":
         return (
             "For each prompt, call the models in the order of their indices, and stop when the best answer so far is "
-            "worth as much as the next index."
+            "worth as much as the next index. From then on, calling the next model does not pay."
         )
     if plans := file.get("plans"):
         if all(len(plan["order"]) == 1 for plan in plans):
@@ -183,10 +193,10 @@ def use_text(file: Mapping[str, Any], alone: bool = False) -> str:
             f"otherwise call {order[1]}."
         )
     where = _few([f"{model} ({x:.4g})" for model, x in zip(order, thresholds)]) if alone else "the number in the table"
-    return (
-        f"Call {order[0]} first. Accept an answer whose estimated quality is at least {where}; otherwise call the next "
-        f"model, up to {order[-1]}."
-    )
+    others = ", ".join(f"then {model}" for model in order[1:])
+    if not alone and len(others) > WIDTH // 2:
+        others = "then the other models in the order of the table"
+    return f"Call {order[0]} first, {others}. Stop at the first answer whose estimated quality is at least {where}."
 
 
 def _gain(aim: Aim, gain: Interval) -> str:
@@ -197,10 +207,13 @@ def _gain(aim: Aim, gain: Interval) -> str:
 
 def _why_one_model(aim: Aim, record: Mapping[str, Any], said: str, gains: str) -> Iterator[str]:
     cascade, price = text_of(record.get("cascade")), text_of(record.get("price"))
+    one_call = any(note.startswith("every decision made one call") for note in texts_of(record.get("notes")))
     if len(texts_of(record.get("models"))) == 1:
         yield "It is the only model."
     elif "but take too long" in said:
         yield f"The best cascade ({cascade}) {gains} at price {price}, but it takes too long."
+    elif one_call:  # so a gain of 0 says nothing
+        yield "Every decision of the log made one call, so the log cannot show what a second call brings."
     elif "no cascade is better" in said:
         evaluator = text_of(record.get("evaluator"))
         by = "without a judge" if evaluator == NONE else f"with evaluator {evaluator}"
@@ -268,7 +281,7 @@ def _expected(record: Mapping[str, Any]) -> Sheet:
     """Quality, dollars, calls and utility of the cascade, and of the model or rules that it is compared with."""
     price, running = text_of(record.get("price")), record.get("running")
     one_model = record.get("choice") == SINGLE and not running
-    beside, other = ("rules of the log", running) if running else ("best single model", record.get("single"))
+    beside, other = ("running cascade", running) if running else ("best single model", record.get("single"))
     out = Sheet(
         f"Expected on other prompts, with 95% intervals; fitted on {text_of(record.get('prompts'))} prompts",
         ["", "this model"] if one_model else ["", beside, "this cascade"],
@@ -276,6 +289,8 @@ def _expected(record: Mapping[str, Any]) -> Sheet:
     others = [] if one_model else [Worth.of_json(dict(object_of(other)))]
     promise = _promise(record)
     for row, text in _ROWS.items():
+        if aim_of_record(record).is_bound and text is _ROWS["utility at price {price}"]:
+            continue  # nobody gave a price, and the bound can cost utility
         out.add(row.format(price=price), *(text(worth) for worth in (*others, promise)))
     aim, gain = aim_of_record(record), promise.gain
     if running or aim.on_usd:
@@ -292,7 +307,7 @@ def _service_notes(file: Mapping[str, Any], counts: Mapping[str, float]) -> Iter
         spent = f"{counts['calls']:.0f} calls for ${counts['dollars']:.4g}, {counts['feedbacks']:.0f} feedbacks"
         yield f"It has had {counts['requests']:.0f} requests: {spent}."
     if (explore := number_of(file.get("explore"))) > 0.0:
-        yield f"It explores at {100.0 * explore:g}% of its steps, which the promise does not count."
+        yield f"It explores at {100.0 * explore:g}% of its steps; the promise is for the cascade without exploring."
 
 
 def _tail_notes(record: Mapping[str, Any]) -> Iterator[str]:

@@ -58,9 +58,9 @@ def saving_text(x: Interval) -> str:
     return f"costs {share_text(Interval(-x.value, -x.high, -x.low))} more"
 
 
-def order_text(models: Sequence[str], stops: Sequence[float], what: str = "accepted") -> str:
+def order_text(models: Sequence[str], stops: Sequence[float]) -> str:
     """Models in order with the number from which each ends it: "a (accepted from 0.9), b"."""
-    from_where = [f" ({what} from {stop:.4g})" for stop in stops]
+    from_where = [f" (accepted from {stop:.4g})" for stop in stops]
     return ", ".join(model + stop for model, stop in zip_longest(models, from_where, fillvalue=""))
 
 

@@ -246,8 +246,8 @@ class Monitor:
             for test, x, how in ((fall, error, "worse"), (rise, -error, "better")):
                 if test.see(x):
                     self.alarms.append(
-                        f"answers of {model} are {how} than they were, by what the cascade takes them for "
-                        f"(after {test.count} of them): see whether its judge still holds, and fit again"
+                        f"answers of {model} are {how} than the cascade expects (after {test.count} rated answers): "
+                        "check whether the judge still tells right answers from wrong ones, and fit again"
                     )
         if self.against is None or control is None:
             return

@@ -52,6 +52,13 @@ TEST(Table, ColumnsThatDoNotFitFollowBelowWithTheRowHeaders) {
             "a note\n");
 }
 
+TEST(Table, ARowWithoutCellsInALaterPieceIsNotRepeated) {
+  Table table = small_table();
+  table.rows.push_back({{"gain", "1.00", ""}});
+  const std::string text = table_text(table, 30, false);
+  EXPECT_EQ(text.find("gain"), text.rfind("gain"));
+}
+
 TEST(Table, BoldOnATerminalChangesNoColumn) {
   EXPECT_THAT(table_text(small_table(), 80, true), HasSubstr("DOW_2             \033[1m 1.25±0.50\033[0m    ---\n"));
 }

@@ -122,16 +122,4 @@ DIFFERENCES = [
         "two/21 two/22 two/32 two/33 two/38 two/40 two/43 two/44 two/46 two/52 gaps/3 labels-20/4 labels-5/4 "
         "log-in-order/8 log-in-order-labels/5 log-in-order-labels/6 log-tosses/6 seventeen/1 seventeen/2",
     ),
-    Difference(
-        "the reader of tables refuses in plain sentences",
-        r"/error",
-        "stars/5 cached/1 tokens/4 tokens/5 twice/1",
-    ),
-    Difference(
-        "the reader's notes on the feedback of a cascade's log are plain sentences",
-        r"/result/notes/[01]",
-        "log-running/1 log-running/2 log-running/5 log-running-poor/1 log-running-poor/2 log-running-poor/3 "
-        "log-running-short/1 log-running-short/2 log-running-still/1 log-running-still/2 log-router/1 log-router/2 "
-        "log-router-poor/1 log-router-poor/2",
-    ),
 ]

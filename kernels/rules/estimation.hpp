@@ -15,7 +15,7 @@ struct TheoryConstants {
   double delta = 0.05;     ///< confidence, in (0, 1)
   double C_1 = 1.0;        ///< for B_at* (eq:index:error:theta:known)
   double C_2 = 1.0;        ///< for B_at (eq:index:error:unknown:theta)
-  double d_B = 1.0;        ///< radius of the index parameters
+  double d_B = 1.0;        ///< diameter of the set of index parameters
   double C_phi = 1.0;      ///< bound of ||phi||
   double gamma_0 = 1.0;    ///< for beta_t (eq:beta:t-1)
   double mu_min = 1.0;     ///< least slope of G, for beta_t

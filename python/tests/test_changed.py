@@ -224,7 +224,7 @@ def test_arguments_of_indices_are_looked_at(half_price: pandora.Results) -> None
             pandora.reservation_index(values, 0.1, weights)
 
 
-STALE_TOLD = "stale: it changes costs or what outputs are worth, and leaves the oracle's indices"
+STALE_TOLD = "stale: its code changes costs or the value of outputs but keeps the model's oracle indices"
 
 
 def test_indices_that_were_left_behind_are_told_once(single: dict[str, Any], tmp_path: pathlib.Path) -> None:

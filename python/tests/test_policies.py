@@ -221,7 +221,7 @@ def test_hyperparameters_belong_to_their_policy(single: dict[str, Any], tmp_path
     assert "c_rho=0.001" in lanes(r, "dow") and lanes(r, "Mine") == {"c_rho=5;how=least", "c_rho=5;how=last"}
     both = {**unsaid, "hyperparameters": {"c_rho": [0.1], "c_theta": [0.1]}}
     with pytest.raises(
-        pandora.UsageError, match=r"dow and Mine have a c_rho each.*hyperparameters\.Mine\.c_rho instead"
+        pandora.UsageError, match=r"dow and Mine each have a c_rho.*hyperparameters\.Mine\.c_rho instead"
     ):
         pandora.run(both, out=tmp_path / "r", policies=[Mine], progress=False)
     alone = {**unsaid, "policies": ["query_all"]}

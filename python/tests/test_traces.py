@@ -212,6 +212,11 @@ def test_what_is_wrong_with_a_cell_is_said() -> None:
     table["quality"][4, 1] = np.nan
     assert "the quality of 1 of 60 answers is not known" in pandora.Trace(table).notes
     assert pandora.Trace(table, missing="drop").rows == 19
+    table["cost"][7, 2] = table["quality"][7, 2] = np.nan  # a failed call, beside a label that nobody gave
+    assert pandora.Trace(table, missing="drop").rows == 18
+    failed = pandora.Trace(table, missing="failed")
+    assert failed.rows == 19 and "the quality of 1 of 57 answers is not known" in " ".join(failed.notes)
+    table["quality"][7, 2] = table["cost"][7, 2] = 0.5
     table["quality"][4, 1], table["cost"][4, 1] = 0.5, np.nan
     with pytest.raises(pandora.DataError, match="1 of 20 prompts lack a cell"):
         pandora.Trace(table)

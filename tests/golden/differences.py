@@ -30,6 +30,12 @@ NOTES = {
     "the log's dollars are taken": "the same",
     "decisions in which no toss": "those that call nothing are counted",
 }
+#: Words of the C++ fits that have become plainer ones.
+REWORDED = {
+    ", which is taken to come by chance alone": "; this assumes that only chance decided which ones",
+    "answers that were called and could not be deployed (explore was 0): what they are worth is known from the judge "
+    "alone": "some answers could not be deployed (explore was 0): only the judge tells their quality",
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Difference:
 TIES = "a tie, which sums of C++ broke by their last digits; here the lowest threshold, or the first answer"
 DIFFERENCES = [
     Difference("a file that holds what was learned has a version of its own", r"/cascade/version"),
+    Difference("errors name the same in plainer words", r"/error", "stars/5 cached/1 tokens/4 tokens/5 twice/1"),
     Difference("the file says how many requests were asked for, not how many have room", r"/cascade/most_requests", "eight/3"),
     Difference(
         "what logs promise is read out of fold; C++ left its default, and said in words that promises are corrected",

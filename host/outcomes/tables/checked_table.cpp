@@ -155,11 +155,9 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (is_missing(cells[i])) drop[i / models] = true;
   };
-  const bool keeps_holes = table.log || (options.holes && missing == MissingCells::refuse);
+  const bool keeps_holes = table.log || (options.holes && missing != MissingCells::drop);
   for (double& quality : table.quality)
     if (keeps_holes && is_missing(quality)) quality = NAN;
-  if (const std::size_t unknown = table.unlabelled(); unknown > 0)
-    table.notes.push_back(fmt::format("the quality of {} of {} answers is not known", unknown, table.quality.size()));
   if (!table.log) {
     mark(table.quality);
     mark(table.cost);
@@ -172,8 +170,16 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   for (std::size_t row = 0; row < table.rows(); ++row)
     if (!drop[row]) rows.push_back(row);
   if (rows.empty()) place.refuse("every row lacks a cell or a price, so no row is left");
-  if (rows.size() == table.rows()) return table;
+  const auto tell_unknown = [](TraceTable& kept) {
+    if (const std::size_t unknown = kept.unlabelled(); unknown > 0)
+      kept.notes.push_back(fmt::format("the quality of {} of {} answers is not known", unknown, kept.quality.size()));
+  };
+  if (rows.size() == table.rows()) {
+    tell_unknown(table);
+    return table;
+  }
   TraceTable some = select_rows(table, rows);
+  tell_unknown(some);
   some.dropped = table.rows() - rows.size();
   some.notes.push_back(
       (some.dropped == 1 ? "1 prompt of the file is" : fmt::format("{} prompts of the file are", some.dropped)) +

@@ -28,7 +28,8 @@
 
 namespace pandora {
 
-enum class MissingCells { refuse, drop };
+/// `failed` leaves out rows that lack dollars or a score, as of a failed call, and keeps those that lack a quality alone.
+enum class MissingCells { refuse, drop, failed };
 
 /// The range in which a file states qualities or a judge's scores: `low` becomes 0 and `high` becomes 1.
 struct StatedRange {
@@ -43,7 +44,7 @@ struct TraceOptions {
   /// Whether a row with a missing cell, or with a cost of zero for a model that costs elsewhere, is an error (with
   /// counts) or is left out and counted.
   MissingCells missing = MissingCells::refuse;
-  /// Whether qualities may be unknown (unless `missing` says to drop their rows), and whether a long table with a
+  /// Whether qualities may be unknown (unless `missing` is `drop`), and whether a long table with a
   /// column `propensity` is read as a log: a row for each call, and the rows of a decision in the order of its calls.
   /// Otherwise an unknown quality is a missing cell, and a propensity is refused.
   bool holes = false;

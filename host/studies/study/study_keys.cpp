@@ -206,7 +206,7 @@ void add_theory(Keys& keys) {
            &TheoryConstants::delta, kBetween0And1);
   constant("theory.C_1", "C_1 of B_at* (known reward).", &TheoryConstants::C_1);
   constant("theory.C_2", "C_2 of B_at (learned reward).", &TheoryConstants::C_2);
-  constant("theory.d_B", "Radius d_B of the index parameters, of B_at*.", &TheoryConstants::d_B);
+  constant("theory.d_B", "Diameter d_B of the set of index parameters, of B_at*.", &TheoryConstants::d_B);
   constant("theory.C_phi", "Bound of ||phi||, of beta_t.", &TheoryConstants::C_phi);
   constant("theory.gamma_0", "gamma_0 of beta_t.", &TheoryConstants::gamma_0);
   constant("theory.mu_min", "Least slope of G, of beta_t; with the logistic G less than 1/4 (docs/theory.md).",

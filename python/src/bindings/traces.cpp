@@ -11,9 +11,10 @@ namespace pandora::python {
 namespace {
 
 MissingCells missing_of(const std::string& missing) {
-  if (missing != "refuse" && missing != "drop")
-    throw Error(ExitCode::usage, "missing \"" + missing + "\": unknown; use refuse or drop");
-  return missing == "drop" ? MissingCells::drop : MissingCells::refuse;
+  if (missing == "refuse") return MissingCells::refuse;
+  if (missing == "drop") return MissingCells::drop;
+  if (missing == "failed") return MissingCells::failed;
+  throw Error(ExitCode::usage, "missing \"" + missing + "\": unknown; use refuse, drop or failed");
 }
 
 using NamedPairs = std::vector<std::pair<std::string, std::pair<double, double>>>;

@@ -139,7 +139,7 @@ FIT = "cascade fit {fit} --price 1 --evaluator score"
         (f"{FIT} --prices no", 2, "no: cannot be read"),
         (f"{FIT} --format xml", 2, "--format xml: unknown; use text, json"),
         (f"{FIT} --models huge", 3, 'has no model "huge"; its models are'),
-        (f"{FIT} --missing guess", 2, "--missing guess: unknown; use refuse or drop"),
+        (f"{FIT} --missing guess", 2, "--missing guess: unknown; use refuse, drop or failed"),
         (f"{FIT} --out again.csv --force", 2, "is the input {fit} itself; name another file"),
         ("cascade frontier {fit} --test {fit} --out o", 2, "no evaluator is given"),
         (

@@ -165,7 +165,7 @@ TEST_F(KeepPairs, RefusesWhatCannotBeAnswered) {
   refuses({"dow", "online_plugin", {}}, "--margin X: is missing");
   refuses({"dow", "", 1.0}, "--against BASE: is missing");
   refuses({"", "dow", 1.0}, "--keep RULE: is missing");
-  for (const double margin : {-1.0, std::nan(""), HUGE_VAL}) refuses({"dow", "online_plugin", margin}, "from 0 on");
+  for (const double margin : {-1.0, std::nan(""), HUGE_VAL}) refuses({"dow", "online_plugin", margin}, "at least 0");
   refuses({"dow", "online_plugin", 1.0}, "--policy: is not for --keep", {{"dow"}, {}, {}, {}});
   refuses({"dwo", "online_plugin", 1.0}, "--keep dwo: the results have no such policy; the nearest is dow");
   refuses({"dow", "online_plugn", 1.0}, "--against online_plugn: ");

@@ -91,8 +91,9 @@ prices numbers [0,1e9]
     > utility per dollar, numbers from 0 to 1e9, such as 5,50
 models texts
     only these models: a list, in which a name with a comma stands in quotes; may be given several times
-missing text =refuse refuse|drop
-    what to do with prompts that lack cells: refuse the table, or drop these prompts
+missing text =refuse refuse|drop|failed
+    what to do with prompts that lack cells: refuse the table, drop them all, or drop those with a failed call (without
+    dollars or a score) and estimate qualities that alone are unknown
 scale items
     the range of a judge's scores or of quality, where it is not 0 to 1: score=1:5, quality=0:100 or score:NAME=1:10;
     may be given several times

@@ -41,7 +41,7 @@ DETAILS = "`--details` shows the kinds compared, calibration and how the promise
 #: Notes of a record by how they begin, the important ones first, and the line that stands for each on one screen.
 #: A note with an empty line is told elsewhere; any other note is counted.
 _IN_SHORT = {
-    r"quality: the scores of the judge (.*?) are taken": (
+    r"quality: the scores of the judge (.*?) are used": (
         "The judge {0} is presumed right on average: its scores stand for quality."
     ),
     r"context (\S+) tells": "Context {0} may have been computed from the outcomes: then nothing keeps the promise.",

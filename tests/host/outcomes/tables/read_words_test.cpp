@@ -132,7 +132,7 @@ TEST_F(ReadWordsTest, AJudgesScoresCanBeTakenForTheQuality) {
       const TraceTable table = read(text, options);
       EXPECT_THAT(table.quality, ElementsAre(0.5, 1, 0, 0.25)) << text;
       EXPECT_EQ(table.judged_by, "score");
-      EXPECT_THAT(table.notes, ElementsAre(HasSubstr("presumed")));
+      EXPECT_THAT(table.notes, ElementsAre(HasSubstr("assumes")));
     }
   }
   const std::string both = "prompt_id,model,quality,cost,score_b\np,a,1,1,7\n";

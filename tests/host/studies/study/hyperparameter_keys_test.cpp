@@ -133,8 +133,8 @@ TEST(HyperparametersDeathTest, APolicyBesideAnotherOfTheSameNameKeepsItsOwn) {
     EXPECT_EQ(parsed(config.toml()).identity(), config.identity());
     EXPECT_EQ(lanes_of(parsed(config.toml())), lanes);
     expect_refusal(both + "hyperparameters.c_rho = [2]",
-                   {"study.toml:3", "policies dow and mine have a c_rho each, by default [0.001, 0.1, 1] and [5]",
-                    "give hyperparameters.dow.c_rho and hyperparameters.mine.c_rho instead"});
+                   {"study.toml:3", "policies dow and mine each have a c_rho, by default [0.001, 0.1, 1] and [5]",
+                    "set hyperparameters.dow.c_rho and hyperparameters.mine.c_rho instead"});
     for (const char* ones : {"hyperparameters.mine.c_rho = [5]\n", "hyperparameters.dow.c_rho = [3]\n"}) {
       const StudyConfig said = parsed("T0 = [0]\n" + both + ones + "hyperparameters.c_rho = [2]");
       EXPECT_EQ(lanes_of(parsed(said.toml())), lanes_of(said));

@@ -62,8 +62,8 @@ class Estimate:
     """A value and its influence values, one for each group.
 
     `unseen`: how far the value may lie below and above, because values that occur rarely were hardly seen (_unseen).
-    `variance`: further known variance, besides that of the groups (answers that are rarely labelled). `range`: the range
-    of the value. `widening`: the factor by which its intervals are wider than those over groups.
+    `variance`: further known variance, besides that of the groups (answers that are rarely labelled). `range`: the
+    range of the value. `widening`: the factor by which its intervals are wider than those over groups.
     """
 
     value: float

@@ -2,12 +2,14 @@
 // unopened, nothing need be opened, or a box can be opened again.
 //
 // With independent boxes, all that a policy has seen counts by how often each box was opened, n, and the best value so
-// far, b (bottom before the first opening):
+// far, b (bottom before the first opening). Box i allows N_i openings. Each of them costs c_i and reveals v_ik with
+// probability p_ik; e_i is one opening of box i (docs/wider.md):
 //
 //   V(n, b) = max { b;  o;  max_{i: n_i < N_i} E[v_i];  max_{i: n_i < N_i} -c_i + sum_k p_ik V(n + e_i, max(b, v_ik)) }
 //
-// where b is left out at bottom, the outside option's value o where there is none, and the means E[v_i] unless boxes may
-// be deployed unopened. Without the last three this is the paper's problem in a period whose laws are known.
+// The first entry is left out before the first opening, the second if there is no outside option with its value o, and
+// the third unless boxes may be deployed unopened. Without an outside option and unopened deployment, and with each
+// N_i = 1, this is the paper's problem in a period whose laws are known.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,8 @@ struct FiniteProblem {
   std::optional<double> outside;  ///< nothing need be opened: the value of ending without a box
 };
 
-/// What the optimal policy does next. Of equally good ones the first in this order; of boxes, the first.
+/// What the optimal policy does next. If several actions are equally good, it takes the first in this order; if several
+/// boxes are, the first box.
 enum class FiniteAction : std::uint8_t { deploy, outside, uninspected, open };
 
 /// A state that the optimal policy reaches, and what it does there.

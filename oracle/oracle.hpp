@@ -52,7 +52,8 @@ class OutputCostTable {
   std::vector<double> values_;  ///< boxes x kNodes
 };
 
-/// The numbers of nodes along l, the scale s~ and cbar; each at least 2.
+/// The numbers of nodes along the shift l_a(x), the scale s~_a(x) and the cost cbar_a(x) (IndexInputs); each at least
+/// 2.
 struct GridShape {
   int shift = 61;
   int scale = 21;
@@ -80,7 +81,7 @@ class IndexGrid {
   IndexGrid(const std::array<GridAxis, 3>& axes, std::vector<double> values)
       : axes_(axes), values_(std::move(values)) {}
 
-  /// sigma(l, s~, cbar); arguments outside the range are extrapolated from the outermost cell.
+  /// sigma at shift l, scale s~ and cost cbar; arguments outside the range are extrapolated from the outermost cell.
   double operator()(double shift, double scale, double cost) const {
     return interpolate_index(axes_.data(), values_.data(), shift, scale, cost);
   }
@@ -109,7 +110,8 @@ struct IndexInputs {
 /// Inputs of the right size, all NaN.
 IndexInputs no_inputs(const Contexts& contexts);
 
-/// Fills in the cells [first, last) under the instance's c_1. `projection_norm`: ||D' theta_*||.
+/// Fills in the cells [first, last), cell = row * A + box, with the cost levels c_{1,a} of `instance` (a changed
+/// instance may have others). `projection_norm`: ||D' theta_*||.
 void fill_inputs(const Instance& instance, const Contexts& contexts, const OutputCostTable& output_cost,
                  double projection_norm, std::size_t first, std::size_t last, IndexInputs& out);
 

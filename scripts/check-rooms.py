@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Whether the rooms (folders) of the program stand in order: a file includes only from its own room and from rooms below,
-and files of a room do not include each other in a circle. Also that no file is too large to be one idea and no function too
-long to be one step, in tests and examples too, that no class has two definitions, that texts below host/cli mark options of
-commands and leave their spelling to who tells them (host/ground/base/option.hpp), and that the policies of experiments/rivals
-are made of what a program of one's own has: the public headers, the standard library, Eigen and fmt.
+"""Checks the rooms (folders) of the program. A file includes only from its own room and from rooms that stand earlier in
+the list below, and files do not include each other in a circle. It also checks that no file is too large to be one idea and
+no function too long to be one step, in tests and examples too, and that no class has two definitions. Messages outside
+host/cli mark options of commands, and leave their spelling to the code that prints them (host/ground/base/option.hpp).
+Policies of experiments/rivals include only headers that every program with pandora has: the public headers, the standard
+library, Eigen and fmt.
 usage: scripts/check-rooms.py [--graph]       exit code 1 if not
 """
 import collections
@@ -167,7 +168,7 @@ for file in files:
         includes[name].append(target)
         below = room_of(target)
         if below is None or ROOMS.index(below) > ROOMS.index(room):
-            complaints.append(f"{name}: includes {included}, from a room above it")
+            complaints.append(f"{name}: includes {included}, from a later room")
 
 # A class with two definitions: a linker silently uses one of them for both.
 defined = {}
@@ -236,7 +237,7 @@ floor = {}
 for room in ROOMS:
     floor[room] = 1 if room.startswith("kernels/") else max((floor[b] + 1 for a, b in arrows if a == room and b in floor), default=1)
 if max(floor.values()) > MOST_FLOORS:
-    complaints.append(f"the house has {max(floor.values())} floors, more than {MOST_FLOORS}: --graph shows them")
+    complaints.append(f"the rooms stand on {max(floor.values())} floors, more than {MOST_FLOORS}: --graph shows them")
 
 if "--graph" in sys.argv:
     for room in sorted(ROOMS, key=lambda room: (-floor[room], -ROOMS.index(room))):

@@ -4,7 +4,7 @@
 //   kStop or all boxes are open, then deploy, then learn.
 //
 // If a policy is a combination of known rules (orders, scores, stopping rules), write it as a LaneSpec instead
-// (kernels/rules/spec.hpp): it then runs in the fast engines and on a GPU.
+// (kernels/rules/spec.hpp): it then runs in the blocked engine, on CPUs and GPUs.
 #pragma once
 
 #include <atomic>
@@ -68,10 +68,10 @@ class CustomPolicy {
   /// deploy.
   virtual std::vector<int> ranking() const { return {}; }
   /// Returns how many boxes the policy's own stopping rule would open in this period if boxes came in the oracle's
-  /// order. `outputs` has all boxes in that order; outputs that the policy has not opened are NaN, and it should value
-  /// box a at worth[a], which is mu* there. Without a value, the policy counts as opening as many as in its own order.
-  /// Only the parts of the regret depend on the result, and the policy must not learn from the call. Called after
-  /// deploy.
+  /// order. `outputs` lists the boxes that can be opened in this period, in that order. An output that the policy did
+  /// not open has NaN for its features, cost and mu; the policy should value such a box a at worth[a], its true mu*. If
+  /// it returns nothing, the number of boxes that it really opened is used. Only the parts of the regret depend on the
+  /// result, and the policy must not learn from the call. Called after deploy.
   virtual std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) {
     (void)outputs, (void)worth;
     return {};
@@ -85,8 +85,8 @@ class CustomPolicy {
   /// learn_late(). A study with such a [feedback] ends the lanes of a policy that returns false.
   virtual bool waits_for_rewards() const { return false; }
   /// Whether the policy follows a study's feedback.restart by itself (as a policy that learns with a WeitzmanEstimator
-  /// does), or learns nothing that it could lose. A study with such a restart ends the lanes of a policy that returns
-  /// false.
+  /// does), or learns nothing that it could lose. At a restart, policies forget what they learned in the last periods.
+  /// A study with such a restart ends the lanes of a policy that returns false.
   virtual bool restarts() const { return false; }
   /// Takes the reward of an earlier period (1, 2, ...), which comes at the end of this one. Called before learn().
   virtual void learn_late(int period, double reward) { (void)period, (void)reward; }

@@ -30,8 +30,8 @@ inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, dou
 }
 
 /// The same with the boxes' slopes shrunk towards a common one (kernels/rules/shrinkage.hpp), and the bonus c_shrunk on
-/// the width of C_aa. Every box is opened first until it has five samples; otherwise a box that starts with a bad
-/// sample could stay closed for good.
+/// the width ||psi||_{C_aa}, with C_aa box a's block of the joint fit's inverse Hessian. Every box is opened first until
+/// it has five samples; otherwise a box that starts with a bad sample could stay closed for good.
 inline LaneSpec shrunk_lane(int T0, RewardModel reward, double c_shrunk, double c_theta = 0.0) {
   LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c_shrunk, c_theta);
   lane.fit = Fit::shrunk;

@@ -57,11 +57,13 @@ class WeitzmanEstimator {
 
   /// rho_hat_a' psi(x_t); for LinUCB eta_hat_a' psi.
   double linear(int box) const;
-  /// ||psi(x_t)||_{V_a^-1}, with C_aa in place of V_a^-1 for a shrunk fit; 0 if the rules have no bonus on a width.
+  /// ||psi(x_t)||_{V_a^-1}; for a shrunk fit with C_aa, box a's block of the joint fit's inverse Hessian, in place of
+  /// V_a^-1. 0 if the rules have no bonus on a width.
   double width(int box);
   /// The factor on the width: c_rho (or c_b) times its schedule, and times a random draw under Thompson's rule.
   double bonus(int box) const;
-  /// Lambda(linear + bonus * width), (eq:tilde:sigma:theta:known), or kForcedScore for a box that must be opened.
+  /// Lambda(linear + bonus * width), (eq:tilde:sigma:theta:known), or kForcedScore for a box with fewer samples
+  /// than LaneSpec::forced.
   /// LinUCB and the linear-quadratic loss have no link Lambda.
   double index(int box) { return index(box, bonus(box)); }
   double index(int box, double bonus);
@@ -79,8 +81,8 @@ class WeitzmanEstimator {
   /// of box `deployed`. Throws LaneFailure if an estimate cannot be solved for.
   void learn(std::span<const Output> opened, int deployed, double reward);
 
-  // learn() in three steps, for feedback that comes late. The first two belong to the period that began last; to learn
-  // about another period, begin it again first.
+  // learn() in three steps, for feedback that comes late: learn_outputs, learn_rewards, end_period. The first two refer
+  // to the period that began last; to learn about another period, begin it again first.
   void learn_outputs(std::span<const Output> opened);
   void learn_reward(const Output& deployed, double reward) { learn_rewards({&deployed, 1}, {&reward, 1}); }
   /// Takes several rewards that come in the same period: theta_hat takes a step for each, and then a solve if one is
@@ -110,7 +112,7 @@ class WeitzmanEstimator {
   void commit() noexcept;
   void roll_back() noexcept;
 
-  /// How many samples each box may have for saved() to stay within `bytes`, up to a few hundred bytes.
+  /// How many samples each box may have for saved() to stay within `bytes`, give or take a few hundred bytes.
   int most_samples_within(std::size_t bytes) const;
   /// All that was learned, in bytes that depend on nothing else. Without samples, the bytes hold only what the
   /// questions of a period need: an estimator restored from them answers as this one does but cannot go on learning.
@@ -127,8 +129,8 @@ class WeitzmanEstimator {
   std::unique_ptr<State> state_;
 };
 
-/// Weitzman's rule with a WeitzmanEstimator. Unchanged, it is the built-in policy with its rules. Override the members
-/// that differ, here or of IndexPolicy.
+/// Weitzman's rule with a WeitzmanEstimator. With the same rules it is the built-in policy. Override those members of
+/// this class or of IndexPolicy that differ.
 class WeitzmanPolicy : public IndexPolicy {
  public:
   WeitzmanPolicy(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options)

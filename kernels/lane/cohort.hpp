@@ -23,11 +23,11 @@ inline constexpr int kFewBoxes = 4;
 /// The periods of a launch: blocks of `block` from `first` to `end`.
 struct CohortRange {
   int first, end, block;
-  bool unfinished;  ///< whether this launch must end the block before `first`
+  bool unfinished;  ///< whether the previous launch left its last block unended, so that this one must end it
   bool last;        ///< whether this launch must also end its last block
 };
 
-/// Item: cohort. A block of threads takes each from a queue. For kMost see Walk.
+/// One item (stages.hpp) is one cohort. Each block of threads takes the next cohort from a queue. For kMost see Walk.
 template <class Real, int kMost, bool kCounts = kCountsCycles>
 struct RunCohort {
   static constexpr const char* kName = "cohorts";
@@ -43,7 +43,7 @@ struct RunCohort {
   static PANDORA_HD std::size_t walk_bytes(const Shape& shape, const RefitSchedule& refit) {
     return WarpWalk<Real, SerialTeam>::fits(shape) ? WalkMemory::cohort_bytes(shape, refit) : 0;
   }
-  /// Bytes of shared memory; 0 if some supported device lacks room, and lanes then go from stage to stage.
+  /// Bytes of shared memory; 0 if some supported device lacks room. The host then launches the stages one by one.
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape, const RefitSchedule& refit) {
     const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m)),
                       walks = walk_bytes(shape, refit);
@@ -131,7 +131,7 @@ struct RunCohort {
       const LaneView<Real>& lane = problem.lanes[index];
       if (!is_due(lane)) return;
       const int due = lane.progress->due, A = problem.shape.A;
-      team.sync();  // before the list is cleared
+      team.sync();  // every member has read `due` before it changes
       if ((due & kThetaDue) != 0) {
         const PhaseClock<kCounts> clock(team, cycles, kThetaPhase);
         SolveTheta<Real>{problem, block, nullptr}.solve(team, index);

@@ -1,5 +1,4 @@
-// A lane's way through a block: the periods in order, until the block ends or a box waits for a solve. The lane learns
-// as the periods pass.
+// A lane's way through a block: it plays and learns period by period, until the block ends or a solve is due.
 #pragma once
 
 #include <cmath>
@@ -17,7 +16,7 @@ inline constexpr int kThetaDue = 1 << kMaxBoxes;
 /// All boxes wait for a joint solve.
 inline constexpr int kJointDue = 1 << (kMaxBoxes + 1);
 
-/// One object per lane and call; a warp on the device. kMost: the most boxes for which it has room.
+/// One object per lane and call. On a device its team is a warp. kMost: the most boxes for which it has room.
 template <class Real, class Team, int kMost>
 class Walk {
  public:
@@ -51,7 +50,7 @@ class Walk {
     return false;
   }
 
-  /// Takes the samples of the calibration periods or of x_0 and steps theta_hat; the boxes' solves follow.
+  /// Takes the samples of the calibration periods or of x_0 and solves theta_hat. StartBox solves the boxes later.
   PANDORA_HD void calibrate() {
     const LaneSpec& spec = lane_.spec;
     if (spec.learning == Learning::none) return;
@@ -101,7 +100,7 @@ class Walk {
                : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
   }
 
-  /// Whether a period's utility is finite.
+  /// Whether the period's utility under these decisions is finite.
   PANDORA_HD bool gains(const PeriodOutcome& outcome, int row) const {
     PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
     return is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
@@ -202,6 +201,7 @@ class Walk {
     }
   }
 
+  // Learns from the period's outputs. Returns the solves now due: bit a of box a, kThetaDue, kJointDue; or kFailed.
   PANDORA_HD int learn(int j, const PeriodOutcome& outcome, int period, int row) {
     int due = 0;
     for (int k = 0; k < outcome.queried; ++k) {

@@ -3,17 +3,18 @@
 // the lane lies in registers and in memory that the warp shares, and the members divide the work.
 //
 // A lane that learns goes from period to period (walk). For boxes a, periods i of the block and the current period j,
+// with C_q a box's column of period q (0 if it was not opened) and the matrix C, the inverse curvature of theta's fit,
 //
-//   score_a = Lambda(p_a[i] + c_rho w_a[i]^(1/2)) at i = j     p_a[i] = psi_i' rho_a,  w_a[i] = psi_i' V_a^-1 psi_i
-//   worth_a = G(theta' phi_a + c_theta (phi_a' y)^(1/2))       y = M phi_a,  M = Phi^-1
+//   score_a = Lambda(p_a[j] + c_rho w_a[j]^(1/2))              p_a[i] = psi_i' rho_a,  w_a[i] = psi_i' V_a^-1 psi_i
+//   worth_a = G(theta' phi_a + c_theta (phi_a' y)^(1/2))       y = Phi^-1 phi_a
 //   row = gram_j - sum_{q < j} C_q[j] C_q                      f = (1 / (1 + row[j]))^(1/2),  C_j = f row
 //   w_a[i] -= C_j[i]^2
-//   M -= (f y)(f y)' for M = Phi^-1 and M = C                  f = (h / s)^(1/2),  s = 1 + h phi' y,  h = 1 and G'
+//   M -= (e y)(e y)', y = M phi, for M = Phi^-1 and M = C      e = (g / s)^(1/2),  s = 1 + g phi' y,  g = 1 and G'
 //   theta -= y (G - r) / s, y and s of C
 //
-// Here C_q is 0 if box a was not opened in period q. C without an index is the inverse curvature of theta's fit; it and
-// theta stand still where only solves move theta. LinUCB opens only the box with the greatest p_a[j] + c_b w_a[j]^(1/2);
-// then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]), with reward r and cost c.
+// If theta moves only by solves (RewardSchedule::steps is false), C and theta do not change during a walk. LinUCB opens
+// only the box with the greatest p_a[j] + c_b w_a[j]^(1/2); then p_a[i] -= row[i] (p_a[j] - (r - c)) / (1 + row[j]),
+// with reward r and cost c.
 //
 // Under `tracking` an opened box has a second Gram matrix, that of the curvature's inverse. Its rows and C follow the
 // same recursion with h = Lambda'(z) 1{mu > Lambda(z)} in place of 1, s = 1 + h row[j] and f = (h / s)^(1/2). With its
@@ -25,14 +26,14 @@
 //
 // - Member i holds p_a[i], w_a[i] and f of period i.
 // - The Gram matrices lie in shared memory by columns, which end at the diagonal. C_j[i] takes the place of gram_j[i],
-//   which nobody reads again. The numbers C_q[i] and C_q[j] that member i sums over are neighbours.
+//   which nobody reads again. For q = 0, 1, ..., the C_q[i] (and C_q[j]) over which member i sums lie side by side.
 // - Member r holds row r of Phi^-1 and member 16 + r row r of C, so that no row is ever loaded. y is computed for all
 //   boxes before it is known which are opened; the update of M uses it too.
 // - Lambda and G are quotients over 1 + e^x. By the same instructions, members 0 to 3 each compute a score, 4 to 7 the
 //   value (worth) of an output, and 8 to 11 the G of theta's step.
 // - Under `tracking` one loop goes through both Gram matrices of a box, so that their sums overlap. All quotients of a
 //   step (r_k, m(z) / s, h / s, the design's 1 / s) are one division, by a member each. N_a[i] is in shared memory.
-// - If a solve is due by some period, the walk loads no rows beyond that period.
+// - Every period adds a sample, so the latest period at which a solve can fall due is known. No later rows are loaded.
 // - Regret and tally come at the walk's end: every member splits one period, and member k adds up the k-th sum in order.
 //
 // If a lane learns nothing, no period depends on another, and every member decides periods by itself (separate).
@@ -140,7 +141,7 @@ class WarpWalk {
     Mine<double> M[kFeatures];
     Mine<double> linear, square;  // for the period and a box: theta' phi and phi' y
     // Under `tracking`: the periods of the block in which the curvature gained a column; m(z), h and G' of the boxes of
-    // the kSlope members; and member k's part of theta_hat's move since the last flush.
+    // the kSlope members; and member k's part of theta_hat's move since rho was last up to date (flush).
     unsigned curved_in[kN];
     Mine<Real> moment, weight, slope, moved[kN];
   };
@@ -281,7 +282,7 @@ class WarpWalk {
     const int d = tape_.d;
     const bool learns = lane_.spec.online() && lane_.needs.design,
                solves = lane_.spec.learns_index() && problem_.refit.kind != RefitSchedule::Kind::every;
-    int last = first + 1;  // every period opens a box: the latest period at which a solve is due
+    int last = first + 1;  // one past the latest period at which a solve can fall due: each adds a sample
     PANDORA_UNROLL
     for (int a = 0; a < kN; ++a) {
       const BoxView<Real>& box = lane_.box[a < tape_.A ? a : 0];
@@ -434,7 +435,7 @@ class WarpWalk {
     });
   }
 
-  // Updates the widths after box a was opened in period j.
+  // Updates widths and Gram column j after box a was opened in period j, and LinUCB's predictions.
   PANDORA_HD PANDORA_INLINE void update_widths(Held& held, int a, int j, bool payoff) const {
     Real* const g = gram(a);
     Mine<Real> rows[1];
@@ -667,7 +668,7 @@ class WarpWalk {
     return {j, due, failed};
   }
 
-  // Writes the `fresh` columns, among the periods that have one.
+  // Writes the columns of the periods in `fresh`. `all` are the periods that have one, which gives each its place.
   PANDORA_HD PANDORA_INLINE void leave_columns(const GramView<Real>& g, const Real* from, unsigned all,
                                                unsigned fresh) const {
     PANDORA_ROLLED

@@ -8,7 +8,7 @@ namespace pandora {
 
 struct PeriodOutcome {
   int queried = 0;       ///< |A_t|, at least 1
-  int ranked = 0;        ///< at least `queried`
+  int ranked = 0;        ///< the length of `order`, at least `queried`
   int order[kMaxBoxes];  ///< the queried boxes in order, then those that the lane would have opened next
   int deployed = 0;      ///< a_t
 };
@@ -53,7 +53,8 @@ struct PeriodRules {
   }
 };
 
-/// The threshold of the k-th response. With a listed order it belongs to the k-th box of the list that is there.
+/// The threshold for the output of the (k+1)-th opened box, k = 0, 1, ... `there`: the boxes that can be opened, bit a
+/// for box a. With a listed order the threshold belongs to the (k+1)-th box of the list that can be opened.
 PANDORA_HD inline double threshold_at(const LaneSpec& spec, int k, unsigned there) {
   if (there == kAllBoxes || spec.order != Order::listed) return spec.threshold[k];
   int place = 0;
@@ -67,7 +68,7 @@ PANDORA_HD inline double threshold_at(const LaneSpec& spec, int k, unsigned ther
 template <class Real>
 PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const Real* score, const int* order, int k,
                              Real mu, Real best, unsigned there = kAllBoxes) {
-  switch (stop) {  // without a default, so that a rule that is missing here does not compile
+  switch (stop) {  // without a default, so that the compiler warns of a rule that is missing here
     case Stop::best_reaches_scores_left: {
       Real largest = score[order[k + 1]];
       for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
@@ -83,8 +84,8 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
   return false;
 }
 
-/// Removes the boxes that are not there from an order. If none of a list is there, the first box that is there replaces
-/// it.
+/// Removes the boxes that are not present (`there`) from an order. If no box of a list is present, the first present
+/// box takes its place.
 PANDORA_HD inline void keep_those_there(unsigned there, int boxes, PeriodOutcome& outcome) {
   if (there == kAllBoxes) return;
   int kept = 0;
@@ -122,7 +123,8 @@ PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real
   return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best, there);
 }
 
-/// A period that is walked step by step: call next() until done.
+/// A period that is walked step by step. Fill `outcome` by start_walk(). Then, until `done`, open box next() and call
+/// opened() with its value.
 template <class Real>
 struct PeriodWalk {
   PeriodOutcome outcome;

@@ -15,7 +15,8 @@
 
 namespace pandora {
 
-/// The state of a lane that fits jointly, beside its rho_hat and C_aa.
+/// The state of a lane that fits jointly, beside its rho_hat and C_aa, box a's block of the inverse Hessian
+/// (kernels/solve/joint_factor.hpp).
 struct JointState {
   double ridge_mean, ridge_own;   ///< lambda_m, lambda_d
   double dispersion[kMaxBoxes];   ///< kappa_a

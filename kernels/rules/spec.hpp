@@ -29,7 +29,7 @@ enum class Score : std::uint8_t {
 
 /// The score's name in the output of `explain`; empty if there is none.
 constexpr const char* score_name(Score score) {
-  switch (score) {  // without a default, so that a score that is missing here does not compile
+  switch (score) {  // without a default, so that the compiler warns of a score that is missing here
     case Score::none:
       return "";
     case Score::oracle_index:
@@ -47,7 +47,7 @@ constexpr const char* score_name(Score score) {
 /// When querying stops (it always stops when the order is exhausted).
 enum class Stop : std::uint8_t {
   best_reaches_scores_left,  ///< Weitzman: max mu over the opened boxes >= largest score of those left
-  last_reaches_threshold,    ///< FrugalGPT: mu of the j-th response >= LaneSpec::threshold[j]
+  last_reaches_threshold,    ///< FrugalGPT: mu of the (j+1)-th opened box >= LaneSpec::threshold[j], j = 0, 1, ...
   after_first,
   never
 };
@@ -56,7 +56,7 @@ enum class Stop : std::uint8_t {
 /// {best} of {best_box}, {last} of {last_box} (the latest response), {left} of {left_box} (the largest score of the
 /// remaining boxes) and {threshold}. A box is a name such as "box 2".
 constexpr const char* stop_pattern(Stop stop) {
-  switch (stop) {  // without a default, so that a rule that is missing here does not compile
+  switch (stop) {  // without a default, so that the compiler warns of a rule that is missing here
     case Stop::best_reaches_scores_left:
       return "the best response, {best:.4f} of {best_box}, reaches the largest {score} left, {left:.4f} of "
              "{left_box}";
@@ -90,7 +90,8 @@ enum class Loss : std::uint8_t {
 enum class Fit : std::uint8_t {
   separate,  ///< each from its own samples, with the ridges eta_1 and eta_slopes, (eq:known-theta-rho-estimator),
              ///< (eq:hat:rho:at)
-  shrunk     ///< together, slopes shrunk towards a common one (docs/beyond.md); the width is that of C_aa
+  shrunk     ///< together, slopes shrunk towards a common one (docs/beyond.md); the width is ||psi||_{C_aa}, with C_aa
+             ///< box a's block of the joint fit's inverse Hessian (kernels/solve/joint_factor.hpp)
 };
 
 /// Which ridges a shrunk fit learns from the data.
@@ -100,8 +101,8 @@ enum class Shrinkage : std::uint8_t {
   fixed       ///< none
 };
 
-/// The number behind Score::hindsight: the first of the boxes with the greatest mu* - c among those that are there gets
-/// a score above every reward, the others a score below.
+/// The number behind Score::hindsight. Among the present boxes, the one with the greatest mu* - c (the first of equals)
+/// gets 2, which is above every reward. The others get -1, which is below every reward.
 PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, const double* cost,
                                          unsigned there = kAllBoxes) {
   int best = -1;
@@ -119,10 +120,11 @@ struct LaneSpec {
   Stop stop = Stop::best_reaches_scores_left;
   RewardModel reward = RewardModel::known;
   Learning learning = Learning::none;
-  double c_rho = 0.0;                ///< width of the index bonus, in place of B_at of (eq:index:error:theta:known),
-                                     ///< (eq:index:error:unknown:theta)
-  double c_theta = 0.0;              ///< width of the reward bonus, in place of beta_t of (eq:beta:t-1)
-  double c_b = 0.0;                  ///< width of LinUCB's bonus
+  // A bonus is a factor times a width, which says how uncertain an estimate is. These are the factors:
+  double c_rho = 0.0;                ///< on the index's width ||psi||_{V^-1}, in place of B_at of
+                                     ///< (eq:index:error:theta:known), (eq:index:error:unknown:theta)
+  double c_theta = 0.0;              ///< on the reward's width ||phi||_{Phi^-1}, in place of beta_t of (eq:beta:t-1)
+  double c_b = 0.0;                  ///< on the width ||psi||_{A^-1} of LinUCB's payoff
   int T0 = 0;                        ///< calibration periods
   int length = 0;                    ///< boxes in `list`
   int list[kMaxBoxes] = {};          ///< the cascade of Order::listed
@@ -138,9 +140,10 @@ struct LaneSpec {
   double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
   double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
   Pacing pacing = {};          ///< the study's budget
-  /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g was at most joint_tolerance. At 1, the step
-  /// moves all estimates together by one standard deviation. After joint_steps steps the refit ends in any case, and is
-  /// counted. RefitPlan (shrinkage.hpp) says what holds for refits of new samples.
+  /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g, with the gradient g and the inverse
+  /// Hessian C, was at most joint_tolerance. At 1, the step moves all estimates together by one standard deviation. A
+  /// refit that has not reached this after joint_steps steps ends and counts as unsolved (JointState::unsolved). Refits
+  /// with mostly new samples follow other limits (RefitPlan, shrinkage.hpp).
   int joint_steps = 50;
   double joint_tolerance = 1.0;
 
@@ -149,10 +152,11 @@ struct LaneSpec {
   PANDORA_HD bool learns_scores() const { return learns_index() || learns_payoff(); }
   PANDORA_HD bool learns_reward() const { return reward == RewardModel::learned; }
   PANDORA_HD bool online() const { return learning == Learning::online; }
-  /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
+  /// the factor on ||psi||_{V^-1}; 0 means that no design matrix is kept
   PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
   PANDORA_HD bool has_bonus() const { return !(width_bonus() <= 0.0); }  // true for NaN too, so that it is noticed
-  /// Whether a multiplier lowers the scores. Yardsticks keep to the budget by themselves.
+  /// Whether the budget's multiplier (pacing.hpp) is subtracted from the scores. Only learned indices under Weitzman's
+  /// rule do this; yardsticks keep to the budget by themselves.
   PANDORA_HD bool paces() const {
     return pacing.of != Pacing::Of::nothing && learns_index() && order == Order::by_score &&
            stop == Stop::best_reaches_scores_left;

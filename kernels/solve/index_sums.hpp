@@ -5,9 +5,9 @@
 
 namespace pandora::engine {
 
-/// gradient (m) = sum_s w_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
-/// w_s h_s, h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}. Returns sum_s w_s m_s(z_s)^2. kernels/solve/vector_solver.cpp has
-/// it for vectors.
+/// gradient, m numbers: sum_s w_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term; weight: every
+/// sample's w_s h_s, h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}. Returns sum_s w_s m_s(z_s)^2. It is defined in
+/// kernels/solve/vector_solver.cpp, for teams with vectors only.
 template <class Real>
 double index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
 
@@ -95,8 +95,8 @@ class IndexSums {
     return sum;
   }
 
-  // A sample per member, then a feature per member. The loop for vectors is another: it keeps a strip's moments in
-  // registers and passes over every sample once.
+  // First every member forms the moments of some samples, then it sums some features over the samples. Teams with
+  // vectors use index_gradient() instead, which keeps a strip's moments in registers and passes over every sample once.
   PANDORA_HD void sum_gradient() {
     constexpr int kFlush = 64;  // samples summed in Real before they join the double sum
     const int m = samples_.m, n = samples_.n;

@@ -29,8 +29,9 @@ class JointSolve {
         count_(samples_of(lane, A_)),
         plan_(lane.spec, count_, state_.samples_at_solve, A_ * m_) {}
 
-  /// Takes the steps. Afterwards rho_hat, ridges, dispersions and, where the lane keeps it, C_aa belong to the current
-  /// samples. False if a matrix is not positive definite or a number is not finite.
+  /// Takes the steps. Afterwards rho_hat, the ridges, the dispersions kappa_a (shrinkage.hpp) and, where the lane keeps
+  /// it, C_aa (joint_factor.hpp) belong to the current samples. False if a matrix is not positive definite or a number
+  /// is not finite.
   PANDORA_APART PANDORA_HD bool solve() {
     for (int a = 0; a < A_; ++a)
       for (int k = team_.rank(); k < m_; k += team_.size())
@@ -48,7 +49,9 @@ class JointSolve {
         return -slope <= plan_.tolerance || (step > RefitPlan::kLearningSteps && floor.reached(-slope));
       };
       bool solved = is_solved();
-      if (solved && kept && plan_.whole) {  // by the inverse Hessian of an earlier step
+      // An old inverse Hessian found the end. A refit that is solved to the end must meet the tolerance under a new
+      // inverse Hessian.
+      if (solved && kept && plan_.whole) {
         kept = false;
         if (!invert(slope)) return false;
         solved = is_solved();
@@ -143,7 +146,8 @@ class JointSolve {
     team_.sync();
   }
 
-  // Whether the Hessian is inverted in the space of the samples; then it is in every step.
+  // Whether the inverse Hessian is computed in the space of the samples (JointSamples). The number of samples does not
+  // change during a refit, so neither does the answer; the inverse is then computed anew in every step.
   PANDORA_HD bool by_samples() const { return JointSamples<Real, Team>::takes(count_, m_); }
 
   // Computes directions by the existing inverse, and replaces `slope` by the derivative along them. False if a new
@@ -172,7 +176,7 @@ class JointSolve {
     return true;
   }
 
-  // `forms`: computes C_aa too.
+  // Computes the traces of the slopes' covariance and, with `forms`, C_aa.
   PANDORA_HD void find_covariances(bool forms) {
     if (by_samples()) {
       traces_ = samples_.traces(state_);
@@ -198,7 +202,7 @@ class JointSolve {
     weigh(a);
   }
 
-  // gradient(a) under the current ridges and dispersions.
+  // Computes gradient(a) from the moments: weighted by 1 / kappa_a, plus the part of the ridges.
   PANDORA_HD void weigh(int a) const {
     const double weight = 1.0 / state_.dispersion[a], delta = (state_.ridge_own - state_.ridge_mean) / A_;
     const double *const rho = memory_.rho(a), *const moments = memory_.moments(a);
@@ -210,7 +214,8 @@ class JointSolve {
     team_.sync();
   }
 
-  // Computes the gradient, and B_a or the samples' weights.
+  // Computes box a's gradient and B_a, the inverse of its block of the Hessian (joint_factor.hpp); in the space of the
+  // samples their weights instead. False if the block is not positive definite.
   PANDORA_HD bool open_box(int a) {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
     IndexSums<Real, Team> sums(team_, samples, nullptr, scratch_);

@@ -155,7 +155,6 @@ struct BoxView {
 
   // A box's failure stays in the box until the lane's next walk collects it. The teams of the lane's other boxes may
   // run at the same time, and their results must not depend on it.
-  // run at the same time and must not see it come.
   template <class Team>
   PANDORA_HD void fail(const Team& team, Failure what, int period) const {
     team.sync();

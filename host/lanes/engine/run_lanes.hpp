@@ -157,12 +157,13 @@ class LaneRun {
     if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {period, 0}, layout_->scratch, nullptr});
   }
 
-  // Whether a library forms a block's products, between the end of one block and the start of the next.
+  // Whether a library (cuBLAS) forms the products with which a block starts, because they are too large for a team's
+  // memory. It works between the end of one block and the start of the next.
   bool library() const { return !B::kVectors && ProductMemory<Real>::shared_bytes(layout_->shape) == 0; }
 
   bool in_cohorts() const { return !layout_->cohorts.empty(); }
 
-  // Runs many blocks of periods. `last`: the last block's end is not left to the next launch.
+  // Runs many blocks of periods. `last`: this launch also ends its last block; otherwise the next launch does.
   void run_cohorts(int first, int end, bool last) {
     if constexpr (!B::kVectors) {
       backend_.zero(layout_->queue, sizeof *layout_->queue);
@@ -177,7 +178,8 @@ class LaneRun {
     }
   }
 
-  // Runs a block of periods, group after group. `last`: the block's end is not left to the start of the next block.
+  // Runs a block of periods, one group of lanes after the other (layout.hpp). `last`: the block's end is not left to
+  // the start of the next block.
   void advance(BlockRange range, bool last) {
     if constexpr (B::kVectors)  // not needed for lanes that learn nothing
       backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(layout_->tapes.size()),
@@ -282,9 +284,9 @@ class LaneRun {
     return out;
   }
 
-  // Between launches other streams get their turn, above all those that prepare the next replications. Each of their
-  // many launches waits for the end of one of these, for about 10 ms. No launch takes seconds: systems that show a
-  // desktop on the device would end it.
+  // The blocks of periods in one launch of cohorts. Other streams get their turn only between launches: each of the
+  // many launches that prepare the next replications waits for one of these to end, about 10 ms. No launch may take
+  // seconds, because systems that show a desktop on the device would end it.
   static constexpr int kBlocksOfLaunch = 16;
 
   B& backend_;

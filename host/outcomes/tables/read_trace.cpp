@@ -33,9 +33,8 @@ class CsvReader {
 
  private:
   // Splits a row into its fields (RFC 4180, with any separator), without their quotes. A field that begins with a quote
-  // ends with one, and two quotes inside stand for one; other fields hold no quote and no carriage return. Fields are
+  // ends with one, and two quotes inside stand for one; other fields hold no quote and no carriage return. Fields stay
   // valid as long as `record`, until the next call.
-  // `record` and the next one.
   void split(std::string_view record) {
     fields_.clear();
     unescaped_.clear();

@@ -23,7 +23,8 @@ class ResultFolder {
   /// Opens a folder in one of these modes. fresh: claims an empty or new folder (an empty path: the next free
   /// results/NNN). replace: first removes the program's own files from an earlier run. resume: takes the existing
   /// results if their identity is the given one; an empty or missing folder is treated as with `fresh`. extend: the
-  /// same, but identities may differ where results may grow (fixed_part). A valid manifest or part shows that a folder
+  /// same, but only the fixed part of the identity must agree (fixed_part): results may grow in replications, policies,
+  /// hyperparameters, T_0, environments and regimes. A valid manifest or part shows that a folder
   /// is the program's own. Throws Error (usage) if the folder cannot be used or another process uses it, and Error
   /// (mismatch) with every difference.
   static ResultFolder open(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
@@ -36,7 +37,7 @@ class ResultFolder {
   /// wrote any results.
   static bool is_unfinished(const std::string& path);
 
-  /// Whether a file of results has this name.
+  /// Whether this class writes files of this name.
   static bool writes(const std::string& name);
 
   /// Opens a folder for reading only, for merge. Throws Error (bad_data) if it holds no readable manifest.
@@ -53,8 +54,8 @@ class ResultFolder {
   /// another identity or has something that the study does not have.
   std::optional<PartContents> load(const PlannedSetting& planned, const Part& part);
 
-  /// Whether results are read only to be shown; lanes and replications that the study does not have are then passed
-  /// over.
+  /// Whether results are read merely to be shown (`show`, `compare`, `report`); lanes and replications that the study
+  /// lacks are then skipped.
   bool is_shown = false;
 
   /// The names of the lanes in the part; none if it does not exist or is damaged.
@@ -63,7 +64,7 @@ class ResultFolder {
   /// Throws Error (mismatch) for parts that are not among `parts`.
   void require_among(const std::vector<Part>& parts) const;
 
-  /// Thread-safe. Throws Error (output_lost).
+  /// Writes the part's file. Thread-safe. Throws Error (output_lost).
   void store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results);
 
   /// Writes a file of results. If an earlier run left one of that name with other contents, that one is reported as
@@ -76,7 +77,7 @@ class ResultFolder {
   /// Whether the existing results were made for a smaller study.
   bool grows() const { return grows_; }
 
-  /// Whether the manifest with the identity of the parts was damaged.
+  /// Whether the identity of the existing parts is unknown, because the manifest that states it was damaged.
   bool unknown() const { return unknown_; }
 
   /// Removes the report of the results before they grew.

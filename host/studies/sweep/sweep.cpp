@@ -1,4 +1,5 @@
-// Runs lanes on the cores of this machine, in chunks that the next free worker takes.
+// Runs a plan's lanes on CPU cores, or hands them to devices (device_sweep.cpp). Also has the fingerprint of this
+// machine's arithmetic.
 #include "host/studies/sweep/sweep.hpp"
 
 #include <fmt/format.h>
@@ -26,8 +27,8 @@ int threads_of(const SweepOptions& options) {
   return options.threads > 0 ? options.threads : usable_cores();
 }
 
-// Workers take a chunk of lanes of a prepared unit if there is one, otherwise they prepare the next unit. At most one
-// unit more than there are workers holds a tape, which limits the memory.
+// Workers take a chunk of lanes of a prepared unit if there is one, otherwise they prepare the next unit. Tapes exist
+// for at most (workers + 1) units at a time, which limits the memory.
 class SweepRunner : Crew {
  public:
   SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink)
@@ -77,7 +78,7 @@ class SweepRunner : Crew {
     const Unit unit = plan_.units[active->unit];
     UnitResult& result = active->result;
     std::unique_ptr<Replication> replication;
-    bool done = false;  // nothing is left to run
+    bool done = false;  // no lane is to be run: the plan has none, or numbers are not finite and all lanes have failed
     guarded([&] {
       const InterruptOfLane interrupt(options_.interrupted);
       result.resize(lanes_);

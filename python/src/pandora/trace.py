@@ -77,8 +77,8 @@ class Trace:
     >>> trace.models, trace.rows, trace.quality[0].tolist()
     (['small', 'large'], 3, [0.4, 0.9])
 
-    Raises DataError if a cell is missing or not plausible. ``missing="drop"`` leaves out prompts with missing cells, and
-    ``missing="failed"`` only those without dollars or a score.
+    Raises DataError if a cell is missing or not plausible. ``missing="drop"`` leaves out prompts with missing cells,
+    and ``missing="failed"`` only those without dollars or a score.
     """
 
     _left_out: Sequence[str] = ()  # by an import

@@ -47,7 +47,7 @@ _FORKING: list[RunningCascade] = []  # cascades that wait for a fork in progress
 
 @dataclass
 class Counts:
-    """Counts of events."""
+    """Counts of requests, calls and feedback since the cascade began. Its file keeps them."""
 
     requests: int = 0
     calls: int = 0
@@ -82,7 +82,9 @@ class RunningCascade:
     """
 
     def __init__(self, members: Members, saved: Optional[bytes] = None, estimates: Optional[Estimates] = None) -> None:
-        """`saved`: the saved state of an estimator of the members."""
+        """`saved`: the learned state with which a `Learning` continues. `estimates`: those of another process, for a
+        cascade that does not learn itself.
+        """
         self.lock = threading.RLock()
         self.members = members
         self.indices: Union[Learning, Estimates, None] = None
@@ -99,8 +101,9 @@ class RunningCascade:
         self._process = os.getpid()
         self.learning = True
         self.draws: Draws = draws_of_number
-        self.version = self.edition = 0  # of a cascade in a database
-        # As a file has them they shall not exceed what is learned.
+        self.version = self.edition = 0  # of the cascade in the database; 0 without one
+        # In a file, the open requests take at most a quarter of MOST_STATE; the learned samples take the rest
+        # (Learning.most_held).
         of_a_request = 12 * members.m + 600 * len(members.models)
         self.most_requests = max(1, min(members.most_requests, MOST_STATE // 4 // of_a_request))
         #: called with each decision and feedback, as a line of a decision log
@@ -293,6 +296,9 @@ class RunningCascade:
         return best[0] if best is not None else next(plan for plan in members.plans if plan.order)
 
     def _choose_next(self, request: UnderWay) -> None:
+        """Chooses the next model by the rules, or at random with the probability `explore`. A cascade that looks at no
+        answers explores only with its first call.
+        """
         explore = 0.0 if request.only or (not self.members.sees and request.calls) else self.members.explore
         left = []
         if explore > 0.0:
@@ -303,7 +309,7 @@ class RunningCascade:
     # ---- steps ----
 
     def request_of(self, number: int) -> UnderWay:
-        """The request of that number."""
+        """The request of that number. UsageError says why there is none."""
         id = self._ids.get(number)
         if id is not None:
             return self.requests[id]
@@ -336,7 +342,7 @@ class RunningCascade:
         return request, position
 
     def position(self, model: str) -> int:
-        """The position of a model's name."""
+        """The position of the model with that name. UsageError if there is none."""
         if model not in self.members.models:
             raise refusal(f"there is no model {model}")
         return self.members.models.index(model)
@@ -361,7 +367,7 @@ class RunningCascade:
             raise refusal(f"{dollars:g} dollars: give a number from 0 to a million, also as utility at price {price:g}")
 
     def _call(self, model: int, dollars: float, scores: Sequence[float], latency: float, needed: bool) -> Call:
-        """A call as observed."""
+        """Makes a call from a report, after checking dollars, latency and scores (UsageError)."""
         members = self.members
         self._require_dollars(dollars)
         if not (math.isnan(latency) or 0.0 <= latency <= 1e9):
@@ -380,7 +386,7 @@ class RunningCascade:
         if len(scores) and not members.reads_phi:
             shown = scores[0] if not members.calibration else float(members.calibration[model](np.array(scores[0])))
         seconds = None if math.isnan(latency) else float(latency)
-        # As the numbers of phi are: float32.
+        # Scores that are used as phi are rounded to float32, as phi is.
         exact = tuple(float(np.float32(x)) for x in scores) if members.reads_phi else tuple(map(float, scores))
         return Call(model, float(dollars), exact, shown, shown, seconds, 1.0)
 
@@ -443,7 +449,7 @@ class RunningCascade:
         self.requests[self._ids[request.number]] = request
 
     def put(self, id: int, request: UnderWay) -> None:
-        """Adds an earlier request, as a file has it."""
+        """Adds a request that was read from a file."""
         self.requests[id] = request
         self._ids[request.number] = id
 
@@ -553,7 +559,7 @@ class RunningCascade:
             self._log(lambda: explaining.feedback_line(number, quality))
 
     def _log(self, line: Callable[[], Json]) -> None:
-        """If a line cannot be written, decisions go on."""
+        """Writes a line to the decision log. If that fails, the line is counted as unlogged and decisions go on."""
         if self.log is None:
             return
         try:
@@ -663,7 +669,7 @@ class RunningCascade:
             return explaining.explanation(self.members, self.request_of(number))
 
     def counts(self) -> Json:
-        """Counts of events."""
+        """Counts of requests, calls and feedback since the cascade began, and of refits that were not solved."""
         with self.lock:
             learning = self.indices.estimator.unsolved_refits if self.indices is not None else 0
             return {**asdict(self.counts_now), "unsolved_refits": learning}
@@ -699,7 +705,7 @@ def with_model(members: Members, name: str) -> Members:
 
 
 def without_model(members: Members, name: str) -> Members:
-    """Without it; its position stays."""
+    """The members with that model removed. Its position stays, so other models keep theirs."""
     position = members.models.index(name) if name in members.models else -1
     if position < 0 or position in members.removed:
         raise refusal(f"there is no model {name}")
@@ -715,7 +721,9 @@ def without_model(members: Members, name: str) -> Members:
 
 
 def with_price(members: Members, price: float) -> Members:
-    """At another price; only for the kind indices."""
+    """The members at another price. UsageError for kinds that are fitted to one price, and for indices that have
+    learned payoffs.
+    """
     if not members.learns:
         holds = "thresholds hold" if members.kind == "thresholds" else "a router holds"
         were = "they were" if members.kind == "thresholds" else "it was"

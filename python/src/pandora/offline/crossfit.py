@@ -38,14 +38,17 @@ class CrossFit:
     fold_policies: list[list[Policy]]  #: by fold and candidate, fitted without it
     whole: Floats  #: candidates x 3 x rows, of `policies`
     by_fold: Floats  #: folds x candidates x 3 x rows: of the fits without a fold, on every row
-    #: Folds x candidates x 3 x rows: of fits that saw neither that fold nor the row's own; NaN for rows of that fold.
+    #: Folds x candidates x 3 x rows: for fold f and each row the result of the fit without fold f and without the row's
+    #: own fold; NaN for rows of fold f.
     without: Floats
-    latency: Optional[Floats]  #: by candidate, the 95th per cent of seconds on other prompts
-    latency_without: Optional[Floats]  #: folds x candidates
+    #: By candidate, the 95th percentile of seconds on prompts that the fit has not seen, or of the fit on all rows if
+    #: that is greater.
+    latency: Optional[Floats]
+    latency_without: Optional[Floats]  #: the 95th percentile from `without`, for each left-out fold and candidate
 
     @property
     def groups(self) -> Groups:
-        """The groups of the rows."""
+        """Which rows are one prompt or session."""
         return self.source.groups
 
     def reads_out_of_fold(self, kind: str) -> bool:
@@ -63,7 +66,7 @@ class CrossFit:
 
     def dearer(self, fitted: Floats, unseen: Floats) -> Floats:
         """By candidate: how many more dollars per row a policy spends on the rows on which it was fitted (`fitted`)
-        than its out-of-fold reading says (`unseen`), at least 0; 0 for kinds that are corrected. Both arguments are
+        than its out-of-fold evaluation says (`unseen`), at least 0; 0 for kinds that are corrected. Both arguments are
         candidates x 3 x rows.
         """
         more = np.maximum(0.0, fitted[:, USD].mean(axis=-1) - unseen[:, USD].mean(axis=-1))

@@ -1,6 +1,7 @@
 """Estimates with their intervals: a value, and how much each observation moves it.
 
-With influence values psi_i of G groups (prompts or sessions), sum_i psi_i = 0, an estimate varies as sum_i psi_i does:
+Each of the G groups (prompts or sessions) has an influence value psi_i, which says how much it moves the estimate. The
+values are centred: their sum is 0. The estimate varies like a sum of G independent draws of such values:
 
     error = (G / (G - 1) sum_i psi_i^2)^(1/2)
 
@@ -17,7 +18,6 @@ of the package is one of these:
 
 All are 95% intervals. An estimate for a policy that was fitted on part of the same rows is `widened()` first. A value
 with a known range is never promised outside it.
-never promised outside of it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ MOST_UNDEFINED = 0.05
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
-#: The share of the sum of squared deviations above which a single group stands out, if the skewness is at least this
-#: great. Ordinary dollars of 400 prompts have shares of 0.02 to 0.05, those from lognormal laws 0.06 and more. The
-#: farthest of 100 normal numbers also stands out, but is no tail.
+#: For one_more(). A single group stands out if its squared deviation is a greater share of the sum of all than
+#: STANDS_OUT, and the skewness is above SKEWED. Ordinary dollars of 400 prompts have shares of 0.02 to 0.05, those from
+#: lognormal laws 0.06 and more. The farthest of 100 normal numbers also stands out, but is no tail.
 STANDS_OUT, SKEWED = 0.06, 1.0
 
 
@@ -61,9 +61,9 @@ STANDS_OUT, SKEWED = 0.06, 1.0
 class Estimate:
     """A value and its influence values, one for each group.
 
-    `unseen`: how far groups like those that were hardly seen may move the value down and up. `variance`: further known
-    variance, besides that of the groups (answers that are rarely labelled). `range`: the range of the value.
-    `widening`: the factor by which its intervals are wider than those over groups.
+    `unseen`: how far the value may lie below and above, because values that occur rarely were hardly seen (_unseen).
+    `variance`: further known variance, besides that of the groups (answers that are rarely labelled). `range`: the
+    range of the value. `widening`: the factor by which its intervals are wider than those over groups.
     """
 
     value: float
@@ -140,7 +140,9 @@ class Estimate:
         return replace(moved, value=value)
 
     def widened(self, factor: float = CROSS_FITTED) -> Estimate:
-        """The estimate for a policy that was fitted on part of the same groups."""
+        """The same estimate with intervals that are wider by `factor`, for a policy that was fitted on part of the same
+        groups.
+        """
         return replace(self, widening=self.widening * factor)
 
     @property
@@ -183,8 +185,8 @@ class Estimate:
         return max(min(by_groups, self.value - down if down > 0.0 else math.inf), self.range[0])
 
     def one_more(self) -> float:
-        """How much one more group as far above the others as the farthest would add, if that one stands out; otherwise
-        0.
+        """If one group stands out far above the others, a further group like it may be missing from the sample. Returns
+        its influence, which is the amount that such a group would add to the estimate; otherwise 0.
 
         Among equally many further groups, about one is expected beyond the farthest that was seen. Under a law with a
         heavy tail, a sample without such a group has too low a mean and too small a skewness, and a bound then only
@@ -216,8 +218,8 @@ class Estimate:
         return self._within(self.value - low, self.value + high)
 
     def _within(self, low: float, high: float) -> Interval:
-        """Restricted to the range, but around the value: an estimate that left its range is promised from its end
-        on.
+        """The interval [low, high] cut to `range`. If the value itself lies outside the range, the range's end takes
+        its place and is one end of the interval.
         """
         least, greatest = self.range
         value = min(max(self.value, least), greatest)

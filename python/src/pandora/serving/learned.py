@@ -1,4 +1,6 @@
-"""The result of all events up to a place of the order: a cascade, its learned state, counts, monitor and budget.
+"""The result of all events up to a place in the learner's order (serving/database/README.md).
+
+It is a cascade, its learned state, counts, monitor and budget.
 
 The same order of events gives the same result, byte for byte on the same level of instructions: nothing here uses a
 clock or random draws, or knows which process works. Workers and learners hold one such object; workers decide by its
@@ -59,40 +61,39 @@ class Counts(Totals):
 
     requests: int = 0  #: that were deployed or cancelled
     cancelled: int = 0
-    unlearned: int = (
-        0  #: lessons that could not be learned, because estimates could not be solved or the cascade was another one
-    )
+    #: lessons that could not be learned, because estimates could not be solved or the cascade was another one
+    unlearned: int = 0
     refused: int = 0  #: commands that could not be carried out at their place in the order
 
 
-#: The decision of a request, if it stands before a place of the order.
+#: Finds a request's decision: (request, place) -> the decision if its place is before `place`, otherwise None.
 Lookup = Callable[[int, int], Optional[Json]]
 
 
 @dataclass
 class Learned:
-    """See the module. `edition` counts published cascades; lessons come from decisions of the current one."""
+    """See the module. `edition`: the number of the cascade that decides now; `editions`: how many were published.
+    Lessons come only from decisions of the current edition.
+    """
 
     members: Members
     learning: Optional[Learning]
     edition: int = 1
-    editions: int = 1  #: the number of editions so far
+    editions: int = 1
     period: int = 0  #: decisions of this edition
     trial: list[int] = field(default_factory=list)  #: calls of each model until its index decides
     counts: Counts = field(default_factory=Counts)
     by_model: dict[str, Totals] = field(default_factory=dict)
     early: dict[str, float] = field(default_factory=dict)  #: feedback without a decision yet, by request
-    before: list[str] = field(
-        default_factory=list
-    )  #: the cascades to which rollback() can go back, the latest last, packed
+    #: the cascades to which rollback() can go back, the latest last, packed
+    before: list[str] = field(default_factory=list)
     monitor: Optional[Monitor] = None
     budget: Optional[Budget] = None
     shadow: dict[str, float] = field(default_factory=dict)
     day: str = ""  #: of the latest decision, UTC
     day_usd: float = 0.0  #: of that day
-    commands: dict[str, str] = field(
-        default_factory=dict
-    )  #: for the latest ones why they were refused; "": they were not
+    #: the latest commands by id: why each was refused, or "" if it was carried out
+    commands: dict[str, str] = field(default_factory=dict)
     #: why a state must be saved: "publish", "rollback", "members" or "save"; empty: it need not
     due: str = ""
 
@@ -100,7 +101,7 @@ class Learned:
 
     @staticmethod
     def of_cascade(cascade: RunningCascade) -> Learned:
-        """For a cascade that is published first, with its learned state."""
+        """The state with which a cascade begins when it is published, with what it has learned."""
         learning = cascade.indices if isinstance(cascade.indices, Learning) else None
         out = Learned(cascade.members, learning, period=cascade.periods)
         out.trial = [state.trial for state in cascade.states]
@@ -113,7 +114,9 @@ class Learned:
         return out
 
     def _solve(self) -> None:
-        """Solves the estimates of a calibration before the first request, so that they can be used."""
+        """If no period has begun yet (the cascade comes from a calibration), solves the estimates, so that workers can
+        use them.
+        """
         if self.learning is not None and self.learning.current is None and self.period == 0:
             one = np.zeros(self.members.m, np.float32)
             one[0] = 1.0
@@ -163,7 +166,9 @@ class Learned:
         return out
 
     def content(self, members_state: int) -> bytes:
-        """The content by which workers decide, besides the members, which the state `members_state` has."""
+        """All that workers need in order to decide, as bytes. The members are not in it: workers read them from the
+        saved state of the number `members_state`.
+        """
         out: Json = {
             "members": members_state,
             "edition": self.edition,
@@ -206,7 +211,7 @@ class Learned:
                 del self.commands[next(iter(self.commands))]
 
     def _refused(self, command: Callable[[Learned, Json], None], payload: Json) -> str:
-        """Why a command cannot be carried out; "" if it was."""
+        """Carries out a command. Returns why that was impossible (and counts it as refused), or ""."""
         try:
             command(self, payload)
         except Error as problem:
@@ -270,7 +275,7 @@ class Learned:
     def _learn(self, payload: Json, calls: list[Call], quality: Optional[float]) -> None:
         assert self.learning is not None
         try:
-            # Workers use versions that lag, so several of their requests have the same period.
+            # `self.period`, not the worker's own count: workers lag, so several requests carry the same period.
             self.learning.learn(Lesson(payload["request"], self.period, as_psi(payload["psi"]), calls, quality))
         except LaneFailure:
             self.counts.unlearned += 1

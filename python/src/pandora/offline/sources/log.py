@@ -204,7 +204,7 @@ class LogSearch:
         value = float(np.max(rating))
         if not value > -np.inf:
             return None
-        # If no answer lies between some thresholds, they are equally good: the lowest is taken, however sums were rounded.
+        # Thresholds with no answer between them are equally good: the lowest is taken, however sums were rounded.
         as_good = np.flatnonzero(rating >= value - TIE)
         numbers = np.unravel_index(int(as_good[0]), rating.shape) if counts else ()
         return value, Order(order, tuple(float(self.thresholds[model][k]) for model, k in zip(order, numbers)))

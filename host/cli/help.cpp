@@ -235,8 +235,8 @@ CLI::App* add_command(CLI::App& group, const std::string& name) {
   const Help& help = *std::ranges::find_if(kHelps, [&words](const Help& one) { return words == one.command; });
   CLI::App* command = group.add_subcommand(name, help.sentences);
   command->footer(examples_text(help));
-  if (words == "trace" || words == "import" || words == "cascade" || words == "serve")
-    command->group("Tables and cascades");
+  const bool of_tables = words == "trace" || words == "import" || words == "cascade" || words == "serve";
+  command->group(of_tables ? "Tables and cascades" : "Subcommands");  // else a command has the group of its parent
   return command;
 }
 

@@ -59,7 +59,9 @@ _IN_SHORT = {
     r"(\w+): not deployed; calls in series take ([\d.e+-]+)": "Too slow: {0}, {1} s at the 95th percentile.",
     r"the quality of (\d+(?: of \d+)?) answers": "The quality of {0} answers is not known and is estimated.",
     r"(\d+) prompts? of the file": "Prompts left out because a cell or a price is missing: {0}.",
-    r"fitted to a log .* from (\d+) effective": "Fitted to a log; the promise is as precise as from {0} equally weighted prompts.",
+    r"fitted to a log .* from (\d+) effective": (
+        "Fitted to a log; the promise is as precise as from {0} equally weighted prompts."
+    ),
     r"a log: what each model": "Fitted to the first calls of a log of decisions.",
     r"context: not used": "The context is not used: this cascade treats every prompt alike.",
     r"one model alone learns": "One model alone learns nothing while it runs; `pandora cascade new` does.",

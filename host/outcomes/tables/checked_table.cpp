@@ -36,7 +36,7 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
     if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
       place.refuse("{} of {} prompts lack a cell; the first is {}: no {} of model {}. Fill them in{}, or {}", rows,
                    table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
-                   what != "cost"                                   ? ""
+                   what != "cost" ? ""
                    : static_cast<std::size_t>(rows) == table.rows()
                        ? " (a log of calls needs a column propensity: docs/traces.md#which-log-can-answer-what)"
                        : " (prices, --prices: dollars of tokens)",

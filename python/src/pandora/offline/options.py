@@ -39,7 +39,8 @@ export text place lm-eval|promptfoo|alpaca-eval|llmrouter|openai-batch|litellm|l
     the program that wrote the export: lm-eval, promptfoo, alpaca-eval, llmrouter, openai-batch, litellm, langfuse,
     helicone or routerbench
 source file place
-    the exported file or folder; of litellm what /spend/logs answers, or the table LiteLLM_SpendLogs as JSON lines or CSV
+    the exported file or folder; of litellm what /spend/logs answers, or the table LiteLLM_SpendLogs as JSON lines or
+    CSV
 cascade file place
     the cascade's file, as a fit or a service wrote it
 price number [0,1e9]

@@ -470,8 +470,9 @@ def _models_sheet(check: Check) -> Sheet:
         )
     if estimated:
         out.notes.append(
-            'The "estimated quality" of each model alone has a 95% interval. It takes into account with what probability '
-            'each quality became known. "times as wide" compares it with the interval if every quality were known.'
+            'The "estimated quality" of each model alone has a 95% interval. It takes into account with what '
+            'probability each quality became known. "times as wide" compares it with the interval if every quality '
+            "were known."
         )
     for note in table.notes:  # of a log the engine's note counts calls that were never made
         out.notes.append(re.sub(r"^(the quality of \d+ of) \d+ (?=answers)", rf"\1 {made} ", note) if log else note)

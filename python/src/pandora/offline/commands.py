@@ -246,8 +246,8 @@ def _frontier(given: dict[str, Any]) -> Said:
     if problem and given["format"] != "json":
         _say(problem)
     at_the_end = (
-        f"{len(found.cascades)} cascades ({len(found.steps)} of them in the table), {len(found.singles)} models and {len(found.mixtures)} points of mixtures in "
-        f"{os.path.join(folder, 'frontier.csv')}\n"
+        f"{len(found.cascades)} cascades ({len(found.steps)} of them in the table), {len(found.singles)} models and "
+        f"{len(found.mixtures)} points of mixtures in {os.path.join(folder, 'frontier.csv')}\n"
     )
     return frontier_json(found), [frontier_steps(found), metrics_sheet(found, False)], at_the_end
 

@@ -334,8 +334,8 @@ def rows_csv(frontier: Frontier) -> str:
 def frontier_steps(frontier: Frontier) -> Sheet:
     """What each step to the next better cascade costs."""
     out = Sheet(
-        f"Cascades of the kind {frontier.kind} on {frontier.test.name}, {frontier.seen_by}. Each has more quality than all "
-        "cheaper ones; the last columns compare it with the row above.",
+        f"Cascades of the kind {frontier.kind} on {frontier.test.name}, {frontier.seen_by}. Each has more quality than "
+        "all cheaper ones; the last columns compare it with the row above.",
         ["", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"],
     )
     before: Optional[Point] = None
@@ -354,7 +354,8 @@ def frontier_steps(frontier: Frontier) -> Sheet:
     out.notes.append(
         '"above mixture" is the quality above that of calling one of two models at random for the same dollars. "more '
         '$" (per 1,000 prompts) and "more quality" (per prompt) compare with the row above. "$ per 0.01" is the cost '
-        "of 0.01 more quality for 1,000 prompts, so in dollars for 10 more right answers. Intervals are 95% over prompts."
+        "of 0.01 more quality for 1,000 prompts, so in dollars for 10 more right answers. Intervals are 95% "
+        "over prompts."
     )
     out.notes += notes_on(frontier.test.table, "quality")
     return out

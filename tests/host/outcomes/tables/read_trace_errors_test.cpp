@@ -61,7 +61,9 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
   EXPECT_EQ(refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,1\np2,1,1,1,\np3,, ,1,1\n"),
             "2 of 3 prompts lack a cell; the first is prompt \"p2\": no cost of model \"b\". Fill them in (prices, "
             "--prices: dollars of tokens), or leave such prompts out (missing = \"drop\", --missing drop)");
-  EXPECT_THAT(refusal("prompt_id,model,quality,cost\np1,a,1,1\np2,b,1,1\n"),
+  TraceOptions holes;
+  holes.holes = true;
+  EXPECT_THAT(refusal("prompt_id,model,quality,cost\np1,a,1,1\np2,b,1,1\n", holes),
               HasSubstr("(a log of calls needs a column propensity: docs/traces.md#which-log-can-answer-what)"));
   EXPECT_THAT(refusal(nested("null", "1")), StartsWith("1 of 2 prompts lack a cell; the first is row 2: no quality"));
   EXPECT_THAT(refusal(R"({"models": {"a": {"quality": 0, "cost": 1}}}

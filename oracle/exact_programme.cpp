@@ -15,7 +15,7 @@ std::vector<double> levels_of(const FiniteProblem& problem) {
   std::vector<double> out;
   for (const FiniteBox& box : problem.boxes) out.insert(out.end(), box.values.begin(), box.values.end());
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
@@ -136,7 +136,7 @@ double weitzman_value(const FiniteProblem& problem) {
     }
   }
   std::ranges::sort(points);
-  points.erase(std::ranges::unique(points).begin(), points.end());
+  points.erase(std::unique(points.begin(), points.end()), points.end());
   double value = 0.0, before = 0.0;
   for (const double point : points) {
     double below = problem.outside && *problem.outside > point ? 0.0 : 1.0;

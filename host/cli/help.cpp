@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/ground/base/lists.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora::cli {

@@ -123,20 +123,6 @@ PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real
   return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best, there);
 }
 
-/// A period that is walked step by step. Fill `outcome` by start_walk(). Then, until `done`, open box next() and call
-/// opened() with its value.
-template <class Real>
-struct PeriodWalk {
-  PeriodOutcome outcome;
-  Real best = Real(0);
-  bool done = false;  ///< whether querying has stopped; false until the first box has responded
-
-  int next() const { return outcome.order[outcome.queried]; }
-  void opened(const LaneSpec& spec, Stop stop, const Real* score, Real mu) {
-    done = take_response(spec, stop, score, mu, outcome, best);
-  }
-};
-
 /// Walks one period. `reward_of(a)` is the lane's estimate of mu for the output of box a, called once per queried box.
 /// The first box is always opened, also if its index is negative.
 template <class Real, class RewardOf>

@@ -19,6 +19,8 @@ std::vector<double> levels_of(const FiniteProblem& problem) {
   return out;
 }
 
+}  // namespace
+
 // States are numbers: `opened` in mixed radix, times the ranks of the best value, of which 0 is bottom.
 class Programme {
  public:
@@ -36,15 +38,18 @@ class Programme {
     values_.assign(states, 0.0);
   }
 
-  ExactProgramme solve() {
-    // An opening leads to a state of a larger number, so states are solved from the last one down.
+  // An opening leads to a state of a larger number, so states are solved from the last one down.
+  void solve() {
     for (std::size_t state = values_.size(); state-- > 0;) values_[state] = choice(state).value;
+  }
+
+  ExactProgramme table() const {
     ExactProgramme out{values_[0], {}};
     std::vector<double> reached(values_.size(), 0.0);
     reached[0] = 1.0;
     for (std::size_t state = 0; state < values_.size(); ++state) {
       if (!(reached[state] > 0.0)) continue;
-      const Choice best = choice(state);
+      const FiniteChoice best = choice(state);
       FiniteState& row = out.states.emplace_back(
           FiniteState{all_opened(state), {}, reached[state], best.action, best.box, best.value});
       if (const std::size_t rank = state % ranks_; rank > 0) row.best = levels_[rank - 1];
@@ -56,17 +61,19 @@ class Programme {
     return out;
   }
 
+  FiniteChoice at(const std::vector<int>& opened, std::optional<double> best) const {
+    std::size_t state = 0;
+    for (std::size_t box = 0; box < strides_.size(); ++box)
+      state += strides_[box] * static_cast<std::size_t>(opened[box]);
+    if (!best) return choice(state);
+    // The greatest level that is not above b, as a rank, and how far b is on the way to the next one.
+    const std::size_t rank = static_cast<std::size_t>(std::ranges::upper_bound(levels_, *best) - levels_.begin());
+    double way = 0.0;
+    if (rank > 0 && rank < levels_.size()) way = (*best - levels_[rank - 1]) / (levels_[rank] - levels_[rank - 1]);
+    return choice_from(state + std::max<std::size_t>(rank, 1), way, *best);
+  }
+
  private:
-  struct Choice {
-    double value = -std::numeric_limits<double>::infinity();
-    FiniteAction action = FiniteAction::deploy;
-    int box = -1;
-
-    void take(double other, FiniteAction what, int which = -1) {
-      if (other > value) *this = {other, what, which};
-    }
-  };
-
   int opened(std::size_t state, std::size_t box) const {
     return static_cast<int>(state / strides_[box]) % (problem_.boxes[box].openings + 1);
   }
@@ -80,19 +87,32 @@ class Programme {
     return state - rank + strides_[box] + std::max(rank, rank_of_[box][k]);
   }
 
-  Choice choice(std::size_t state) const {
-    Choice out;
-    if (const std::size_t rank = state % ranks_; rank > 0) out.take(levels_[rank - 1], FiniteAction::deploy);
-    if (problem_.outside) out.take(*problem_.outside, FiniteAction::outside);
+  FiniteChoice choice(std::size_t state) const {
+    const std::size_t rank = state % ranks_;
+    return choice_from(state, 0.0, rank > 0 ? std::optional(levels_[rank - 1]) : std::nullopt);
+  }
+
+  // The choice with the best value `best`, which lies `way` (a share) beyond the level of the state.
+  FiniteChoice choice_from(std::size_t state, double way, std::optional<double> best) const {
+    FiniteChoice out;
+    const auto take = [&out](double value, FiniteAction action, int box = -1) {
+      if (value > out.value) out = {value, action, box};
+    };
+    if (best) take(*best, FiniteAction::deploy);
+    if (problem_.outside) take(*problem_.outside, FiniteAction::outside);
     for (const bool opens : {false, true}) {
       if (!opens && !problem_.uninspected) continue;
       for (std::size_t box = 0; box < strides_.size(); ++box) {
         const FiniteBox& of = problem_.boxes[box];
         if (opened(state, box) == of.openings) continue;
         double value = opens ? -of.cost : means_[box];
-        for (std::size_t k = 0; opens && k < of.values.size(); ++k)
-          value += of.probabilities[k] * values_[after(state, box, k)];
-        out.take(value, opens ? FiniteAction::open : FiniteAction::uninspected, static_cast<int>(box));
+        for (std::size_t k = 0; opens && k < of.values.size(); ++k) {
+          const std::size_t next = after(state, box, k);
+          const bool between = way > 0.0 && next % ranks_ == state % ranks_;  // the draw is not above b
+          value += of.probabilities[k] *
+                   (between ? values_[next] + way * (values_[next + 1] - values_[next]) : values_[next]);
+        }
+        take(value, opens ? FiniteAction::open : FiniteAction::uninspected, static_cast<int>(box));
       }
     }
     return out;
@@ -106,8 +126,6 @@ class Programme {
   std::vector<double> values_;
 };
 
-}  // namespace
-
 double FiniteBox::mean() const {
   return std::inner_product(values.begin(), values.end(), probabilities.begin(), 0.0);
 }
@@ -119,7 +137,18 @@ double count_states(const FiniteProblem& problem) {
 }
 
 ExactProgramme solve_exactly(const FiniteProblem& problem) {
-  return Programme(problem).solve();
+  Programme programme(problem);
+  programme.solve();
+  return programme.table();
+}
+
+FinitePolicy::FinitePolicy(const FiniteProblem& problem) : programme_(std::make_unique<Programme>(problem)) {
+  programme_->solve();
+}
+FinitePolicy::~FinitePolicy() = default;
+
+FiniteChoice FinitePolicy::at(const std::vector<int>& opened, std::optional<double> best) const {
+  return programme_->at(opened, best);
 }
 
 double weitzman_value(const FiniteProblem& problem) {

@@ -13,6 +13,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -26,12 +28,15 @@ struct FiniteBox {
   int openings = 1;                   ///< at least 1
 
   double mean() const;
+  friend bool operator==(const FiniteBox&, const FiniteBox&) = default;
 };
 
 struct FiniteProblem {
   std::vector<FiniteBox> boxes;
   bool uninspected = false;       ///< a box with an opening left may be deployed unopened: E[v], at no cost
   std::optional<double> outside;  ///< nothing need be opened: the value of ending without a box
+
+  friend bool operator==(const FiniteProblem&, const FiniteProblem&) = default;
 };
 
 /// What the optimal policy does next. If several actions are equally good, it takes the first in this order; if several
@@ -59,6 +64,28 @@ inline constexpr double kMostFiniteStates = 3e7;  ///< half a gigabyte
 
 /// Solves it backwards over all states, of which there are at most kMostFiniteStates.
 ExactProgramme solve_exactly(const FiniteProblem& problem);
+
+struct FiniteChoice {
+  double value = -std::numeric_limits<double>::infinity();  ///< of the action
+  FiniteAction action = FiniteAction::deploy;
+  int box = -1;  ///< of `open` and `uninspected`
+};
+
+/// The optimal policy of a problem, solved once, for values that need not be among the problem's own: V is interpolated
+/// linearly in b between them. The problem must outlive it.
+class FinitePolicy {
+ public:
+  explicit FinitePolicy(const FiniteProblem& problem);
+  ~FinitePolicy();
+  FinitePolicy(const FinitePolicy&) = delete;
+  FinitePolicy& operator=(const FinitePolicy&) = delete;
+
+  /// What it does when the boxes were opened so often and the best value so far is `best` (none before the first).
+  FiniteChoice at(const std::vector<int>& opened, std::optional<double> best) const;
+
+ private:
+  std::unique_ptr<class Programme> programme_;
+};
 
 /// The expected utility of Weitzman's rule, which is optimal without `uninspected`: E[max(o, max_i min(v_i, sigma_i))]
 /// over all draws, (eq:max:utility). Draws of one box are independent, so a box that can be opened N times is N boxes.

@@ -45,7 +45,7 @@ struct Shown {
 
 class CustomPolicy {
  public:
-  static constexpr int kStop = -1;
+  static constexpr int kStop = -1, kOutside = -2;
 
   virtual ~CustomPolicy() = default;
 
@@ -61,7 +61,8 @@ class CustomPolicy {
   virtual int next() = 0;
   /// Called after box `output.box`, which next() returned, was opened.
   virtual void opened(const Output& output) = 0;
-  /// Returns the box to deploy, one of the open ones.
+  /// Returns the box to deploy, one of the open ones. Where a study's [actions] allow it, the box need not be open, or
+  /// kOutside ends the period without one. Code opens each box once, also where the study allows more openings.
   virtual int deploy() = 0;
   /// Returns the boxes that the policy would have opened next in this period, in order, if it has such an order; open
   /// boxes may be among them. Only the parts of the regret (kernels/rules/regret.hpp) depend on it. Called after

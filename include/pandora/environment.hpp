@@ -25,6 +25,7 @@ struct ReplicationRequest {
   OracleOptions oracle;
   FeedbackRules feedback = {};  ///< the study applies these; a drawer need not
   Pacing budget = {};           ///< the budget that the benchmark keeps to
+  Actions actions = {};         ///< the study's
 };
 
 /// Draws everything about one replication: instance, tape and the oracle's indices of its online rows (sigma). It must

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "kernels/rules/period.hpp"
 #include "kernels/tape/tape.hpp"
 #include "oracle/oracle.hpp"
 
@@ -14,6 +15,10 @@ struct Replication {
   Instance instance;
   Tape tape;
   std::vector<double> sigma;  ///< oracle indices, rows of the tape x A
+  Actions actions = {};       ///< the study's; with N openings the tape has N rows for every online period
+  /// T each, of arms, where boxes may be deployed unopened: what the optimal policy of each period does, and the policy
+  /// that commits to one box or to none. Otherwise empty.
+  std::vector<PeriodOutcome> optimal = {}, committed = {};
   /// Set by an environment's code that changed costs or outputs but knows that sigma still holds, because the change
   /// leaves E[(mu* - sigma)^+ | x] and E[cost | x] as they are. Without it, a sigma that is still the model's causes a
   /// warning.

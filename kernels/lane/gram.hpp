@@ -56,14 +56,14 @@ PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<
   return sound;
 }
 
-/// The update of period j with weight h >= 0, where j must exceed the period of the last update. Returns s_j; g.row is
-/// then row_j for the columns from j on.
+/// The update of period j with weight h >= 0, where j must not be below the period of the last update; it is equal to it
+/// where a box is opened again. Returns s_j; g.row is then row_j for the columns from j on.
 template <class Real, class Team>
 PANDORA_HD Real update_gram(const Team& team, const Shape& shape, const GramView<Real>& g, int B, int j, Real h) {
   using V = typename Team::template Vectors<Real>;
   const int width = shape.width, updates = g.count->updates, columns = g.count->columns;
-  PANDORA_ASSERT(0 <= j && j < B && B <= shape.B && updates < B);
-  PANDORA_ASSERT(updates == 0 || g.log[updates - 1].period < j);
+  PANDORA_ASSERT(0 <= j && j < B && B <= shape.B && updates < shape.B);
+  PANDORA_ASSERT(updates == 0 || g.log[updates - 1].period <= j);
   const int first = (j / V::width + team.rank()) * V::width, step = team.size() * V::width;
   for (int i = first; i < B; i += step) {
     typename V::Vector row = V::load(g.gram + j * width + i);

@@ -240,8 +240,8 @@ struct Worklist {
   PANDORA_HD void add(Waiting kind, int item) const { append(count + kind, waiting[kind], item); }
 };
 
-/// Item: position in the list of lanes; a warp each. kMost: see Walk.
-template <class Real, int kMost>
+/// Item: position in the list of lanes; a warp each. For kMost and kArms see Walk.
+template <class Real, int kMost, bool kArms = false>
 struct WalkBlock {
   static constexpr const char* kName = "walk";
   Problem<Real> problem;
@@ -253,7 +253,7 @@ struct WalkBlock {
     const int index = list.lanes != nullptr ? list.lanes[item] : item;
     const LaneView<Real>& lane = problem.lanes[index];
     if (lane.tally->failure != Failure::none) return;
-    Walk<Real, Team, kMost> walk(team, problem, lane, range);
+    Walk<Real, Team, kMost, kArms> walk(team, problem, lane, range);
     if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
     list.add(kWalks, index);
     for (int a = 0; a < problem.shape.A; ++a)

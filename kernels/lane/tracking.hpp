@@ -73,22 +73,22 @@ PANDORA_HD void flush(const Team& team, const Shape& shape, const LaneView<Real>
   clear_pending(team, shape, box);
 }
 
-/// out_i += row_i weight for the periods after j. Earlier periods in the same vector move too, but nobody reads them.
+/// out_i += row_i weight for the periods from `first` on. Earlier periods in the same vector move too, but nobody reads
+/// them.
 template <class Real, class Team>
-PANDORA_HD void move_later(const Team& team, Real* out, const Real* row, Real weight, int j, int B) {
+PANDORA_HD void move_later(const Team& team, Real* out, const Real* row, Real weight, int first, int B) {
   using V = typename Team::template Vectors<Real>;
-  for (int i = ((j + 1) / V::width + team.rank()) * V::width; i < B; i += team.size() * V::width)
+  for (int i = (first / V::width + team.rank()) * V::width; i < B; i += team.size() * V::width)
     V::store(out + i, V::fused(V::load(row + i), V::broadcast(weight), V::load(out + i)));
 }
 
-/// p_i -= row_i scale for the periods after j, and the step's entry in the pending list.
+/// p_i -= row_i scale for the periods from `first` on, and the step's entry in the pending list.
 template <class Real, class Team>
-PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const GramView<Real>& g, int j, int B,
+PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const GramView<Real>& g, int first, int B,
                           Real scale) {
-  move_later(team, box.prediction, g.row, -scale, j, B);
+  move_later(team, box.prediction, g.row, -scale, first, B);
   team.sync();
   if (team.rank() == 0) {
-    PANDORA_ASSERT(box.progress->pending < B);
     box.pending_scale[box.progress->pending++] = scale;
   }
   team.sync();
@@ -96,11 +96,12 @@ PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const Gram
 
 /// The Newton step for period j's sample with its cost, (plug-in) mu and features phi, and the sample's part in Hinv
 /// and Q. Gradient, weight and coupling are taken at the values before the step. If an exact solve follows, rho takes
-/// no step.
-template <class Real, class Team>
+/// no step. kAgain: whether the box may be opened again in the period.
+template <bool kAgain = false, class Real, class Team>
 PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a, int j, int B,
                              Real cost, Real mu, const float* phi, bool exact_follows) {
   const BoxView<Real>& box = lane.box[a];
+  const int next = kAgain ? j : j + 1;  // the first period that reads the changed numbers
   IndexMoment<Real> value = index_moment(lane.spec.loss, box.prediction[j], cost, mu);
   if (lane.joint != nullptr) {
     const Real weight = static_cast<Real>(1.0 / lane.joint->dispersion[a]);
@@ -114,14 +115,14 @@ PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneVie
     for (int k = 0; k < shape.d; ++k) {
       Real* const N = box.coupling + k * shape.width;
       const Real rank = active ? (slope * static_cast<Real>(phi[k]) - value.curvature * N[j]) / s : Real(0);
-      if (active) move_later(team, N, box.curvature.row, rank, j, B);
+      if (active) move_later(team, N, box.curvature.row, rank, next, B);
       if (team.rank() == 0) {
         box.pending_rank[pending * shape.d + k] = rank;
         box.pending_moved[pending * shape.d + k] = box.theta_moved[k];
       }
     }
   }
-  take_step(team, box, box.curvature, j, B, exact_follows ? Real(0) : value.moment / s);
+  take_step(team, box, box.curvature, next, B, exact_follows ? Real(0) : value.moment / s);
 }
 
 /// After theta_hat has moved by `move`: p += N move.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/base/assert.hpp"
 #include "kernels/lane/late.hpp"
@@ -16,8 +17,10 @@ inline constexpr int kThetaDue = 1 << kMaxBoxes;
 /// All boxes wait for a joint solve.
 inline constexpr int kJointDue = 1 << (kMaxBoxes + 1);
 
-/// One object per lane and call. On a device its team is a warp. kMost: the most boxes for which it has room.
-template <class Real, class Team, int kMost>
+/// One object per lane and call. On a device its team is a warp. kMost: the most boxes for which it has room. kArms:
+/// whether the lane plays arms (kernels/rules/actions.hpp). An instantiation of its own keeps the paper's walk as short
+/// as it is without them.
+template <class Real, class Team, int kMost, bool kArms = false>
 class Walk {
  public:
   PANDORA_HD Walk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range)
@@ -65,12 +68,19 @@ class Walk {
     if (lane_.progress->reward_samples > 0) solve_reward(0);
   }
 
+  struct Nothing {};
+  /// The numbers of the arms; `response` above is then theirs too.
+  struct ArmGrounds {
+    double score[kMost];
+    ArmValues values;
+  };
   /// The numbers by which the lane decides in a period.
   struct Grounds {
     Stop stop;
     bool finite;                        ///< otherwise the lane fails
     double score[kMost], width[kMost];  ///< one of each for every box
     double response[kMost];             ///< the estimated value of each output if it is opened, mu* for the others
+    std::conditional_t<kArms, ArmGrounds, Nothing> arms;
   };
 
   /// The decisions in the block's period j. `image` is scratch for an estimate of mu*.
@@ -82,26 +92,33 @@ class Walk {
     int permutation[kMost];
     const PeriodRules rules(spec, lane_.tape.exploration, static_cast<std::uint32_t>(period));
     by.stop = rules.stop;
-    if (rules.order == Order::random)
-      random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+    if (rules.order == Order::random) {
+      if constexpr (kArms)
+        random_arms(spec.actions, lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+      else
+        random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+    }
     const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
-    for (int a = 0; a < A_; ++a) by.response[a] = lane_.tape.mu[at(row, a)];
     const double reward_bonus = spec.c_theta * spec.bonus.reward_factor(time(period));
-    const auto reward_of = [&](int a) {
-      const double value =
-          !spec.learns_reward() ? lane_.tape.mu[at(row, a)] : state.optimistic(team_, phi(row, a), reward_bonus, image);
+    const auto reward_in = [&](int of_row, int a) {
+      const double value = !spec.learns_reward() ? lane_.tape.mu[at(of_row, a)]
+                                                 : state.optimistic(team_, phi(of_row, a), reward_bonus, image);
       by.finite = by.finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
       if (records()) lane_.rewards[cell(period, a)] = mu;
-      return by.response[a] = mu;
+      return mu;
     };
+    if constexpr (kArms) return decide_arms(rules, period, row, permutation, by, reward_in);
+    for (int a = 0; a < A_; ++a) by.response[a] = lane_.tape.mu[at(row, a)];
+    const auto reward_of = [&](int a) { return by.response[a] = reward_in(row, a); };
     return lane_.decisions != nullptr
                ? lane_.decisions[period]
                : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
   }
 
   /// Whether the period's utility under these decisions is finite.
-  PANDORA_HD bool gains(const PeriodOutcome& outcome, int row) const {
+  PANDORA_HD bool gains(const PeriodOutcome& outcome, const Grounds& by, int row) const {
+    if constexpr (kArms) return is_finite(by.arms.values.mu[outcome.deployed] - spent_on(outcome, by.arms.values.cost));
     PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
     return is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
   }
@@ -115,17 +132,14 @@ class Walk {
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
     Grounds by;
     const PeriodOutcome outcome = decide(j, spec.learns_reward() ? image() : nullptr, by);  // the same in every member
-    if (!by.finite || !gains(outcome, row)) return fail(Failure::not_finite, period + 1);
+    if (!by.finite || !gains(outcome, by, row)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
       if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
       if (records()) record(period, by.score, by.width);
-      const auto opens = [&](const int* order) {
-        return opened_by_lane(spec, by.stop, outcome.ranked, by.score, by.response, order, lane_.tape.there_in(row));
-      };
-      lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
-                                                lane_.tape.sigma + at(row, 0), opens, lane_.tape.there_in(row));
-      lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
-                       lane_.tape.reward + at(row, 0));
+      if constexpr (kArms)
+        count_arms(outcome, by, period, row);
+      else
+        count(outcome, by, row);
     }
     if (spec.paces()) pace(outcome, row);
     if (!spec.online()) return 0;
@@ -136,6 +150,61 @@ class Walk {
       return 0;
     }
     return learn(j, outcome, period, row);
+  }
+
+  PANDORA_HD void count(const PeriodOutcome& outcome, const Grounds& by, int row) {
+    const auto opens = [&](const int* order) {
+      return opened_by_lane(lane_.spec, by.stop, outcome.ranked, by.score, by.response, order,
+                            lane_.tape.there_in(row));
+    };
+    lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
+                                              lane_.tape.sigma + at(row, 0), opens, lane_.tape.there_in(row));
+    lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0), lane_.tape.reward + at(row, 0));
+  }
+
+  // Where each row of the period's openings begins in the arrays of the tape.
+  PANDORA_HD std::size_t opening_at(int row, int opening) const {
+    return at(row + opening * lane_.tape.online_rows, 0);
+  }
+
+  template <class RewardIn>
+  PANDORA_HD PeriodOutcome decide_arms(const PeriodRules& rules, int period, int row, const int* permutation,
+                                       Grounds& by, RewardIn&& reward_in) const {
+    const LaneSpec& spec = lane_.spec;
+    const Actions& actions = spec.actions;
+    const unsigned there = actions.arms_there(lane_.tape.there_in(row), A_);
+    ArmValues& values = by.arms.values;
+    values = arm_values(actions, A_, lane_.tape.mu, lane_.tape.cost, lane_.tape.sigma, lane_.tape.reward,
+                        [&](int opening) { return opening_at(row, opening); });
+    for (int arm = 0; arm < values.count; ++arm) {
+      by.response[arm] = values.mu[arm];
+      by.arms.score[arm] = arm == actions.outside_arm(A_) ? kFirstOfAll : by.score[actions.box_of(arm)];
+    }
+    if (spec.score == Score::hindsight) hindsight_of_arms(spec, values, there, by.arms.score);
+    if (actions.has_outside()) by.arms.score[actions.outside_arm(A_)] = kFirstOfAll;
+    if (lane_.decisions != nullptr) return lane_.decisions[period];
+    if (spec.follow != Follow::nothing)
+      return (spec.follow == Follow::optimal ? lane_.tape.optimal : lane_.tape.committed)[period];
+    const auto reward_of = [&](int arm) {
+      if (arm == actions.outside_arm(A_)) return actions.outside;
+      return by.response[arm] = reward_in(row + actions.opening_of(arm) * lane_.tape.online_rows, actions.box_of(arm));
+    };
+    return walk_arms(spec, rules, values.count, by.arms.score, permutation, reward_of, there);
+  }
+
+  PANDORA_HD void count_arms(const PeriodOutcome& outcome, const Grounds& by, int period, int row) {
+    const LaneSpec& spec = lane_.spec;
+    const unsigned there = spec.actions.arms_there(lane_.tape.there_in(row), A_);
+    const ArmValues& values = by.arms.values;
+    const auto opens = [&](const int* order) {
+      return opened_by_lane<true>(spec, by.stop, outcome.ranked, by.arms.score, by.response, order, there);
+    };
+    if (lane_.tape.optimal != nullptr)
+      lane_.tally->whole_regret(lane_.tape.optimal[period], outcome, values);
+    else
+      lane_.tally->template split_regret<kMost>(outcome, values.count, values.mu, values.cost, values.sigma, opens,
+                                                there);
+    lane_.tally->add(outcome, spec.actions, A_, values);
   }
 
   // The score of every box under spec.score, and the widths. Returns false if one is not finite.
@@ -205,16 +274,17 @@ class Walk {
   PANDORA_HD int learn(int j, const PeriodOutcome& outcome, int period, int row) {
     int due = 0;
     for (int k = 0; k < outcome.queried; ++k) {
-      const int a = outcome.order[k];
+      if (is_outside(outcome.order[k])) continue;
+      const int a = box_of(outcome.order[k]), of_row = row_of(outcome.order[k], row);
       const BoxView<Real>& box = lane_.box[a];
-      add_sample(a, row);
+      add_sample(a, of_row);
       const bool solve =
           lane_.joint == nullptr && problem_.refit.due(box.progress->samples, box.progress->samples_at_solve);
       due |= solve ? 1 << a : 0;
       if (lane_.needs.design) update_gram(team_, shape_, box.design, range_.B, j, Real(1));
       if (lane_.needs.steps)
-        track_sample(team_, shape_, lane_, a, j, range_.B, static_cast<Real>(lane_.tape.cost[at(row, a)]),
-                     estimated_reward(a, row), phi(row, a), solve);
+        track_sample<kArms>(team_, shape_, lane_, a, j, range_.B, static_cast<Real>(lane_.tape.cost[at(of_row, a)]),
+                            estimated_reward(a, of_row), phi(of_row, a), solve);
     }
     const int theta = lane_.spec.learns_reward() ? learn_reward(outcome.deployed, period, row) : 0;
     if (theta == kFailed) return kFailed;
@@ -256,11 +326,30 @@ class Walk {
   // Calls take(box, row) for the deployed outputs whose rewards are told at the end of a period.
   template <class Take>
   PANDORA_HD void for_told(int period, int row, int deployed, Take&& take) const {
-    if (lane_.chosen == nullptr) return take(deployed, row);
+    if (lane_.chosen == nullptr) return take_told(deployed, row, take);
     for (int k = lane_.tape.told_first[period]; k < lane_.tape.told_first[period + 1]; ++k) {
       const int told = lane_.tape.told_period[k];
-      take(static_cast<int>(lane_.chosen[told]), lane_.tape.online_row(told));
+      take_told(static_cast<int>(lane_.chosen[told]), lane_.tape.online_row(told), take);
     }
+  }
+  // The outside option has no output from which a lane could learn.
+  template <class Take>
+  PANDORA_HD void take_told(int deployed, int row, Take&& take) const {
+    if (!is_outside(deployed)) take(box_of(deployed), row_of(deployed, row));
+  }
+
+  // The box and the row of what was opened in a period whose own row is `row`.
+  PANDORA_HD bool is_outside(int arm) const {
+    if constexpr (kArms) return arm == lane_.spec.actions.outside_arm(A_);
+    return false;
+  }
+  PANDORA_HD int box_of(int arm) const {
+    if constexpr (kArms) return lane_.spec.actions.box_of(arm);
+    return arm;
+  }
+  PANDORA_HD int row_of(int arm, int row) const {
+    if constexpr (kArms) return row + lane_.spec.actions.opening_of(arm) * lane_.tape.online_rows;
+    return row;
   }
 
   // Adds the deployed samples that are told to theta_hat. Returns 0, kThetaDue if a solve becomes due, or kFailed.
@@ -285,11 +374,13 @@ class Walk {
     const BoxView<Real>& box = lane_.box[a];
     const double error = static_cast<double>(box.prediction[j]) - payoff_of(a, row);
     const Real s = update_gram(team_, shape_, box.design, range_.B, j, Real(1));
-    take_step(team_, box, box.design, j, range_.B, static_cast<Real>(error / static_cast<double>(s)));
+    take_step(team_, box, box.design, j + 1, range_.B, static_cast<Real>(error / static_cast<double>(s)));
     add_sample(a, row);
   }
 
   PANDORA_HD double payoff_of(int a, int row) const {
+    if constexpr (kArms)
+      if (lane_.spec.unopened) return lane_.tape.told[at(row, a)];
     return lane_.tape.told[at(row, a)] - lane_.tape.cost[at(row, a)];
   }
 

@@ -206,7 +206,7 @@ class WarpWalk {
       typename Walk<Real, SerialTeam, kMost>::Grounds by;
       double image[RewardState::stride(WalkMemory::kMostFeatures)];
       const PeriodOutcome o = walk.decide(i, image, by);
-      if (!by.finite || !walk.gains(o, lane_.tape.online_row(range_.first_period + i))) return true;
+      if (!by.finite || !walk.gains(o, by, lane_.tape.online_row(range_.first_period + i))) return true;
       outcome[i] = packed(o.queried, o.ranked, o.deployed, by.stop);
       for (int k = 0; k < o.ranked; ++k)
         outcome[i] |= o.order[k] << 2 * k | (k < o.queried ? 1 << (16 + o.order[k]) : 0);

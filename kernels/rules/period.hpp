@@ -6,8 +6,9 @@
 
 namespace pandora {
 
+/// With wider actions (actions.hpp) boxes are arms, and `deployed` may be an arm that was not opened.
 struct PeriodOutcome {
-  int queried = 0;       ///< |A_t|, at least 1
+  int queried = 0;       ///< |A_t|, at least 1 in the paper's problem
   int ranked = 0;        ///< the length of `order`, at least `queried`
   int order[kMaxBoxes];  ///< the queried boxes in order, then those that the lane would have opened next
   int deployed = 0;      ///< a_t
@@ -63,17 +64,26 @@ PANDORA_HD inline double threshold_at(const LaneSpec& spec, int k, unsigned ther
   return spec.threshold[place];
 }
 
-/// Whether querying stops after the k-th of `length` boxes in `order` has responded with mu. `best` is the largest
-/// response so far.
+/// Whether `best` is at least the score of every box of the order after the k-th.
 template <class Real>
+PANDORA_HD inline bool reaches_scores_left(int length, const Real* score, const int* order, int k, Real best) {
+  Real largest = score[order[k + 1]];
+  for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
+  return best >= largest;
+}
+
+/// Whether querying stops after the k-th of `length` boxes in `order` has responded with mu. `best` is the largest
+/// response so far. kArms: whether boxes are arms (actions.hpp).
+template <bool kArms = false, class Real>
 PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const Real* score, const int* order, int k,
                              Real mu, Real best, unsigned there = kAllBoxes) {
+  // A rule that opens one box, whose value it has estimated, may prefer the outside option.
+  if constexpr (kArms)
+    if (stop == Stop::after_first && spec.actions.has_outside() && k == 0)
+      return spec.values_boxes() && reaches_scores_left(length, score, order, k, best);
   switch (stop) {  // without a default, so that the compiler warns of a rule that is missing here
-    case Stop::best_reaches_scores_left: {
-      Real largest = score[order[k + 1]];
-      for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
-      return best >= largest;
-    }
+    case Stop::best_reaches_scores_left:
+      return reaches_scores_left(length, score, order, k, best);
     case Stop::last_reaches_threshold:
       return mu >= static_cast<Real>(threshold_at(spec, k, there));
     case Stop::after_first:
@@ -112,7 +122,7 @@ PANDORA_HD inline void start_walk(const LaneSpec& spec, const PeriodRules& rules
 
 /// Records that the next box of the order was opened and that the lane estimates its response as mu. `best` is the
 /// largest estimate so far, that of outcome.deployed. Returns whether querying stops.
-template <class Real>
+template <bool kArms = false, class Real>
 PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real* score, Real mu,
                                      PeriodOutcome& outcome, Real& best, unsigned there = kAllBoxes) {
   const int k = outcome.queried++, box = outcome.order[k];
@@ -120,7 +130,7 @@ PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real
     best = mu;
     outcome.deployed = box;
   }
-  return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best, there);
+  return k + 1 == outcome.ranked || stops<kArms>(spec, stop, outcome.ranked, score, outcome.order, k, mu, best, there);
 }
 
 /// Walks one period. `reward_of(a)` is the lane's estimate of mu for the output of box a, called once per queried box.
@@ -142,6 +152,47 @@ template <class Real, class RewardOf>
 PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, int boxes, const Real* score, const int* permutation,
                                             RewardOf&& reward_of) {
   return walk_period(spec, PeriodRules(spec), boxes, score, permutation, reward_of);
+}
+
+/// The same over `arms` (actions.hpp). score and permutation have a number for every arm; the outside option has the
+/// score kFirstOfAll and is first in the permutation.
+template <class Real, class RewardOf>
+PANDORA_HD inline PeriodOutcome walk_arms(const LaneSpec& spec, const PeriodRules& rules, int arms, const Real* score,
+                                          const int* permutation, RewardOf&& reward_of, unsigned there) {
+  PeriodOutcome outcome;
+  start_walk(spec, rules, arms, score, permutation, outcome, there);
+  if (spec.unopened) {
+    const int first = spec.actions.has_outside() ? 1 : 0;
+    outcome.queried = first;  // the outside option is open
+    const bool stays =
+        first > 0 && (outcome.ranked == 1 || reaches_scores_left(outcome.ranked, score, outcome.order, 0,
+                                                                 static_cast<Real>(spec.actions.outside)));
+    outcome.deployed = outcome.order[stays ? 0 : first];
+    return outcome;
+  }
+  Real best = Real(0);
+  for (bool done = false; !done;)
+    done = take_response<true>(spec, rules.stop, score, static_cast<Real>(reward_of(outcome.order[outcome.queried])),
+                               outcome, best, there);
+  return outcome;
+}
+
+/// The permutation of Order::random over arms.
+PANDORA_HD inline void random_arms(const Actions& actions, const Stream& stream, std::uint32_t period, int boxes,
+                                   int* order) {
+  const int first = actions.has_outside() ? 1 : 0;
+  random_permutation(stream, period, boxes * actions.openings, order + first);
+  if (first > 0) order[0] = actions.outside_arm(boxes);
+}
+
+/// The numbers of the arms behind Score::hindsight. The arm with the greatest value gets 2, the others -1. The value is
+/// mu* - c, or mu* if the lane deploys unopened.
+PANDORA_HD inline void hindsight_of_arms(const LaneSpec& spec, const ArmValues& values, unsigned there, double* score) {
+  int best = -1;
+  const auto value = [&](int arm) { return values.mu[arm] - (spec.unopened ? 0.0 : values.cost[arm]); };
+  for (int arm = 0; arm < values.count; ++arm)
+    if (holds(there, arm) && (best < 0 || value(arm) > value(best))) best = arm;
+  for (int arm = 0; arm < values.count; ++arm) score[arm] = arm == best ? 2.0 : -1.0;
 }
 
 }  // namespace pandora

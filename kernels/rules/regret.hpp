@@ -79,13 +79,14 @@ PANDORA_HD inline int opened_by_oracle(const int* order, int boxes, const double
 
 /// How many boxes of an order the lane's stopping rule opens, at most `length`. The order need not be the lane's own.
 /// Box a answers with response[a].
+template <bool kArms = false>
 PANDORA_HD inline int opened_by_lane(const LaneSpec& spec, Stop stop, int length, const double* score,
                                      const double* response, const int* order, unsigned there = kAllBoxes) {
   double best = response[order[0]];
   for (int k = 0;; ++k) {
     const double mu = response[order[k]];
     best = mu > best ? mu : best;
-    if (k + 1 >= length || stops(spec, stop, length, score, order, k, mu, best, there)) return k + 1;
+    if (k + 1 >= length || stops<kArms>(spec, stop, length, score, order, k, mu, best, there)) return k + 1;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/rules/actions.hpp"
 #include "kernels/rules/bonus.hpp"
 #include "kernels/rules/pacing.hpp"
 #include "kernels/tape/instance.hpp"
@@ -140,6 +141,9 @@ struct LaneSpec {
   double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
   double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
   Pacing pacing = {};          ///< the study's budget
+  Actions actions = {};        ///< the study's; with wider ones `list` names arms
+  Follow follow = Follow::nothing;
+  bool unopened = false;  ///< deploys the first box of its order unopened (Actions::uninspected)
   /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g, with the gradient g and the inverse
   /// Hessian C, was at most joint_tolerance. At 1, the step moves all estimates together by one standard deviation. A
   /// refit that has not reached this after joint_steps steps ends and counts as unsolved (JointState::unsolved). Refits
@@ -150,6 +154,8 @@ struct LaneSpec {
   PANDORA_HD bool learns_index() const { return score == Score::learned_index; }
   PANDORA_HD bool learns_payoff() const { return score == Score::learned_payoff; }
   PANDORA_HD bool learns_scores() const { return learns_index() || learns_payoff(); }
+  /// Whether a score is the value of opening the box and deploying its output.
+  PANDORA_HD bool values_boxes() const { return learns_payoff() || score == Score::hindsight; }
   PANDORA_HD bool learns_reward() const { return reward == RewardModel::learned; }
   PANDORA_HD bool online() const { return learning == Learning::online; }
   /// the factor on ||psi||_{V^-1}; 0 means that no design matrix is kept

@@ -70,10 +70,47 @@ struct LaneTally {
     regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma, opens, there));
   }
 
+  /// Adds the regret of a period of arms to the first part: where boxes may be deployed unopened, the optimal policy
+  /// has no order and stopping rule of its own into which the regret could be split.
+  PANDORA_HD void whole_regret(const PeriodOutcome& optimal, const PeriodOutcome& outcome, const ArmValues& values) {
+    const auto utility_of = [&values](const PeriodOutcome& of) {
+      return values.mu[of.deployed] - spent_on(of, values.cost);
+    };
+    regret.wrong_order += utility_of(optimal) - utility_of(outcome);
+  }
+
   /// Adds a period, given mu*, costs and rewards of all boxes.
   PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* costs, const float* reward) {
-    const double spent = spent_on(outcome, costs);
     for (int k = 0; k < outcome.queried; ++k) queries_of_box[outcome.order[k]] += 1.0;
+    deployments_of_box[outcome.deployed] += 1.0;
+    depth[outcome.queried] += 1.0;
+    count(outcome, mu, costs, reward);
+  }
+
+  /// Adds a period of arms (actions.hpp). Openings count for their box, `depth` counts the different boxes opened, and
+  /// the outside option counts for none.
+  PANDORA_HD void add(const PeriodOutcome& outcome, const Actions& actions, int boxes, const ArmValues& values) {
+    const int outside = actions.outside_arm(boxes);
+    unsigned opened = 0;
+    for (int k = 0; k < outcome.queried; ++k) {
+      if (outcome.order[k] == outside) continue;
+      const int a = actions.box_of(outcome.order[k]);
+      queries_of_box[a] += 1.0;
+      opened |= 1u << a;
+    }
+    if (outcome.deployed != outside) deployments_of_box[actions.box_of(outcome.deployed)] += 1.0;
+    depth[count_of(opened, boxes)] += 1.0;
+    count(outcome, values.mu, values.cost, values.reward);
+  }
+
+  PANDORA_HD void fail(Failure what, int period) {
+    failure = what;
+    failed_period = period;
+  }
+
+ private:
+  PANDORA_HD void count(const PeriodOutcome& outcome, const double* mu, const double* costs, const float* reward) {
+    const double spent = spent_on(outcome, costs);
     const double gained = mu[outcome.deployed] - spent;
     ++periods;
     utility += gained;
@@ -82,17 +119,10 @@ struct LaneTally {
     quality += mu[outcome.deployed];
     realised_quality += reward[outcome.deployed];
     cost += spent;
-    deployments_of_box[outcome.deployed] += 1.0;
-    depth[outcome.queried] += 1.0;
     if (periods != next) return;
     regret_curve[recorded] = regret;
     curve[recorded++] = utility;
     next = next_checkpoint(periods, horizon);
-  }
-
-  PANDORA_HD void fail(Failure what, int period) {
-    failure = what;
-    failed_period = period;
   }
 };
 

@@ -24,12 +24,14 @@ struct Shape {
 /// A replication's tape; rows as in kernels/tape/tape.hpp.
 template <class Real>
 struct TapeView {
-  const Real* psi;                      ///< rows x stride
-  const float* phi;                     ///< rows x A x d
-  const double *mu, *cost;              ///< rows x A
-  const float* reward;                  ///< rows x A
-  const float* told;                    ///< rows x A, the value that learners are told instead
-  const double* sigma;                  ///< rows x A, oracle indices
+  const Real* psi;          ///< rows x stride
+  const float* phi;         ///< rows x A x d
+  const double *mu, *cost;  ///< rows x A
+  const float* reward;      ///< rows x A
+  const float* told;        ///< rows x A, the value that learners are told instead
+  const double* sigma;      ///< rows x A, oracle indices
+  /// T, of arms: the decisions of benchmarks where boxes may be deployed unopened (Follow); else null
+  const PeriodOutcome *optimal, *committed;
   const std::uint16_t* there;           ///< rows, which boxes are there; null: all
   const int *told_first, *told_period;  ///< Feedback's lists; null: every reward is told at the end of its own period
   bool late;                            ///< whether some reward is told after its own period

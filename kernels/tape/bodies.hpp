@@ -45,8 +45,12 @@ struct RowSegment {
   std::uint32_t first_period;  ///< of first_row
   bool rewarded;               ///< false for x_0
   Stream context, shock, reward;
+  int periods = 1 << 30;  ///< after so many rows the same periods come again, with the outputs of the next openings
 
-  PANDORA_HD std::uint32_t period(int row) const { return first_period + static_cast<std::uint32_t>(row - first_row); }
+  PANDORA_HD std::uint32_t period(int row) const {
+    return first_period + static_cast<std::uint32_t>((row - first_row) % periods);
+  }
+  PANDORA_HD std::uint32_t opening(int row) const { return static_cast<std::uint32_t>((row - first_row) / periods); }
 };
 
 /// Up to three segments, in order of their rows; segments without rows are allowed.
@@ -218,9 +222,10 @@ struct DrawOutputs {
     const int row = static_cast<int>(at / A), a = static_cast<int>(at % A);
     const std::uint32_t box = static_cast<std::uint32_t>(a);
     const RowSegment& segment = segments.of(row);
+    const std::uint32_t place = draw_place(box, segment.opening(row));
     ProjectedShocks<1> shock;
-    if (!law.draw(segment.shock, segment.period(row), box, D, d, beta1 + static_cast<std::size_t>(a) * law.output_size,
-                  contextual ? 1 : 0, shock))
+    if (!law.draw(segment.shock, segment.period(row), place, D, d,
+                  beta1 + static_cast<std::size_t>(a) * law.output_size, contextual ? 1 : 0, shock))
       return;
     const double scale = contexts.scale[at];
     const double mu =
@@ -229,11 +234,13 @@ struct DrawOutputs {
     out.mu[at] = mu;
     const double cost =
         output_cost_of(contexts.context_cost[at], c1[a], scale, contextual ? shock.absolute[0][0] : 0.0f, contextual);
-    out.cost[at] = cost_tail < kNoTail ? cost * cost_factor(cost_stream, cost_tail,
-                                                            static_cast<std::uint32_t>(&segment - segments.segment),
-                                                            segment.period(row), box)
-                                       : cost;
-    out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), box, mu) : 0.0f;
+    out.cost[at] =
+        cost_tail < kNoTail
+            ? cost * cost_factor(cost_stream, cost_tail,
+                                 static_cast<std::uint32_t>(&segment - segments.segment) + segment.opening(row),
+                                 segment.period(row), box)
+            : cost;
+    out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), place, mu) : 0.0f;
   }
 };
 

@@ -81,8 +81,13 @@ PANDORA_HD inline double output_cost_of(double context_cost, double c1, double s
   return context_cost + c1 * (contextual ? logistic(scale * static_cast<double>(magnitude)) : 0.5);
 }
 
+/// The box number of a stream at which the output of an opening (0, 1, ...) of a box is drawn.
+PANDORA_HD inline std::uint32_t draw_place(std::uint32_t box, std::uint32_t opening) {
+  return box + opening * kMaxBoxes;
+}
+
 /// The factor on a cost: Pareto(tail) with mean 1, (1 - 1/tail) U^(-1/tail). `stream` has Purpose::cost_factor;
-/// `segment` of the tape: 0 is x_0, 1 the calibration, 2 online.
+/// `segment` of the tape: 0 is x_0, 1 the calibration, 2 + k the (k+1)-th opening of an online period.
 PANDORA_HD inline double cost_factor(const Stream& stream, double tail, std::uint32_t segment, std::uint32_t period,
                                      std::uint32_t box) {
   std::uint32_t words[4][1];

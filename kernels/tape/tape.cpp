@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/assert.hpp"
 #include "kernels/base/lanes.hpp"
 #include "kernels/tape/formulas.hpp"
 #include "kernels/tape/shock_projection.hpp"
@@ -183,7 +184,8 @@ void fill_contexts(const Instance& instance, const ContextSegment& segment, std:
 struct TapeSegment {
   Purpose context, shock, reward;
   std::uint32_t first_period, count;
-  std::uint32_t number;  // for cost_factor()
+  std::uint32_t number;       // for cost_factor()
+  std::uint32_t opening = 0;  // of every box
 };
 
 // Draws the outputs of a box in a segment, into the rows from `first` on.
@@ -201,9 +203,10 @@ void fill_outputs(const Instance& instance, const TapeSegment& segment, std::siz
                             instance.beta1.begin() + static_cast<std::ptrdiff_t>(a + 1) * dim.output);
   }
   std::vector<float> linear(segment.count * d), absolute(segment.count);
-  draw_projected_shocks(environment, dim.output, instance.stream(segment.shock),
-                        {segment.first_period, segment.count, static_cast<std::uint32_t>(a), 0, true}, weights,
-                        linear.data(), absolute.data());
+  draw_projected_shocks(
+      environment, dim.output, instance.stream(segment.shock),
+      {segment.first_period, segment.count, draw_place(static_cast<std::uint32_t>(a), segment.opening), 0, true},
+      weights, linear.data(), absolute.data());
   for (std::uint32_t i = 0; i < segment.count; ++i) {
     const std::size_t row = first + i, at = row * A + box;
     const double scale = tape.contexts.scale[at];
@@ -213,8 +216,9 @@ void fill_outputs(const Instance& instance, const TapeSegment& segment, std::siz
     tape.cost[at] =
         output_cost_of(tape.contexts.context_cost[at], instance.c1[box], scale, absolute[i], instance.contextual());
     if (std::isfinite(environment.cost_tail))
-      tape.cost[at] *= cost_factor(instance.stream(Purpose::cost_factor), environment.cost_tail, segment.number,
-                                   segment.first_period + i, static_cast<std::uint32_t>(a));
+      tape.cost[at] *=
+          cost_factor(instance.stream(Purpose::cost_factor), environment.cost_tail, segment.number + segment.opening,
+                      segment.first_period + i, static_cast<std::uint32_t>(a));
   }
 }
 
@@ -224,7 +228,8 @@ void fill_rewards(const Instance& instance, const TapeSegment& segment, std::siz
   for (std::uint32_t i = 0; i < segment.count; ++i, ++row)
     for (std::size_t a = 0; a < A; ++a)
       tape.reward[row * A + a] =
-          reward_of(stream, segment.first_period + i, static_cast<std::uint32_t>(a), tape.mu[row * A + a]);
+          reward_of(stream, segment.first_period + i, draw_place(static_cast<std::uint32_t>(a), segment.opening),
+                    tape.mu[row * A + a]);
 }
 
 // Draws a segment of the tape from `row` on, except its contexts.
@@ -248,18 +253,24 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
   return out;
 }
 
-Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course) {
+Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course, int openings) {
   const std::uint32_t C = static_cast<std::uint32_t>(calibration_periods), T = static_cast<std::uint32_t>(periods);
-  const TapeSegment segments[] = {
+  PANDORA_ASSERT(course == nullptr || openings == 1);
+  std::vector<TapeSegment> segments = {
       {Purpose::initial_context, Purpose::initial_shock, Purpose::initial_shock, 0, 1, 0},
       {Purpose::calibration_context, Purpose::calibration_shock, Purpose::calibration_reward, 0, C, 1},
       {Purpose::online_context, Purpose::online_shock, Purpose::online_reward, 0, T, 2}};
+  for (std::uint32_t k = 1; k < static_cast<std::uint32_t>(openings); ++k) {
+    segments.push_back(segments[2]);
+    segments.back().opening = k;
+  }
   Tape tape;
   tape.calibration_rows = calibration_periods;
   tape.online_rows = periods;
   if (course == nullptr) {
-    tape.contexts = draw_contexts(
-        instance, {{segments[0].context, 0, 1}, {segments[1].context, 0, C}, {segments[2].context, 0, T}});
+    std::vector<ContextSegment> contexts;
+    for (const TapeSegment& segment : segments) contexts.push_back({segment.context, 0, segment.count});
+    tape.contexts = draw_contexts(instance, contexts);
   } else {  // the online rows follow
     tape.contexts = room_for(instance, 1 + calibration_periods + periods);
     for (const TapeSegment& s : {segments[0], segments[1]})

@@ -1,7 +1,8 @@
 // The exogenous randomness of a replication that all its lanes share.
 //
-// Rows: 0 is the initial context x_0, 1..C the calibration periods, then the T online periods. A learning policy's
-// sample is a (row, box) pair, so that nothing is copied.
+// Rows: 0 is the initial context x_0, 1..C the calibration periods, then the T online periods. Where a box can be opened
+// N times in a period, the rows of the T periods come N times, with the same contexts and the outputs of the first,
+// second, ... openings. A learning policy's sample is a (row, box) pair, so that nothing is copied.
 #pragma once
 
 #include <cstdint>
@@ -109,7 +110,8 @@ struct Course {
 };
 
 /// Draws the tape of a replication. The draws of a period do not depend on `calibration_periods` or `periods`. `course`
-/// is null if parameters do not change.
-Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course = nullptr);
+/// is null if parameters do not change. `openings`: how often a box can be opened in a period; 1 with a course.
+Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course = nullptr,
+               int openings = 1);
 
 }  // namespace pandora

@@ -17,6 +17,7 @@
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/preparation.hpp"
+#include "host/lanes/model/unopened.hpp"
 #include "kernels/base/arena.hpp"
 #include "kernels/tape/bodies.hpp"
 #include "oracle/bodies.hpp"
@@ -34,7 +35,8 @@ class Preparer {
   /// Like prepare_on_cpu (host/studies/sweep/prepare_replication.hpp).
   Replication prepare(const Preparation& from, OrderFrequencies* order) {
     const ReplicationRequest& request = from.request;
-    const int tape_rows = from.tape ? 1 + request.calibration_periods + request.periods : 0;
+    const int openings = request.actions.openings;
+    const int tape_rows = from.tape ? 1 + request.calibration_periods + openings * request.periods : 0;
     const int rows = std::max(tape_rows, order != nullptr ? from.order_contexts : 0);
     Replication replication;
     replication.instance = draw_instance(request.dimensions, request.environment, request.regime, request.replication,
@@ -46,10 +48,12 @@ class Preparer {
     if (!replication.instance.linear_indices()) draw_sample();  // linear indices need no sample
     if (order != nullptr) *order = order_frequencies(from.order_contexts);
     if (from.tape) {
-      replication.tape = draw_tape(request.calibration_periods, request.periods);
+      replication.tape = draw_tape(request.calibration_periods, request.periods, openings);
       replication.sigma = indices(replication.tape.online_row(0));
       apply_box_changes(request.environment, false, replication);
       draw_feedback(replication.instance.stream(Purpose::feedback), request.feedback, replication.tape);
+      replication.actions = request.actions;
+      if (request.actions.uninspected) decide_benchmarks(sample(), request.oracle, replication);
     }
     return replication;
   }
@@ -155,7 +159,7 @@ class Preparer {
   }
 
   /// Like pandora::draw_tape.
-  Tape draw_tape(int calibration_periods, int periods) {
+  Tape draw_tape(int calibration_periods, int periods, int openings = 1) {
     const auto segment = [this](int first_row, bool rewarded, Purpose context, Purpose shock, Purpose reward) {
       return RowSegment{
           first_row, 0, rewarded, instance_->stream(context), instance_->stream(shock), instance_->stream(reward)};
@@ -167,7 +171,8 @@ class Preparer {
         segment(1, true, Purpose::calibration_context, Purpose::calibration_shock, Purpose::calibration_reward);
     segments.segment[segments.count++] =
         segment(1 + calibration_periods, true, Purpose::online_context, Purpose::online_shock, Purpose::online_reward);
-    draw_contexts(segments, 1 + calibration_periods + periods);
+    segments.segment[2].periods = periods;
+    draw_contexts(segments, 1 + calibration_periods + openings * periods);
     backend_.zero(at_.failed, sizeof(int));
     backend_.blocks(items_of(cells()),
                     DrawOutputs{segments, at_.contexts, at_.outputs, shock_law(true), instance_->contextual(),

@@ -23,6 +23,7 @@ struct Layout {
   Shape shape{};
   int group = 0;
   bool fits_jointly = false;  // whether any lane does
+  bool arms = false;          // whether lanes play arms (kernels/rules/actions.hpp)
   std::vector<LaneView<Real>> lanes;
   std::vector<int> matrices;          // the list of FormBlock, group after group
   std::vector<int> group_matrices;    // where each group begins; one more than there are groups
@@ -47,13 +48,15 @@ struct Layout {
     shape.d = first.contexts.reward_features;
     shape.B = options.block;
     shape.width = padded_to_vector<float>(options.block);
+    const Actions& actions = units[0].replication->actions;
+    arms = actions.wide();
     std::size_t count = 0;
     for (const UnitOfLanes& unit : units)
       for (const LaneSpec& spec : unit.lanes) {
         ++count;
         if (spec.learning != Learning::none)
-          shape.capacity =
-              std::max(shape.capacity, std::max(spec.T0, 1) + (spec.online() ? unit.replication->tape.online_rows : 0));
+          shape.capacity = std::max(shape.capacity,
+                                    std::max(spec.T0, 1) + (spec.online() ? actions.openings * first.online_rows : 0));
       }
     group = static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(traits.group)));
     tallies = arena.take<LaneTally>(count);
@@ -72,7 +75,7 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    if (traits.cohort > 0 && go_in_cohorts<Real>(shape))
+    if (traits.cohort > 0 && !arms && go_in_cohorts<Real>(shape))
       cohorts = deal_cohorts(units, refit_, shape.A, size(traits.cohort));
     device_cohorts = arena.take<int>(cohorts.size());
     queue = arena.take<int>(1);
@@ -117,6 +120,8 @@ struct Layout {
     view.told_period = place(feedback.period, feedback.period.size());
     view.there = tape.there_by_row.empty() ? nullptr : place(tape.there_by_row, rows);
     view.sigma = place(replication.sigma, cells);
+    if (!replication.optimal.empty()) view.optimal = place(replication.optimal, replication.optimal.size());
+    if (!replication.committed.empty()) view.committed = place(replication.committed, replication.committed.size());
     take_transposed(arena, view);
     view.late = feedback.late;
     view.calibration_rows = tape.calibration_rows;

@@ -58,7 +58,8 @@ class LaneRun {
     const int T = units_[0].replication->tape.online_rows;
     const Forgetting& forgetting = options_.estimation.forgetting;
     for (int first = 0, end; first < T; first = end) {
-      end = std::min({first + (in_cohorts() ? kBlocksOfLaunch : 1) * options_.block, T, forgetting.next(first + 1)});
+      end =
+          std::min({first + (in_cohorts() ? kBlocksOfLaunch : 1) * periods_of_block(), T, forgetting.next(first + 1)});
       const bool forgets = forgetting.happens_after(end);
       if (in_cohorts())
         run_cohorts(first, end, end == T || forgets);
@@ -137,6 +138,8 @@ class LaneRun {
       upload_to(view.told_period, tape.feedback.period);
     }
     upload_to(view.sigma, replication.sigma);
+    upload_to(view.optimal, replication.optimal);
+    upload_to(view.committed, replication.committed);
   }
 
   void start() {
@@ -162,6 +165,9 @@ class LaneRun {
   bool library() const { return !B::kVectors && ProductMemory<Real>::shared_bytes(layout_->shape) == 0; }
 
   bool in_cohorts() const { return !layout_->cohorts.empty(); }
+
+  // A block has room for B updates of a box, of which a period brings one for each opening.
+  int periods_of_block() const { return options_.block / units_[0].replication->actions.openings; }
 
   // Runs many blocks of periods. `last`: this launch also ends its last block; otherwise the next launch does.
   void run_cohorts(int first, int end, bool last) {
@@ -211,7 +217,9 @@ class LaneRun {
       backend_.zero(list.count, sizeof found);
       // A device keeps numbers of every box in local memory. Room for the most boxes that a study may have would take
       // much of it.
-      if (layout_->shape.A <= kFewBoxes)
+      if (layout_->arms)
+        backend_.warps(count, WalkBlock<Real, kMaxBoxes, true>{here, range, list});
+      else if (layout_->shape.A <= kFewBoxes)
         backend_.warps(count, WalkBlock<Real, kFewBoxes>{here, range, list});
       else
         backend_.warps(count, WalkBlock<Real, kMaxBoxes>{here, range, list});

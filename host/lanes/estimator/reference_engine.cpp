@@ -77,15 +77,22 @@ class ReferenceLane {
         response[a] = tape_.mu[at + a];
       }
       const PeriodRules rules(lane_, exploration, draw);
-      if (rules.order == Order::random) random_permutation(random_order, draw, A_, permutation);
-      const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
-      const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
-                                        ? (*record->decisions)[static_cast<std::size_t>(t)]
-                                        : walk_period(lane_, rules, A_, score.data(), permutation, reward_of, there);
-      finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
-      count(outcome, row, [&](const int* order) {
-        return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order, there);
-      });
+      const PeriodOutcome* const given = record != nullptr && record->decisions != nullptr
+                                             ? &(*record->decisions)[static_cast<std::size_t>(t)]
+                                             : nullptr;
+      PeriodOutcome outcome;
+      if (actions_.wide()) {
+        outcome = play_arms(t, rules, random_order, score, given, seen);
+      } else {
+        if (rules.order == Order::random) random_permutation(random_order, draw, A_, permutation);
+        const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
+        outcome =
+            given != nullptr ? *given : walk_period(lane_, rules, A_, score.data(), permutation, reward_of, there);
+        finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
+        count(outcome, row, [&](const int* order) {
+          return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order, there);
+        });
+      }
       if (lane_.paces())
         multiplier_ = lane_.pacing.next(multiplier_, outcome.queried, spent_on(outcome, &tape_.cost[at]));
       if (keeps_outcomes) record->outcomes.push_back(outcome);
@@ -97,9 +104,60 @@ class ReferenceLane {
         record->bonuses.insert(record->bonuses.end(), bonus.begin(), bonus.end());
       }
       opened.clear();
-      for (int k = 0; k < outcome.queried; ++k) opened.push_back(output(row, outcome.order[k]));
+      for (int k = 0; k < outcome.queried; ++k)
+        if (outcome.order[k] != outside_) opened.push_back(output_of_arm(row, outcome.order[k]));
       learn(opened, outcome.deployed, t);
     }
+  }
+
+  // A period of arms: decides and counts. `score` has a number for every box; `seen` receives the lane's values.
+  PeriodOutcome play_arms(int t, const PeriodRules& rules, const Stream& random_order, const std::vector<double>& score,
+                          const PeriodOutcome* given, std::vector<double>& seen) {
+    const int row = tape_.online_row(t);
+    const unsigned there = actions_.arms_there(tape_.there(row), A_);
+    const auto row_at = [&](int opening) { return tape_.at(row + opening * tape_.online_rows, 0); };
+    const ArmValues values = arm_values(actions_, A_, tape_.mu.data(), tape_.cost.data(), replication_.sigma.data(),
+                                        tape_.reward.data(), row_at);
+    double of_arm[kMaxBoxes], response[kMaxBoxes];
+    for (int arm = 0; arm < values.count; ++arm) {
+      of_arm[arm] = arm == outside_ ? 0.0 : score[static_cast<std::size_t>(actions_.box_of(arm))];
+      response[arm] = values.mu[arm];
+    }
+    if (lane_.score == Score::hindsight) hindsight_of_arms(lane_, values, there, of_arm);
+    if (outside_ >= 0) of_arm[outside_] = kFirstOfAll;
+    int permutation[kMaxBoxes];
+    if (rules.order == Order::random)
+      random_arms(actions_, random_order, static_cast<std::uint32_t>(t), A_, permutation);
+    const auto reward_of = [&](int arm) {
+      if (arm == outside_) return actions_.outside;
+      return response[arm] = seen[static_cast<std::size_t>(actions_.box_of(arm))] =
+                 estimator_.reward(output_of_arm(row, arm));
+    };
+    const std::vector<PeriodOutcome>& followed =
+        lane_.follow == Follow::optimal ? replication_.optimal : replication_.committed;
+    const PeriodOutcome outcome = given != nullptr ? *given
+                                  : lane_.follow != Follow::nothing
+                                      ? followed[static_cast<std::size_t>(t)]
+                                      : walk_arms(lane_, rules, values.count, of_arm, permutation, reward_of, there);
+    finite_or_fail(values.mu[outcome.deployed] - spent_on(outcome, values.cost));
+    if (replication_.optimal.empty())
+      tally_.split_regret(
+          outcome, values.count, values.mu, values.cost, values.sigma,
+          [&](const int* order) {
+            return opened_by_lane<true>(lane_, rules.stop, outcome.ranked, of_arm, response, order, there);
+          },
+          there);
+    else
+      tally_.whole_regret(replication_.optimal[static_cast<std::size_t>(t)], outcome, values);
+    tally_.add(outcome, actions_, A_, values);
+    return outcome;
+  }
+
+  // The output of an arm in a period, or of a box where the lane plays boxes. A lane that deploys unopened pays nothing.
+  Output output_of_arm(int row, int arm) const {
+    Output out = output(row + actions_.opening_of(arm) * tape_.online_rows, actions_.box_of(arm));
+    if (lane_.unopened) out.cost = 0.0;
+    return out;
   }
 
   // A budget does not hold back a box that must be opened.
@@ -112,9 +170,10 @@ class ReferenceLane {
     std::vector<Output> outputs;
     std::vector<double> rewards;
     for (const int period : feedback.told_at(t)) {
-      const int row = tape_.online_row(period), box = chosen_[static_cast<std::size_t>(period)];
-      outputs.push_back(output(row, box));
-      rewards.push_back(tape_.told(tape_.at(row, box)));
+      const int row = tape_.online_row(period), arm = chosen_[static_cast<std::size_t>(period)];
+      if (arm == outside_) continue;
+      outputs.push_back(output_of_arm(row, arm));
+      rewards.push_back(tape_.told(tape_.at(row + actions_.opening_of(arm) * tape_.online_rows, actions_.box_of(arm))));
       if (!lane_.learns_payoff()) continue;
       if (!feedback.at_once()) estimator_.begin(request(period + 1, row));
       estimator_.learn_reward(outputs.back(), rewards.back());
@@ -151,9 +210,11 @@ class ReferenceLane {
   const Tape& tape_;
   const LaneSpec& lane_;
   const int A_;
+  const Actions& actions_ = lane_.actions;
+  const int outside_ = actions_.outside_arm(A_);  // -1 where there is none
   WeitzmanEstimator estimator_;
   double multiplier_ = lane_.pacing.start;
-  std::vector<int> chosen_;  // the box deployed in each period
+  std::vector<int> chosen_;  // the box, or the arm, deployed in each period
   int period_ = 0;           // 1..T, 0 while calibrating
   LaneTally tally_;
 };

@@ -47,12 +47,14 @@ std::string refused(const char* call, int index, int A, const char* is) {
 }
 
 // The rule that the policy broke; empty if none.
-std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row, Shown shown) {
+std::string play(const Tape& tape, const Actions& actions, CustomPolicy& policy, PeriodOutcome& outcome, int row,
+                 Shown shown) {
   const int A = tape.boxes();
   const unsigned there = tape.there(row);
+  const bool may_open_none = actions.uninspected || actions.has_outside();
   while (outcome.queried < count_of(there, A)) {
     const int box = policy.next();
-    if (box == CustomPolicy::kStop && outcome.queried > 0) break;
+    if (box == CustomPolicy::kStop && (outcome.queried > 0 || may_open_none)) break;
     if (box == CustomPolicy::kStop) return "next() stopped before any box was open";
     if (box < 0 || box >= A || !holds(there, box)) return refused("next()", box, A, "not there (Request::there)");
     if (is_open(outcome, box)) return refused("next()", box, A, "open already");
@@ -67,13 +69,47 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
     if (box >= 0 && box < A && holds(there, box) &&
         std::find(outcome.order, outcome.order + outcome.ranked, box) == outcome.order + outcome.ranked)
       outcome.order[outcome.ranked++] = box;
-  return is_open(outcome, outcome.deployed) ? "" : refused("deploy()", outcome.deployed, A, "not open");
+  const int deployed = outcome.deployed;
+  if (is_open(outcome, deployed) || (deployed == CustomPolicy::kOutside && actions.has_outside()) ||
+      (actions.uninspected && deployed >= 0 && deployed < A && holds(there, deployed)))
+    return "";
+  return refused("deploy()", deployed, A, actions.uninspected ? "not there" : "not open");
+}
+
+// The same outcome in arms, with the outside option first.
+PeriodOutcome in_arms(const PeriodOutcome& boxes, const Actions& actions, int A) {
+  PeriodOutcome out;
+  const int outside = actions.outside_arm(A), first = outside >= 0 ? 1 : 0;
+  if (first > 0) out.order[0] = outside;
+  for (int k = 0; k < boxes.ranked; ++k) out.order[first + k] = boxes.order[k] * actions.openings;
+  out.queried = first + boxes.queried;
+  out.ranked = first + boxes.ranked;
+  out.deployed = boxes.deployed == CustomPolicy::kOutside ? outside : boxes.deployed * actions.openings;
+  return out;
+}
+
+// Counts a period of arms. Of the stopping rule of code only its own order is known, and so is its regret as a whole.
+void count_arms(const Replication& replication, int period, const PeriodOutcome& outcome, LaneTally& tally) {
+  const Actions& actions = replication.actions;
+  const Tape& tape = replication.tape;
+  const int row = tape.online_row(period), A = tape.boxes();
+  const ArmValues values =
+      arm_values(actions, A, tape.mu.data(), tape.cost.data(), replication.sigma.data(), tape.reward.data(),
+                 [&](int opening) { return tape.at(row + opening * tape.online_rows, 0); });
+  if (replication.optimal.empty())
+    tally.split_regret(
+        outcome, values.count, values.mu, values.cost, values.sigma, [&](const int*) { return outcome.queried; },
+        actions.arms_there(tape.there(row), A));
+  else
+    tally.whole_regret(replication.optimal[static_cast<std::size_t>(period)], outcome, values);
+  tally.add(outcome, actions, A, values);
 }
 
 // Tells the policy the rewards that come at the end of period `t` (0, 1, ...), that of the period itself last.
 void tell(const Tape& tape, CustomPolicy& policy, const std::vector<int>& chosen, int t) {
   double own = kNotShown;
   for (const int period : tape.feedback.told_at(t)) {
+    if (chosen[static_cast<std::size_t>(period)] == CustomPolicy::kOutside) continue;  // it has no reward
     const double reward = tape.told(tape.at(tape.online_row(period), chosen[static_cast<std::size_t>(period)]));
     if (period == t)
       own = reward;
@@ -147,16 +183,21 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
       request.sigma = {shown.sigma ? replication.sigma.data() + at : hidden.data(), A};
       policy.begin(request);
       PeriodOutcome outcome;
-      if (const std::string problem = play(tape, policy, outcome, row, shown); !problem.empty()) {
+      if (const std::string problem = play(tape, replication.actions, policy, outcome, row, shown); !problem.empty()) {
         broken(problem);
         break;
       }
-      tally.split_regret(
-          outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
-          [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); }, tape.there(row));
-      tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
-      if (outcomes != nullptr) outcomes->push_back(outcome);
       chosen.push_back(outcome.deployed);
+      if (replication.actions.wide()) {
+        outcome = in_arms(outcome, replication.actions, tape.boxes());
+        count_arms(replication, period - 1, outcome, tally);
+      } else {
+        tally.split_regret(
+            outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
+            [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); }, tape.there(row));
+        tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
+      }
+      if (outcomes != nullptr) outcomes->push_back(outcome);
       tell(tape, policy, chosen, period - 1);
     }
   } catch (const LaneFailure& failure) {

@@ -22,35 +22,47 @@ int whole(double value, int most) {
 }
 
 // Checks counts of boxes in a lane's periods.
-void require_counts(const LaneTally& tally, int boxes) {
-  for (int a = 0; a < boxes; ++a)
-    for (const double count : {tally.queries_of_box[a], tally.deployments_of_box[a], tally.depth[a + 1]})
+void require_counts(const LaneTally& tally, int boxes, int openings) {
+  for (int a = 0; a < boxes; ++a) {
+    for (const double count : {tally.deployments_of_box[a], tally.depth[a + 1]}) (void)whole(count, tally.periods);
+    if (const double count = tally.queries_of_box[a]; openings == 1)
       (void)whole(count, tally.periods);
+    else if (!(count >= 0.0 && count <= static_cast<double>(openings) * tally.periods && count == std::floor(count)))
+      throw Damaged("holds a count that cannot be");
+  }
   (void)whole(tally.depth[0], tally.periods);
 }
 
-// Throws Damaged where a period opens no box, one twice or one that does not exist, or deploys none of those it opened.
+// Throws Damaged where a period opens a box that does not exist or too often, deploys nothing or more than one thing, or
+// does what the study does not allow.
 LaneDecisions decisions_in(const Study& study, const json& in) {
-  const std::size_t T = static_cast<std::size_t>(study.periods), A = static_cast<std::size_t>(study.dimensions.boxes);
+  using D = LaneDecisions;
+  const std::size_t T = static_cast<std::size_t>(study.periods), entries = entries_of_period(study);
+  const unsigned A = static_cast<unsigned>(study.dimensions.boxes);
   LaneDecisions out;
   if (!in.is_object() || !in.contains("order") || !in.contains("reward") || !in.contains("cost"))
     throw Damaged("is not laid out as a part");
-  out.order = unpack<std::uint8_t>(in["order"], T * A);
+  out.order = unpack<std::uint8_t>(in["order"], T * entries);
   out.reward = unpack<float>(in["reward"], T);
   out.cost = unpack<float>(in["cost"], T);
   for (std::size_t period = 0; period < T; ++period) {
-    unsigned opened = 0, deployed = 0;
+    int opened[kMaxBoxes] = {};
+    unsigned deployed = 0;
     bool ended = false;
-    for (std::size_t k = 0; k < A; ++k) {
-      const unsigned at = out.order[period * A + k], box = at % LaneDecisions::kDeployed;
-      if (at == LaneDecisions::kNone) {
+    for (std::size_t k = 0; k < entries; ++k) {
+      const unsigned at = out.order[period * entries + k], box = at % D::kDeployed;
+      if (at == D::kNone) {
         ended = true;
         continue;
       }
-      if (ended || at >= 2 * LaneDecisions::kDeployed || box >= A || (opened >> box & 1) != 0)
-        throw Damaged("holds a period that cannot be");
-      opened |= 1u << box;
-      deployed += at / LaneDecisions::kDeployed;
+      const bool unopened = at >= D::kUnopened;
+      const bool can_be = !unopened                          ? box < A && ++opened[box] <= study.actions.openings
+                          : at < D::kUnopened + D::kDeployed ? false
+                          : box == A                         ? study.actions.has_outside()
+                                     : box < A && study.actions.uninspected && opened[box] < study.actions.openings;
+      if (ended || at >= D::kUnopened + 2 * D::kDeployed || !can_be) throw Damaged("holds a period that cannot be");
+      ended = unopened;
+      deployed += at / D::kDeployed % 2;
     }
     if (deployed != 1) throw Damaged("holds a period that cannot be");
     if (!std::isfinite(out.reward[period]) || !std::isfinite(out.cost[period]))
@@ -102,7 +114,7 @@ LaneTally tally_of(const Study& study, const double* at) {
   const std::vector<int> periods = checkpoints(study.periods);
   for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()),
                   [&](double& number) { number = checked(*at++); });
-  if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes);
+  if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes, study.actions.openings);
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);
   tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());
@@ -131,8 +143,8 @@ LaneNotes notes_of(const Study& study, const json& in) {
   LaneNotes notes;
   if (!in.is_object()) throw Damaged("is not laid out as a part");
   if (const auto list = in.find("list"); list != in.end()) {
-    if (!list->is_array() || list->empty() || list->size() > static_cast<std::size_t>(dim.boxes) ||
-        !in.contains("thresholds"))
+    if (!list->is_array() || list->empty() ||
+        list->size() > static_cast<std::size_t>(dim.boxes * study.actions.openings) || !in.contains("thresholds"))
       throw Damaged("holds a list of boxes that cannot be");
     for (const json& box : *list) {
       if (!box.is_number_integer()) throw Damaged("holds a list of boxes that cannot be");

@@ -107,7 +107,7 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
     periods = static_cast<std::uint64_t>(study.periods);
     table = doubles(trace_sizes(environment).online, dim.boxes);
   }
-  if (study.decisions) periods += static_cast<std::uint64_t>(study.periods) * static_cast<std::uint64_t>(dim.boxes + 8);
+  if (study.decisions) periods += static_cast<std::uint64_t>(study.periods) * (entries_of_period(study) + 8);
   return kFixed + table +
          kTimes * (part.last - part.first) *
              (planned.plan.lanes.size() * (lane + doubles(periods)) + instance + doubles(periods));

@@ -218,7 +218,7 @@ void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& ident
 void add_decisions(Hdf5File& file, const PlannedSetting& planned, const Unit& unit, const UnitResult& result) {
   const Study& study = planned.setting.study;
   const std::size_t lanes = result.notes.size(), T = static_cast<std::size_t>(study.periods),
-                    A = static_cast<std::size_t>(study.dimensions.boxes);
+                    entries = entries_of_period(study);
   std::vector<std::string> names;
   std::vector<std::uint8_t> order;
   std::vector<float> reward, cost;
@@ -229,7 +229,7 @@ void add_decisions(Hdf5File& file, const PlannedSetting& planned, const Unit& un
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     const LaneDecisions& own = result.notes[lane].decisions;
     names.push_back(lane_name(planned.plan.lanes[lane]));
-    append(order, own.order, T * A, LaneDecisions::kNone);
+    append(order, own.order, T * entries, LaneDecisions::kNone);
     append(reward, own.reward, T, std::numeric_limits<float>::quiet_NaN());
     append(cost, own.cost, T, std::numeric_limits<float>::quiet_NaN());
   }
@@ -238,9 +238,13 @@ void add_decisions(Hdf5File& file, const PlannedSetting& planned, const Unit& un
   file.attribute("/", "replication", std::int64_t{unit.replication});
   for (const auto& [key, value] : planned.setting.varied) file.attribute("/", "vary." + key, value);
   file.dataset("/lane", names, {lanes}, {"name, as in results.h5", "", "lane"});
-  file.dataset("/order", order, {lanes, T, A},
-               {"the boxes that were opened, from 0, in their order; 16 more for the one that was deployed; 255: none",
-                "", "lane x period x position"});
+  file.dataset(
+      "/order", order, {lanes, T, entries},
+      {study.actions.wide()
+           ? "the boxes that were opened, from 0, in their order; 16 more for what was deployed, and 32 more "
+             "if it was not opened, where A is the outside option; 255: none"
+           : "the boxes that were opened, from 0, in their order; 16 more for the one that was deployed; 255: none",
+       "", "lane x period x position"});
   file.dataset("/reward", reward, {lanes, T}, {"reward of the deployed box", "reward", "lane x period"});
   file.dataset("/cost", cost, {lanes, T}, {"sum of the costs of the opened boxes", "reward", "lane x period"});
 }

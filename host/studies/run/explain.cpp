@@ -268,6 +268,12 @@ std::string walk_text(const std::string& who, const json& walk, bool estimates) 
 
 Explanation explain(const FoundLane& found, int first, int last) {
   const int T = found.study().periods;
+  if (found.study().actions.wide())
+    fail(
+        ExitCode::usage,
+        "{}: is a lane of a study with [actions], whose periods are not explained; run the study with output.decisions = "
+        "true and read them",
+        found.name());
   if (first < 1 || last < first || last > T)
     fail(ExitCode::usage, "{}: give t or t:u with 1 <= t <= u <= T = {}",
          option("period", first == last ? fmt::format("{}", first) : fmt::format("{}:{}", first, last)), T);

@@ -98,7 +98,7 @@ bool has_linear_indices(const Study& study) {
 }
 
 std::uint64_t rows_of(const Study& study, const Plan& plan) {
-  return 1 + u64(plan.calibration_periods) + u64(study.periods);
+  return 1 + u64(plan.calibration_periods) + u64(study.actions.openings) * u64(study.periods);
 }
 
 // The bytes of a context: psi, Q x, l, s, context cost and drawn indices.
@@ -192,7 +192,7 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
   const std::uint64_t outcomes =
       of_table(study) && periods_are_prompts(study.environments[0]) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
   // The study's decisions; four times while a part is written, or a file of them.
-  const std::uint64_t decisions = study.decisions ? 5 * lanes * u64(study.periods) * (u64(dim.boxes) + 8) : 0;
+  const std::uint64_t decisions = study.decisions ? 5 * lanes * u64(study.periods) * (entries_of_period(study) + 8) : 0;
   return {sizeof(UnitResult) + instance + outcomes + decisions +
               lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
           24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};

@@ -68,15 +68,43 @@ std::optional<double> number_behind(const std::string& name, const std::string& 
   return number && fits(*number) ? number : std::nullopt;
 }
 
+// A lane of wider actions: its list names arms, with the outside option first, and the optimal policy of the paper's
+// problem follows the wider problem's.
+void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
+  spec.actions = actions;
+  if (spec.score == Score::oracle_index && actions.uninspected && spec.follow == Follow::nothing)
+    spec.follow = Follow::optimal;
+  if (spec.order != Order::listed) {
+    if (!actions.has_outside()) return;
+    std::copy_backward(spec.threshold, spec.threshold + kMaxBoxes - 1, spec.threshold + kMaxBoxes);
+    spec.threshold[0] = std::numeric_limits<double>::infinity();
+    return;
+  }
+  int listed[kMaxBoxes], opened[kMaxBoxes] = {}, length = 0;
+  double threshold[kMaxBoxes] = {};
+  if (actions.has_outside()) {  // it is open from the start, whatever the thresholds
+    threshold[length] = std::numeric_limits<double>::infinity();
+    listed[length++] = actions.outside_arm(boxes);
+  }
+  for (int k = 0; k < spec.length && length < kMaxBoxes; ++k) {
+    threshold[length] = spec.threshold[k];
+    listed[length++] = spec.list[k] * actions.openings + opened[spec.list[k]]++;
+  }
+  spec.length = length;
+  std::copy_n(listed, kMaxBoxes, spec.list);
+  std::copy_n(threshold, kMaxBoxes, spec.threshold);
+}
+
 // The variant with the study's settings of estimation.
 PolicyVariant under(const Study& study, PolicyVariant variant) {
   if (!variant.lane) return variant;
-  variant.lane = [lane = std::move(variant.lane), estimation = study.estimation, budget = study.budget](
-                     const Replication& replication, int T0) {
+  variant.lane = [lane = std::move(variant.lane), estimation = study.estimation, budget = study.budget,
+                  actions = study.actions](const Replication& replication, int T0) {
     const Tape& tape = replication.tape;
     LaneSpec out = with_estimation(lane(replication, T0), estimation, tape.boxes(), tape.contexts.index_size,
                                    tape.contexts.reward_features, tape.online_rows);
     out.pacing = budget;
+    if (actions.wide()) play_arms(out, actions, tape.boxes());
     return out;
   };
   return variant;
@@ -112,7 +140,7 @@ Plan make_plan(const Study& study) {
 
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit) {
   return {{study.dimensions, unit.environment, unit.regime, unit.replication, study.seed, plan.calibration_periods,
-           study.periods, study.oracle, study.feedback, study.budget},
+           study.periods, study.oracle, study.feedback, study.budget, study.actions},
           study.regret,
           study.order_contexts};
 }

@@ -34,6 +34,7 @@ struct Study {
   EstimationOptions estimation;
   FeedbackRules feedback;
   Pacing budget;
+  Actions actions;
   OracleOptions oracle;
   EngineSettings engine;
   bool regret = true;      ///< simulate policies (Tables 1 and 2)
@@ -135,13 +136,23 @@ Plan make_plan(const Study& study);
 /// The arguments for the preparation of a unit's replication.
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit);
 
-/// A lane's decisions in its T periods, if the study keeps them: A + 8 bytes a period. Empty if the lane failed.
-struct LaneDecisions {
-  static constexpr std::uint8_t kNone = 255, kDeployed = 16;
+/// How many entries a period has in LaneDecisions::order: one for each opening, and one where a box may be deployed
+/// unopened or none at all.
+inline std::size_t entries_of_period(const Study& study) {
+  const bool one_more = study.actions.uninspected || study.actions.has_outside();
+  return static_cast<std::size_t>(study.dimensions.boxes * study.actions.openings + (one_more ? 1 : 0));
+}
 
-  std::vector<std::uint8_t> order;  ///< T x A: the opened boxes in order, kNone beyond; kDeployed more for a_t
-  std::vector<float> reward;        ///< T: the Bernoulli reward of the deployed box
-  std::vector<float> cost;          ///< T: the sum of the costs of the opened boxes
+/// A lane's decisions in its T periods, if the study keeps them. A period takes 8 bytes and one for each entry, of which
+/// the paper's problem has A. Empty if the lane failed.
+struct LaneDecisions {
+  static constexpr std::uint8_t kNone = 255, kDeployed = 16, kUnopened = 32;
+
+  /// T x entries: the opened boxes in order, kNone beyond; kDeployed more for what was deployed. If that was no opened
+  /// box, it is the last entry, with kUnopened more: a box, or A for the outside option.
+  std::vector<std::uint8_t> order;
+  std::vector<float> reward;  ///< T: the Bernoulli reward of the deployed box
+  std::vector<float> cost;    ///< T: the sum of the costs of the opened boxes
 
   friend bool operator==(const LaneDecisions&, const LaneDecisions&) = default;
 };

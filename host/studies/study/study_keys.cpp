@@ -122,6 +122,19 @@ void add_budget(Keys& keys) {
               path(&Study::budget, &Pacing::start));
 }
 
+void add_actions(Keys& keys) {
+  keys.integer(
+      "actions.openings", "openings",
+      "N, how often a box may be opened in a period (docs/wider.md); each opening costs and shows a fresh output.", 1,
+      kMaxBoxes, path(&Study::actions, &Actions::openings));
+  keys.flag("actions.uninspected", "Whether a box may be deployed unopened, at no cost.",
+            path(&Study::actions, &Actions::uninspected));
+  keys.number("actions.outside", "reward",
+              "The value of ending a period without a box; it need not open one. -inf: it must.",
+              {"number from 0 to 1, or -inf", [](double x) { return x == kNoOutside || (x >= 0.0 && x <= 1.0); }},
+              path(&Study::actions, &Actions::outside));
+}
+
 // Keys that restrict the estimates of rho_a and theta_*: ridges, and the balls over which the paper minimises.
 void add_ridges(Keys& keys) {
   const auto ridge = [&keys](const char* name, const char* meaning, const NumberRange& range,
@@ -263,7 +276,7 @@ std::vector<StudyKey> make_general_keys() {
   };
   take({add_lists, add_dimensions});
   for (StudyKey& key : hyperparameter_keys()) out.push_back(std::move(key));
-  take({add_feedback, add_budget, add_estimation, add_theory, add_oracle_and_engine, add_output});
+  take({add_actions, add_feedback, add_budget, add_estimation, add_theory, add_oracle_and_engine, add_output});
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/trace_keys.hpp"
+#include "host/lanes/model/unopened.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 #include "host/studies/study/environment_keys.hpp"
 #include "host/studies/study/hyperparameter_keys.hpp"
@@ -132,6 +133,44 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   return environment;
 }
 
+// Refuses wider actions ([actions], docs/wider.md) where they have no meaning or no benchmark.
+void refuse_actions(const Study& study, const StudyValues& values) {
+  const Actions& actions = study.actions;
+  if (!actions.wide()) return;
+  const int A = study.dimensions.boxes, arms = actions.arms(A);
+  const StudyValue &openings = values.at("actions.openings"), &uninspected = values.at("actions.uninspected"),
+                   &any = actions.uninspected    ? uninspected
+                          : actions.openings > 1 ? openings
+                                                 : values.at("actions.outside");
+  if (arms > kMaxBoxes)
+    refuse((actions.openings > 1 ? openings : any).where,
+           "makes {} things to open in a period (boxes times openings{}), and {} are the most; give fewer", arms,
+           actions.has_outside() ? ", and the outside option" : "", kMaxBoxes);
+  if (actions.uninspected && A * actions.openings > kMostUnopenedArms)
+    refuse(uninspected.where,
+           "needs its benchmark, a dynamic programme over {} openings in a period (boxes times openings), and {} are "
+           "the most; give fewer boxes or openings",
+           A * actions.openings, kMostUnopenedArms);
+  if (study.engine.block < actions.openings)
+    refuse(openings.where, "needs blocks of at least {} periods; give engine.block at least that", actions.openings);
+  if (study.budget.of != Pacing::Of::nothing)
+    refuse(any.where, "has no benchmark under a budget; leave out [budget] or [actions]");
+  for (const Environment& environment : study.environments) {
+    const auto leave_out = [&](const StudyValue& value, const std::string& why) {
+      refuse(value.where, "{}; leave out one", why);
+    };
+    const std::string& name = environment.name;
+    if (environment.trace != nullptr || find_drawer(name))
+      leave_out(any, "needs the paper's model, but environment " + name + " is not from the model");
+    if (actions.openings > 1 && moves(environment))
+      leave_out(openings, "needs outputs whose law stays, but environment " + name + " drifts");
+    if ((actions.openings > 1 || actions.uninspected) && environment.correlation > 0.0)
+      leave_out(any, "needs boxes that are independent, but environment " + name + " has a correlation");
+    if (actions.uninspected && environment.indices == Indices::linear)
+      leave_out(uninspected, "needs the law of every box, but environment " + name + " draws linear indices");
+  }
+}
+
 }  // namespace
 
 Study study_of(const StudyValues& values, const std::vector<std::string>& known, bool foreign) {
@@ -166,6 +205,7 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
       refuse(values.at(study.budget.of == Pacing::Of::queries ? "budget.queries" : "budget.cost").where,
              "needs the paper's model for its benchmark, but environment {} is not from the model; leave out one",
              environment.name);
+  refuse_actions(study, values);
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
   for (const char* key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"})

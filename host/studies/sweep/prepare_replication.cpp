@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "host/ground/base/fail.hpp"
@@ -16,6 +17,7 @@
 #include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/lanes/model/unopened.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "host/studies/sweep/sound.hpp"
 #include "pandora/environment.hpp"
@@ -41,7 +43,7 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
 
 // Checks a spec from a user's policy before engines see it. Returns the problem, or nothing.
 std::string defect_of(const LaneSpec& spec, const Replication& replication) {
-  const int A = replication.tape.boxes();
+  const int boxes = replication.tape.boxes(), A = spec.actions.wide() ? spec.actions.arms(boxes) : boxes;
   const bool learns = spec.learns_index() || spec.learns_payoff() || spec.learns_reward();
   if (learns && spec.learning == Learning::none)
     return "learned scores or rewards need Learning::calibration or online";
@@ -61,30 +63,49 @@ bool keeps_outcomes(const Study& study) {
   return study.decisions || (of_table(study) && periods_are_prompts(study.environments[0]));
 }
 
-LaneDecisions decisions_of(const std::vector<PeriodOutcome>& outcomes, const Tape& tape) {
+LaneDecisions decisions_of(const Study& study, const std::vector<PeriodOutcome>& outcomes,
+                           const Replication& replication) {
   LaneDecisions out;
-  const std::size_t A = static_cast<std::size_t>(tape.boxes());
-  out.order.assign(outcomes.size() * A, LaneDecisions::kNone);
+  const Actions& actions = replication.actions;
+  const Tape& tape = replication.tape;
+  const std::size_t entries = entries_of_period(study);
+  const int outside = actions.outside_arm(tape.boxes());
+  const auto box_of = [&](int arm) { return arm == outside ? tape.boxes() : actions.box_of(arm); };
+  const auto place_of = [&](int row, int arm) {
+    return tape.at(row + actions.opening_of(arm) * tape.online_rows, actions.box_of(arm));
+  };
+  out.order.assign(outcomes.size() * entries, LaneDecisions::kNone);
   for (std::size_t period = 0; period < outcomes.size(); ++period) {
     const PeriodOutcome& outcome = outcomes[period];
-    const std::size_t at = tape.at(tape.online_row(static_cast<int>(period)), 0);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(outcome.queried); ++k)
-      out.order[period * A + k] = static_cast<std::uint8_t>(
-          outcome.order[k] + (outcome.order[k] == outcome.deployed ? LaneDecisions::kDeployed : 0));
-    out.reward.push_back(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);
-    out.cost.push_back(static_cast<float>(spent_on(outcome, &tape.cost[at])));
+    const int row = tape.online_row(static_cast<int>(period));
+    std::uint8_t* to = &out.order[period * entries];
+    double spent = 0.0;
+    bool opened = false;
+    for (int k = 0; k < outcome.queried; ++k) {
+      const int arm = outcome.order[k];
+      if (arm == outside) continue;
+      const bool deployed = arm == outcome.deployed;
+      opened = opened || deployed;
+      *to++ = static_cast<std::uint8_t>(box_of(arm) + (deployed ? LaneDecisions::kDeployed : 0));
+      spent += tape.cost[place_of(row, arm)];
+    }
+    if (!opened)
+      *to = static_cast<std::uint8_t>(box_of(outcome.deployed) + LaneDecisions::kDeployed + LaneDecisions::kUnopened);
+    out.reward.push_back(outcome.deployed == outside ? static_cast<float>(actions.outside)
+                                                     : tape.reward[place_of(row, outcome.deployed)]);
+    out.cost.push_back(static_cast<float>(spent));
   }
   return out;
 }
 
 // What the study keeps of a lane's periods: in a table of outcomes the summary needs them without their order.
-void keep_outcomes(const Study& study, const Tape& tape, const std::vector<PeriodOutcome>& outcomes,
+void keep_outcomes(const Study& study, const Replication& replication, const std::vector<PeriodOutcome>& outcomes,
                    const LaneTally& tally, const UnitResult& result, LaneNotes& notes) {
   if (tally.failure != Failure::none) return;
   notes.outcomes.clear();
   for (std::size_t k = 0; k < outcomes.size() && result.table != nullptr; ++k)
     notes.outcomes.push_back(packed(outcomes[k]));
-  if (study.decisions) notes.decisions = decisions_of(outcomes, tape);
+  if (study.decisions) notes.decisions = decisions_of(study, outcomes, replication);
 }
 
 }  // namespace
@@ -134,7 +155,8 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
     *order = named(unit, [&] { return order_frequencies(instance, sample(), from.order_contexts, request.oracle); });
   if (from.tape) {
     const std::unique_ptr<Course> course = course_of(instance);
-    replication.tape = draw_tape(instance, request.calibration_periods, request.periods, course.get());
+    replication.tape =
+        draw_tape(instance, request.calibration_periods, request.periods, course.get(), request.actions.openings);
     const Contexts& contexts = replication.tape.contexts;
     const int first = replication.tape.online_row(0);
     const auto build = [&] { return oracle_table(instance, sample(), contexts, request.oracle, first); };
@@ -165,6 +187,9 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
     replication.sigma =
         constrained_oracle(replication.instance, replication.tape, request.budget, request.oracle).sigma;
   draw_feedback(stream, request.feedback, replication.tape);
+  replication.actions = request.actions;
+  if (request.actions.uninspected)
+    decide_benchmarks(draw_shock_sample(replication.instance, request.oracle.samples), request.oracle, replication);
   return replication;
 }
 
@@ -187,7 +212,7 @@ RunnableLanes runnable_lanes(const Study& study, const Plan& plan, const Replica
           std::vector<PeriodOutcome> outcomes;
           result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message,
                                             keeps_outcomes(study) ? &outcomes : nullptr, shown_to(plan.lanes[k]));
-          keep_outcomes(study, replication.tape, outcomes, result.lanes[k], result, result.notes[k]);
+          keep_outcomes(study, replication, outcomes, result.lanes[k], result, result.notes[k]);
           continue;
         }
         result.notes[k].message = "its maker returned no policy";
@@ -245,11 +270,15 @@ void RunnableLanes::place(const Study& study, const Replication& replication, co
     const LaneSpec& spec = specs[k];
     LaneNotes& notes = result.notes[at[k]];
     result.lanes[at[k]] = found[k];
-    if (spec.order == Order::listed) notes.list.assign(spec.list, spec.list + spec.length);
+    // The outside option, which comes first, is no choice of the policy's.
+    const int first = spec.actions.has_outside() ? 1 : 0;
+    if (spec.order == Order::listed)
+      std::transform(spec.list + first, spec.list + spec.length, std::back_inserter(notes.list),
+                     [&](int arm) { return spec.actions.box_of(arm); });
     if (spec.stop == Stop::last_reaches_threshold && spec.order == Order::listed)
-      notes.thresholds.assign(spec.threshold, spec.threshold + spec.length - 1);
+      notes.thresholds.assign(spec.threshold + first, spec.threshold + spec.length - 1);
     if (records.empty()) continue;
-    keep_outcomes(study, replication.tape, records[k].outcomes, found[k], result, notes);
+    keep_outcomes(study, replication, records[k].outcomes, found[k], result, notes);
     if (!study.estimates) continue;
     notes.rho = std::move(records[k].rho);
     notes.theta = std::move(records[k].theta);

@@ -156,8 +156,8 @@ Dict decisions_of_lane(Results& results, std::size_t setting, const std::string&
   });
   nb::dict out;
   if (found.order.empty()) return out;
-  out["order"] = nb::cast(array_of(std::move(found.order), {static_cast<std::size_t>(study.periods),
-                                                            static_cast<std::size_t>(study.dimensions.boxes)}));
+  out["order"] =
+      nb::cast(array_of(std::move(found.order), {static_cast<std::size_t>(study.periods), entries_of_period(study)}));
   out["reward"] = nb::cast(array_of(std::move(found.reward)));
   out["cost"] = nb::cast(array_of(std::move(found.cost)));
   return out;

@@ -149,6 +149,9 @@ class Results(Folder):
         `opened`: int8, T x A, the boxes in the order in which they were opened, from 0, and -1 beyond; `queried`: int8,
         how many; `deployed`: int8, the deployed box; `cost` and `reward`: float32, the sum of the costs of the opened
         boxes, and the Bernoulli reward of the deployed one. The study must have output.decisions = true.
+
+        With wider `[actions]` a row of `opened` is as long as the openings that a period allows, and a box stands in it
+        once for each of its openings. `deployed` may then be a box that was not opened, and A is the outside option.
         """
         row = self._row("decisions", policy, reward, environment, regime, T0, hyperparameter, setting)
         found = self._of_lane(row, replication)
@@ -158,8 +161,9 @@ class Results(Folder):
                 "output.decisions = true, unless the lane failed"
             )
         order = found["order"]
-        opened = np.where(order == 255, -1, order % 16).astype(np.int8)
-        deployed = np.take_along_axis(opened, np.argmax((order >= 16) & (order != 255), axis=1)[:, None], axis=1)[:, 0]
+        chosen = np.argmax((order & 16 != 0) & (order != 255), axis=1)[:, None]
+        deployed = (np.take_along_axis(order, chosen, axis=1)[:, 0] % 16).astype(np.int8)
+        opened = np.where(order >= 32, -1, order % 16).astype(np.int8)
         queried = np.sum(opened >= 0, axis=1, dtype=np.int8)
         return {"opened": opened, "queried": queried, "deployed": deployed, "cost": found["cost"],
                 "reward": found["reward"]}  # fmt: skip

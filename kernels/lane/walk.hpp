@@ -108,19 +108,25 @@ class Walk {
       if (records()) lane_.rewards[cell(period, a)] = mu;
       return mu;
     };
-    if constexpr (kArms) return decide_arms(rules, period, row, permutation, by, reward_in);
-    for (int a = 0; a < A_; ++a) by.response[a] = lane_.tape.mu[at(row, a)];
-    const auto reward_of = [&](int a) { return by.response[a] = reward_in(row, a); };
-    return lane_.decisions != nullptr
-               ? lane_.decisions[period]
-               : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
+    if constexpr (kArms) {
+      return decide_arms(rules, period, row, permutation, by, reward_in);
+    } else {
+      for (int a = 0; a < A_; ++a) by.response[a] = lane_.tape.mu[at(row, a)];
+      const auto reward_of = [&](int a) { return by.response[a] = reward_in(row, a); };
+      return lane_.decisions != nullptr
+                 ? lane_.decisions[period]
+                 : walk_period(spec, rules, A_, by.score, permutation, reward_of, lane_.tape.there_in(row));
+    }
   }
 
   /// Whether the period's utility under these decisions is finite.
   PANDORA_HD bool gains(const PeriodOutcome& outcome, const Grounds& by, int row) const {
-    if constexpr (kArms) return is_finite(by.arms.values.mu[outcome.deployed] - spent_on(outcome, by.arms.values.cost));
-    PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
-    return is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
+    if constexpr (kArms) {
+      return is_finite(by.arms.values.mu[outcome.deployed] - spent_on(outcome, by.arms.values.cost));
+    } else {
+      PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
+      return is_finite(lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0)));
+    }
   }
 
  private:
@@ -340,16 +346,22 @@ class Walk {
 
   // The box and the row of what was opened in a period whose own row is `row`.
   PANDORA_HD bool is_outside(int arm) const {
-    if constexpr (kArms) return arm == lane_.spec.actions.outside_arm(A_);
-    return false;
+    if constexpr (kArms)
+      return arm == lane_.spec.actions.outside_arm(A_);
+    else
+      return false;
   }
   PANDORA_HD int box_of(int arm) const {
-    if constexpr (kArms) return lane_.spec.actions.box_of(arm);
-    return arm;
+    if constexpr (kArms)
+      return lane_.spec.actions.box_of(arm);
+    else
+      return arm;
   }
   PANDORA_HD int row_of(int arm, int row) const {
-    if constexpr (kArms) return row + lane_.spec.actions.opening_of(arm) * lane_.tape.online_rows;
-    return row;
+    if constexpr (kArms)
+      return row + lane_.spec.actions.opening_of(arm) * lane_.tape.online_rows;
+    else
+      return row;
   }
 
   // Adds the deployed samples that are told to theta_hat. Returns 0, kThetaDue if a solve becomes due, or kFailed.
@@ -379,9 +391,7 @@ class Walk {
   }
 
   PANDORA_HD double payoff_of(int a, int row) const {
-    if constexpr (kArms)
-      if (lane_.spec.unopened) return lane_.tape.told[at(row, a)];
-    return lane_.tape.told[at(row, a)] - lane_.tape.cost[at(row, a)];
+    return lane_.tape.told[at(row, a)] - (kArms && lane_.spec.unopened ? 0.0 : lane_.tape.cost[at(row, a)]);
   }
 
   PANDORA_HD void learn_late_payoff(int a, int row) {

@@ -97,7 +97,9 @@ class BoxSolve {
   }
 
   PANDORA_HD std::size_t at(int row) const { return static_cast<std::size_t>(row) * shape_.A + a_; }
-  PANDORA_HD double payoff_of(int row) const { return lane_.tape.told[at(row)] - lane_.tape.cost[at(row)]; }
+  PANDORA_HD double payoff_of(int row) const {
+    return lane_.tape.told[at(row)] - (lane_.spec.unopened ? 0.0 : lane_.tape.cost[at(row)]);
+  }
 
   // P = scratch.inverse in working precision, exactly symmetric.
   PANDORA_HD void store_inverse(Real* P) const {

@@ -104,11 +104,13 @@ void WeitzmanEstimator::State::finish_calibration() {
 void WeitzmanEstimator::State::learn_outputs(std::span<const Output> opened) {
   if (!rules.online() || rules.learns_payoff()) return;
   unsettled = true;
-  for (const Output& output : opened) {
+  for (std::size_t k = 0; k < opened.size(); ++k) {
+    const Output& output = opened[k];
     BoxEstimate& box = boxes[output.box];
     about_to_change(box, false);
+    if (std::ranges::count(opened.first(k), output.box, &Output::box) > 0) box.has_image = false;  // opened again
     add_index_sample(output);
-    box.due = !rules.fits_jointly() && options.refit.due(box.samples.size(), box.samples_at_solve);
+    box.due = box.due || (!rules.fits_jointly() && options.refit.due(box.samples.size(), box.samples_at_solve));
     must_stay_in_ball(box);
     if (needs.steps) step_index(output, box.due);
     must_stay_in_ball(box);

@@ -88,6 +88,26 @@ Policy linucb_online() {
           }};
 }
 
+// A router: it deploys the box with the greatest upper bound of its reward unopened, and pays nothing.
+Policy linucb_router() {
+  return {.name = "linucb_router",
+          .title = "LinUCB router",
+          .group = PolicyGroup::past_the_paper,
+          .summary = "LinUCB over rewards: deploys one box unopened; bonus c_b; needs actions.uninspected",
+          .by_name_only = true,
+          .hyperparameters = {{"c_b", "width of LinUCB's bonus"}},
+          .variants = [](const Grids& grids) {
+            std::vector<PolicyVariant> variants;
+            for (const double c_b : grids.values("c_b"))
+              variants.push_back({"none", fmt::format("c_b={}", c_b), [=](const Replication&, int T0) {
+                                    LaneSpec lane = linucb_lane(T0, Learning::online, c_b);
+                                    lane.unopened = true;
+                                    return lane;
+                                  }});
+            return variants;
+          }};
+}
+
 Policy linucb_static() {
   return {
       .name = "linucb_static",

@@ -1,4 +1,7 @@
 // Yardsticks. They use values that no policy can know, so they do not compete.
+#include <algorithm>
+#include <vector>
+
 #include "host/outcomes/search/fit_fixed_cascade.hpp"
 #include "pandora/cascade_search.hpp"
 #include "pandora/policy.hpp"
@@ -64,6 +67,35 @@ LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
   return cascade_lane(T0, {{best.order.begin(), best.order.end()}, best.thresholds});
 }
 
+// The box and the number of its openings, n, with the greatest mean of the best mu* of n outputs less their costs.
+LaneSpec best_of_n_outputs(const Replication& replication, int T0) {
+  const Tape& tape = replication.tape;
+  const int N = replication.actions.openings;
+  double best = 0.0;
+  LaneSpec lane;
+  lane.T0 = T0;
+  lane.order = Order::listed;
+  lane.stop = Stop::never;
+  for (int a = 0; a < tape.boxes(); ++a) {
+    std::vector<double> sums(static_cast<std::size_t>(N), 0.0);
+    for (int t = 0; t < tape.online_rows; ++t) {
+      double reached = 0.0, spent = 0.0;
+      for (int k = 0; k < N && holds(tape.there(tape.online_row(t)), a); ++k) {
+        const std::size_t at = tape.at(tape.online_row(t) + k * tape.online_rows, a);
+        reached = k == 0 ? tape.mu[at] : std::max(reached, tape.mu[at]);
+        spent += tape.cost[at];
+        sums[static_cast<std::size_t>(k)] += reached - spent;
+      }
+    }
+    const auto most = std::ranges::max_element(sums);
+    if (lane.length > 0 && !(*most > best)) continue;
+    best = *most;
+    lane.length = static_cast<int>(most - sums.begin()) + 1;
+    std::fill_n(lane.list, lane.length, a);
+  }
+  return lane;
+}
+
 }  // namespace
 
 // Weitzman's rule with the oracle indices, the benchmark of every regret (Proposition prop:oracle-weitzman).
@@ -98,6 +130,22 @@ Policy hindsight() {
   return yardstick("hindsight", "Hindsight",
                    "yardstick: every period's best answer less its cost, known beforehand; a bound", "none",
                    lane_that([](LaneSpec& lane) { lane.score = Score::hindsight; }), true);
+}
+
+// The policy that the literature on best-of-N sampling asks for, with the best box and the best N in hindsight.
+Policy best_of_n() {
+  return yardstick("best_of_n", "Best of N",
+                   "yardstick: opens the one box that is best in hindsight as often as is best, and deploys the best "
+                   "output",
+                   "known", best_of_n_outputs, true);
+}
+
+// docs/wider.md has its guarantee. It is the benchmark's neighbour: a rule that needs no dynamic programme.
+Policy commit_or_search() {
+  return yardstick("commit_or_search", "Commit or search",
+                   "yardstick: true laws, one box or none that is deployed only unopened, Weitzman's rule for the "
+                   "others; needs actions.uninspected",
+                   "known", lane_that([](LaneSpec& lane) { lane.follow = Follow::committed; }), true);
 }
 
 Policy best_cascade() {

@@ -72,8 +72,9 @@ std::optional<double> number_behind(const std::string& name, const std::string& 
 // problem follows the wider problem's.
 void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
   spec.actions = actions;
-  if (spec.score == Score::oracle_index && actions.uninspected && spec.follow == Follow::nothing)
+  if (actions.uninspected && spec.order == Order::by_score && spec.score == Score::oracle_index)
     spec.follow = Follow::optimal;
+  if (actions.uninspected && spec.score == Score::hindsight) spec.unopened = true;
   if (spec.order != Order::listed) {
     if (!actions.has_outside()) return;
     std::copy_backward(spec.threshold, spec.threshold + kMaxBoxes - 1, spec.threshold + kMaxBoxes);

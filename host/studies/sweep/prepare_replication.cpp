@@ -50,6 +50,8 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   if (spec.T0 < 0 || spec.T0 > replication.tape.calibration_rows)
     return fmt::format("T0 = {} is not between 0 and the {} calibration periods", spec.T0,
                        replication.tape.calibration_rows);
+  if ((spec.unopened || spec.follow != Follow::nothing) && !spec.actions.uninspected)
+    return "it deploys boxes unopened, and the study's actions.uninspected is false";
   if (spec.order != Order::listed) return "";
   if (spec.length < 1 || spec.length > A) return fmt::format("a list of {} boxes out of {}", spec.length, A);
   for (int k = 0; k < spec.length; ++k)

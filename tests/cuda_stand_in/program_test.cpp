@@ -88,6 +88,24 @@ TEST_F(StandIn, DecisionsAreThoseOfTheCpu) {
   }
 }
 
+// Wider actions are played from stage to stage.
+TEST_F(StandIn, WiderActionsAreThoseOfTheCpu) {
+  const Words wider = {"--set",          "output.decisions=true",
+                       "--set",          "actions.openings=2",
+                       "--set",          "actions.outside=0.45",
+                       "--set",          "actions.uninspected=true",
+                       "--policy",       "dow,shrunk_weitzman,linucb_router,random_order",
+                       "--replications", "2"};
+  expect_done(words("device", wider));
+  expect_done(joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--out", "host"}, wider));
+  expect_same_tables("device", "host");
+  for (const auto& entry : fs::directory_iterator(work() / "host/decisions")) {
+    std::vector<hsize_t> shape;
+    const fs::path own = work() / "device/decisions" / entry.path().filename();
+    EXPECT_EQ(test::dataset(own, "/order", shape), test::dataset(entry.path(), "/order", shape)) << own;
+  }
+}
+
 // Lanes of a table of outcomes on the device; its prompts are prepared on the CPU.
 TEST_F(StandIn, ATableOfOutcomesGivesWhatTheCpuGives) {
   expect_done({"trace", "export", "study.toml", "--regime", "B", "--out", "table.jsonl"});

@@ -11,6 +11,7 @@
 
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "pandora/weitzman.hpp"
 #include "tests/reference/fiber_team.hpp"
 #include "tests/reference/lane_specs.hpp"
@@ -20,18 +21,34 @@
 
 namespace pandora::test {
 
+/// The lane as an engine plays it under the replication's actions.
+inline LaneSpec armed(LaneSpec lane, const Replication& replication) {
+  if (replication.actions.wide()) play_arms(lane, replication.actions, replication.tape.boxes());
+  return lane;
+}
+
 /// Same decisions in every period, scores and widths to 1e-6, summed utilities to 1e-9.
 inline LaneTally expect_naive_lane(const Replication& replication, const LaneSpec& lane,
                                    const EstimationOptions& options) {
   const naive::Result wanted = naive::run_lane(replication, lane, options);
   std::size_t seen = 0;
   bool same = true;
-  const LaneTally tally = run_observed(replication, lane, options, [&](const PeriodView& view) {
+  const LaneTally tally = run_observed(replication, armed(lane, replication), options, [&](const PeriodView& view) {
     if (!same) return;  // paths differ for good after the first difference: one report is enough
     const naive::Period& period = wanted.periods[seen++];
-    const std::vector<int> queried(view.outcome->order, view.outcome->order + view.outcome->queried);
+    const Actions& actions = replication.actions;
+    const int outside = actions.outside_arm(replication.tape.boxes());
+    std::vector<int> queried, openings;
+    for (int k = 0; k < view.outcome->queried; ++k) {
+      if (view.outcome->order[k] == outside) continue;
+      queried.push_back(actions.box_of(view.outcome->order[k]));
+      openings.push_back(actions.opening_of(view.outcome->order[k]));
+    }
     EXPECT_EQ(queried, period.queried) << "period " << view.period;
-    EXPECT_EQ(view.outcome->deployed, period.deployed) << "period " << view.period;
+    EXPECT_EQ(openings, period.openings) << "period " << view.period;
+    const int deployed = view.outcome->deployed;
+    EXPECT_EQ(deployed == outside ? -1 : actions.box_of(deployed), period.deployed) << "period " << view.period;
+    EXPECT_EQ(deployed == outside ? 0 : actions.opening_of(deployed), period.deployed_opening) << view.period;
     for (std::size_t a = 0; a < period.score.size(); ++a) {
       EXPECT_NEAR(view.score[a], period.score[a], 1e-6) << "period " << view.period << ", box " << a;
       EXPECT_NEAR(view.width[a], period.width[a], 1e-6) << "period " << view.period << ", box " << a;
@@ -103,7 +120,9 @@ inline void expect_twins(const Replication& replication, const EstimationOptions
 /// As a device runs DOW of an unknown reward and LinUCB with teams of several fibers: the decisions and scores of one
 /// thread.
 inline void expect_teams_follow(const Replication& replication, const EstimationOptions& estimation) {
-  const UnitOfLanes unit{&replication, {dow_lane(RewardModel::learned, kCalibration), linucb_lane(kCalibration)}};
+  const UnitOfLanes unit{&replication,
+                         {armed(dow_lane(RewardModel::learned, kCalibration), replication),
+                          armed(linucb_lane(kCalibration), replication)}};
   const BlockOptions options{estimation, 16};
   ScalarBackend scalar;
   FiberBackend fibers(32);

@@ -49,11 +49,17 @@ class Lane {
     Result result;
     for (int t = 0; t < tape_.online_rows; ++t) {
       const int row = online_row(t);
-      const Period period = decide(t, row);
+      Period period = replication_.actions.wide() ? decide_wider(t, row) : decide(t, row);
+      period.openings.resize(period.queried.size());
       double spent = 0.0;
-      for (int a : period.queried) spent += tape_.cost[tape_.at(row, a)];
-      result.utility += true_mu(row, period.deployed) - spent;
-      result.realised_utility += tape_.reward[tape_.at(row, period.deployed)] - spent;
+      for (std::size_t k = 0; k < period.queried.size(); ++k)
+        spent += tape_.cost[tape_.at(row_of(row, period.openings[k]), period.queried[k])];
+      const int deployed_row = row_of(row, period.deployed_opening);
+      const bool outside = period.deployed < 0;
+      result.utility += (outside ? replication_.actions.outside : true_mu(deployed_row, period.deployed)) - spent;
+      result.realised_utility += (outside ? static_cast<double>(static_cast<float>(replication_.actions.outside))
+                                          : tape_.reward[tape_.at(deployed_row, period.deployed)]) -
+                                 spent;
       result.periods.push_back(period);
       const double used = spec_.pacing.of == Pacing::Of::queries ? static_cast<double>(period.queried.size()) : spent;
       multiplier_ = std::max(0.0, multiplier_ + spec_.pacing.step * (used - spec_.pacing.budget));
@@ -64,6 +70,7 @@ class Lane {
 
  private:
   int online_row(int t) const { return 1 + tape_.calibration_rows + t; }
+  int row_of(int row, int opening) const { return row + opening * tape_.online_rows; }
   bool linucb() const { return spec_.score == Score::learned_payoff; }
   bool unknown() const { return spec_.learns_reward(); }
   bool shrunk() const { return spec_.learns_index() && spec_.fit == Fit::shrunk; }
@@ -88,7 +95,7 @@ class Lane {
 
   void add(int a, int row) {
     boxes_[a].samples.push_back({psi(row), phi(row, a), tape_.cost[tape_.at(row, a)]});
-    boxes_[a].payoffs.push_back(tape_.told(tape_.at(row, a)) - tape_.cost[tape_.at(row, a)]);
+    boxes_[a].payoffs.push_back(tape_.told(tape_.at(row, a)) - (spec_.unopened ? 0.0 : tape_.cost[tape_.at(row, a)]));
     boxes_[a].reward_widths += std::pow(norm_in_inverse(phi(row, a), reward_design()), 2);
     ++samples_;
   }
@@ -187,6 +194,88 @@ class Lane {
     return period;
   }
 
+  // A period in which boxes may be opened again, nothing need be opened, or a box is deployed unopened.
+  Period decide_wider(int t, int row) {
+    const Actions& actions = replication_.actions;
+    const int N = actions.openings;
+    Period period;
+    for (int a = 0; a < A_; ++a) {
+      double width = 0.0;
+      period.score.push_back(score(t, a, row, width));
+      if (static_cast<int>(boxes_[a].samples.size()) < spec_.forced) period.score.back() = kForcedScore;
+      period.width.push_back(width);
+    }
+    if (spec_.score == Score::hindsight) return in_hindsight(row, period);
+    const bool random = explores(t, 0), opens_all = explores(t, 1);
+    std::vector<int> left;  // boxes in the order in which they would be opened, each as often as it can be
+    if (spec_.order == Order::listed && !random) {
+      left.assign(spec_.list, spec_.list + spec_.length);
+    } else {
+      std::vector<std::pair<double, int>> all;  // key, box
+      for (int a = 0; a < A_; ++a)
+        for (int k = 0; k < N; ++k)
+          all.emplace_back(random || spec_.order == Order::random ? draws_.place(t, a * N + k) : period.score[a],
+                           a * N + k);
+      std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+      for (const auto& [key, place] : all) left.push_back(place);
+    }
+    const bool listed = spec_.order == Order::listed && !random;
+    std::vector<int> opened(static_cast<std::size_t>(A_), 0);
+    const MatrixXd design = reward_design();
+    double best = actions.outside, last = 0.0;
+    period.deployed = -1;
+    const auto best_left = [&] {
+      double most = -1e300;
+      for (const int place : left) most = std::max(most, period.score[listed ? place : place / N]);
+      return most;
+    };
+    if (spec_.unopened) {
+      period.deployed = best >= best_left() ? -1 : left[0] / N;
+      return period;
+    }
+    while (!left.empty()) {
+      const std::size_t k = period.queried.size();
+      bool stop = false;
+      if (k > 0 || actions.has_outside()) {
+        if (spec_.stop == Stop::best_reaches_scores_left) stop = best >= best_left();
+        if (spec_.stop == Stop::last_reaches_threshold && k > 0) stop = last >= spec_.threshold[k - 1];
+        if (spec_.stop == Stop::after_first) stop = k > 0 || (linucb() && best >= best_left());
+      }
+      if (stop && !opens_all) break;
+      const int a = listed ? left[0] : left[0] / N, opening = listed ? opened[a]++ : left[0] % N;
+      left.erase(left.begin());
+      const VectorXd f = phi(row_of(row, opening), a);
+      last = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * reward_factor(t) * norm_in_inverse(f, design))
+                       : true_mu(row_of(row, opening), a);
+      period.queried.push_back(a);
+      period.openings.push_back(opening);
+      if (last > best) {
+        best = last;
+        period.deployed = a;
+        period.deployed_opening = opening;
+      }
+    }
+    return period;
+  }
+
+  Period in_hindsight(int row, Period period) const {
+    double best = replication_.actions.outside;
+    period.deployed = -1;
+    for (int a = 0; a < A_; ++a)
+      for (int k = 0; k < replication_.actions.openings; ++k) {
+        const int of = row_of(row, k);
+        const double value = true_mu(of, a) - (replication_.actions.uninspected ? 0.0 : tape_.cost[tape_.at(of, a)]);
+        if (value <= best) continue;
+        best = value;
+        period.deployed = a;
+        period.deployed_opening = k;
+      }
+    if (period.deployed < 0 || replication_.actions.uninspected) return period;
+    period.queried = {period.deployed};
+    period.openings = {period.deployed_opening};
+    return period;
+  }
+
   // The factor of the bonus in period t + 1 of the horizon.
   double factor(int t, int a) const {
     const double time = spec_.T0 + t + 1, n = std::max<double>(1.0, static_cast<double>(boxes_[a].samples.size()));
@@ -268,15 +357,19 @@ class Lane {
 
   void learn(int t, int row, const Period& period) {
     deployed_.push_back(period.deployed);
+    deployed_opening_.push_back(period.deployed_opening);
     if (linucb()) {
-      for (const int s : told_at(tape_, t)) add(deployed_[static_cast<std::size_t>(s)], online_row(s));
+      for (const int s : told_at(tape_, t))
+        if (deployed_[static_cast<std::size_t>(s)] >= 0)
+          add(deployed_[static_cast<std::size_t>(s)], row_of_deployed(s));
       return;
     }
     std::vector<bool> solve_now(static_cast<std::size_t>(A_), false);
-    for (int a : period.queried) {
+    for (std::size_t k = 0; k < period.queried.size(); ++k) {
+      const int a = period.queried[k];
       Box& box = boxes_[a];
-      add(a, row);
-      solve_now[a] = !shrunk() && due(box);
+      add(a, row_of(row, period.openings[k]));
+      solve_now[a] = solve_now[a] || (!shrunk() && due(box));
       if (!tracking()) continue;
       solve_now[a] = solve_now[a] || (!shrunk() && binds(box.rho, options_.radius_rho));
       const IndexSample& sample = box.samples.back();
@@ -302,11 +395,14 @@ class Lane {
       if (all || solve_now[a]) solve(boxes_[a]);
   }
 
+  int row_of_deployed(int s) const { return row_of(online_row(s), deployed_opening_[static_cast<std::size_t>(s)]); }
+
   void move_theta(int t, std::vector<bool>& solve_now) {
     const VectorXd before = theta_;
     bool solve = false;
     for (const int s : told_at(tape_, t)) {
-      add_reward(deployed_[static_cast<std::size_t>(s)], online_row(s));
+      if (deployed_[static_cast<std::size_t>(s)] < 0) continue;
+      add_reward(deployed_[static_cast<std::size_t>(s)], row_of_deployed(s));
       const RewardSample& sample = rewards_.back();
       if (!options_.refit_reward.steps) continue;
       const double g = reward_link(sample.phi.dot(theta_));
@@ -332,7 +428,7 @@ class Lane {
   const int A_, m_, d_;
   std::vector<Box> boxes_;
   std::vector<RewardSample> rewards_;
-  std::vector<int> deployed_;  // in every online period
+  std::vector<int> deployed_, deployed_opening_;  // in every online period
   Shrunk joint_;
   int samples_ = 0, samples_at_solve_ = 0;
   double multiplier_ = spec_.pacing.start;

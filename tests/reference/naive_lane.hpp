@@ -10,8 +10,10 @@ namespace pandora::naive {
 
 struct Period {
   std::vector<double> score, width;
-  std::vector<int> queried;  ///< in order
-  int deployed = 0;
+  std::vector<int> queried;   ///< boxes in order
+  std::vector<int> openings;  ///< of each, from 0
+  int deployed = 0;           ///< -1: the outside option
+  int deployed_opening = 0;
 };
 
 struct Result {
@@ -20,6 +22,7 @@ struct Result {
   double realised_utility = 0.0;
 };
 
+/// The lane as its policy makes it, under the replication's actions (docs/wider.md).
 Result run_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options);
 
 }  // namespace pandora::naive

@@ -72,11 +72,12 @@ inline Environment cheap_environment() {
 }
 
 inline Replication small_replication(const Dimensions& dimensions, Regime regime, int calibration, int periods,
-                                     std::uint64_t seed, std::uint32_t replication = 0) {
+                                     std::uint64_t seed, std::uint32_t replication = 0, Actions actions = {}) {
   Replication out;
+  out.actions = actions;
   out.instance = draw_instance(dimensions, cheap_environment(), regime, replication, seed);
   const ShockSample sample = draw_shock_sample(out.instance, small_oracle().samples);
-  out.tape = draw_tape(out.instance, calibration, periods);
+  out.tape = draw_tape(out.instance, calibration, periods, nullptr, actions.openings);
   out.sigma = oracle_indices(out.instance, sample, out.tape.contexts, small_oracle());
   return out;
 }
@@ -143,7 +144,12 @@ inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std
   for (const Policy& policy : all_policies())
     for (const PolicyVariant& variant : policy.variants(grids))
       for (const int T0 : T0s)
-        if (variant.lane && (T0 > 0 || !policy.needs_calibration)) lanes.push_back(variant.lane(replication, T0));
+        if (variant.lane && (T0 > 0 || !policy.needs_calibration)) {
+          const LaneSpec lane = variant.lane(replication, T0);
+          const bool wider =
+              lane.unopened || lane.follow != Follow::nothing;  // only where boxes may be deployed unopened
+          if (!wider || replication.actions.uninspected) lanes.push_back(lane);
+        }
   return lanes;
 }
 

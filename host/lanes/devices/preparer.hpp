@@ -17,7 +17,7 @@
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/preparation.hpp"
-#include "host/lanes/model/unopened.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "kernels/base/arena.hpp"
 #include "kernels/tape/bodies.hpp"
 #include "oracle/bodies.hpp"

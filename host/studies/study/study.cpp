@@ -9,6 +9,7 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "kernels/base/assert.hpp"
 
 namespace pandora {
@@ -66,34 +67,6 @@ template <class Fits>
 std::optional<double> number_behind(const std::string& name, const std::string& text, Fits fits) {
   const std::optional<double> number = text.starts_with(name) ? number_of(text.substr(name.size())) : std::nullopt;
   return number && fits(*number) ? number : std::nullopt;
-}
-
-// A lane of wider actions: its list names arms, with the outside option first, and the optimal policy of the paper's
-// problem follows the wider problem's.
-void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
-  spec.actions = actions;
-  if (actions.uninspected && spec.order == Order::by_score && spec.score == Score::oracle_index)
-    spec.follow = Follow::optimal;
-  if (actions.uninspected && spec.score == Score::hindsight) spec.unopened = true;
-  if (spec.order != Order::listed) {
-    if (!actions.has_outside()) return;
-    std::copy_backward(spec.threshold, spec.threshold + kMaxBoxes - 1, spec.threshold + kMaxBoxes);
-    spec.threshold[0] = std::numeric_limits<double>::infinity();
-    return;
-  }
-  int listed[kMaxBoxes], opened[kMaxBoxes] = {}, length = 0;
-  double threshold[kMaxBoxes] = {};
-  if (actions.has_outside()) {  // it is open from the start, whatever the thresholds
-    threshold[length] = std::numeric_limits<double>::infinity();
-    listed[length++] = actions.outside_arm(boxes);
-  }
-  for (int k = 0; k < spec.length && length < kMaxBoxes; ++k) {
-    threshold[length] = spec.threshold[k];
-    listed[length++] = spec.list[k] * actions.openings + opened[spec.list[k]]++;
-  }
-  spec.length = length;
-  std::copy_n(listed, kMaxBoxes, spec.list);
-  std::copy_n(threshold, kMaxBoxes, spec.threshold);
 }
 
 // The variant with the study's settings of estimation.

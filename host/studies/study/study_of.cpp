@@ -3,7 +3,7 @@
 
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/trace_keys.hpp"
-#include "host/lanes/model/unopened.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 #include "host/studies/study/environment_keys.hpp"
 #include "host/studies/study/hyperparameter_keys.hpp"

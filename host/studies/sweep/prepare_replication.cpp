@@ -17,7 +17,7 @@
 #include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
-#include "host/lanes/model/unopened.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "host/studies/sweep/sound.hpp"
 #include "pandora/environment.hpp"

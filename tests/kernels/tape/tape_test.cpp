@@ -41,7 +41,8 @@ struct NaiveRow {
   std::vector<std::vector<double>> phi;                      // per box
 };
 
-NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std::uint32_t period) {
+NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std::uint32_t period,
+                   std::uint32_t opening = 0) {
   const Dimensions& dim = instance.dimensions;
   NaiveRow row;
   row.x = naive::context(instance.stream(context), period, dim.context);
@@ -50,9 +51,9 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
     row.shift.push_back(0.0);
     for (int k = 0; k < dim.reward_features; ++k)
       row.shift.back() += instance.theta[k] * row_times(instance.Q, first + k, row.x);
-    const std::vector<float> xi =
-        naive::shock(instance.environment, dim.output, instance.stream(shock), period, static_cast<std::uint32_t>(a))
-            .xi;
+    const std::vector<float> xi = naive::shock(instance.environment, dim.output, instance.stream(shock), period,
+                                               static_cast<std::uint32_t>(a) + 16 * opening)
+                                      .xi;
     row.scale.push_back(0.5 + G(row_times(instance.alpha, a, row.x)));
     std::vector<double> omega, magnitude;
     for (float value : xi) {
@@ -136,6 +137,30 @@ TEST_P(TapeCell, EqualsThePaperInDouble) {
       ASSERT_NEAR(tape_.cost[at], naive.cost[a], kTolerance);
     }
   }
+}
+
+// Boxes that can be opened three times: the rows of one opening come first and are those of a tape without more, and the
+// rows of the others have the same contexts and fresh outputs.
+TEST_P(TapeCell, OfMoreOpeningsHasThePeriodsWithFreshOutputs) {
+  const Tape again = draw_tape(instance_, kCalibration, kPeriods, nullptr, 3);
+  ASSERT_EQ(again.contexts.rows, 1 + kCalibration + 3 * kPeriods);
+  ASSERT_EQ(again.online_rows, kPeriods);
+  EXPECT_TRUE(std::equal(tape_.mu.begin(), tape_.mu.end(), again.mu.begin()));
+  EXPECT_TRUE(std::equal(tape_.reward.begin(), tape_.reward.end(), again.reward.begin()));
+  int won = 0;
+  for (std::uint32_t opening = 1; opening < 3; ++opening)
+    for (int t = 0; t < kPeriods; ++t) {
+      const int row = again.online_row(t) + static_cast<int>(opening) * kPeriods;
+      const NaiveRow naive =
+          naive_row(instance_, Purpose::online_context, Purpose::online_shock, static_cast<std::uint32_t>(t), opening);
+      for (int j = 0; j < kSmall.context; ++j) ASSERT_EQ(again.contexts.psi_row(row)[1 + j], naive.x[j]);
+      for (int a = 0; a < kSmall.boxes; ++a) {
+        ASSERT_NEAR(again.mu[again.at(row, a)], naive.mu[a], 5e-6);
+        ASSERT_NEAR(again.cost[again.at(row, a)], naive.cost[a], 5e-6);
+        won += again.reward[again.at(row, a)] != again.reward[again.at(again.online_row(t), a)] ? 1 : 0;
+      }
+    }
+  EXPECT_GT(won, 2 * kPeriods * kSmall.boxes / 10);  // rewards are drawn anew
 }
 
 // mu belongs to the stored phi, in double: a policy that knows theta_* finds the same number.

@@ -23,6 +23,7 @@ struct Scenario {
   const char *arrives = "", *leaves = "";
   Pacing pacing = {};
   const char* reward_refit = "";
+  Actions actions = {};
 };
 const Scenario kScenarios[] = {
     {.name = "late", .delay = "9"},
@@ -40,10 +41,15 @@ const Scenario kScenarios[] = {
     {.name = "queries", .pacing = {Pacing::Of::queries, 1.2, 0.05, 0.02}},
     {.name = "costs", .pacing = {Pacing::Of::costs, 0.1, 0.2, 0.0}},
     {.name = "theta_at_doublings", .reward_refit = "geometric:1"},
-    {.name = "theta_by_half", .reward_refit = "geometric:1.5"}};
+    {.name = "theta_by_half", .reward_refit = "geometric:1.5"},
+    {.name = "again", .actions = {.openings = 3}},
+    {.name = "outside", .actions = {.outside = 0.55}},
+    {.name = "unopened", .actions = {.uninspected = true}},
+    {.name = "wider", .delay = "geometric:12", .actions = {.openings = 2, .uninspected = true, .outside = 0.45}}};
 
 Replication replication_of(const Scenario& of, int periods) {
-  Replication out = test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, periods, 11);
+  Replication out =
+      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, periods, 11, 0, of.actions);
   FeedbackRules rules;
   rules.delay = parse_delay(of.delay);
   rules.share = of.share;
@@ -55,6 +61,8 @@ Replication replication_of(const Scenario& of, int periods) {
   environment.arrives = parse_box_changes(of.arrives);
   environment.leaves = parse_box_changes(of.leaves);
   apply_box_changes(environment, false, out);
+  if (of.actions.uninspected)
+    decide_benchmarks(draw_shock_sample(out.instance, test::small_oracle().samples), test::small_oracle(), out);
   return out;
 }
 
@@ -73,7 +81,8 @@ class Scenarios : public testing::TestWithParam<std::tuple<Scenario, const char*
     std::vector<LaneSpec> out;
     for (LaneSpec lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
       lane.pacing = now().pacing;
-      const bool all = *now().leaves != '\0' || lane.paces();  // others are what they are without the scenario
+      const bool all = *now().leaves != '\0' || lane.paces() ||
+                       now().actions.wide();  // others are what they are without the scenario
       if (all || lane.learning != Learning::none) out.push_back(lane);
     }
     return out;
@@ -96,6 +105,7 @@ TEST_P(Scenarios, TheReferenceIsTheNaiveLane) {
   if (now().forgetting.half_life > 0.0 || now().forgetting.dated()) return;  // which forgets nothing
   const Replication replication = replication_of(now(), 120);
   for (const LaneSpec& lane : lanes(replication)) {
+    if (test::armed(lane, replication).follow != Follow::nothing) continue;  // its decisions are given
     const LaneTally tally = test::expect_naive_lane(replication, lane, estimation());
     if (lane.score == Score::oracle_index && lane.order == Order::by_score && !lane.paces()) {
       EXPECT_EQ(tally.regret, RegretParts{});
@@ -105,16 +115,18 @@ TEST_P(Scenarios, TheReferenceIsTheNaiveLane) {
 
 TEST_P(Scenarios, EveryEngineFollowsTheReference) {
   const Replication replication = replication_of(now(), 200);
-  for (const LaneSpec& lane : lanes(replication)) test::expect_engines_follow(replication, lane, estimation());
+  for (const LaneSpec& lane : lanes(replication))
+    test::expect_engines_follow(replication, test::armed(lane, replication), estimation(),
+                                {replication.actions.openings, 7, 32});
 }
 
 // A policy's own estimator forgets and waits as the study says.
 TEST_P(Scenarios, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
-  test::expect_twins(replication_of(now(), 200), estimation());
+  if (!now().actions.wide()) test::expect_twins(replication_of(now(), 200), estimation());  // code opens each box once
 }
 
 TEST(ScenarioTeams, OfThreadsFollowOneThread) {
-  for (const Scenario& scenario : {kScenarios[1], kScenarios[8]})
+  for (const Scenario& scenario : {kScenarios[1], kScenarios[8], *(std::end(kScenarios) - 1)})
     test::expect_teams_follow(replication_of(scenario, 150), estimation_of(scenario, "tracking"));
 }
 

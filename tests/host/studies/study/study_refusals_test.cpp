@@ -184,6 +184,23 @@ TEST(StudyConfig, RefusesWhatContradictsItself) {
                  {"mine has no stream", "environment.mine.stream"});
 }
 
+TEST(StudyConfig, RefusesWiderActionsThatContradictTheStudy) {
+  expect_refusal("[actions]\nopenings = 6", {"actions.openings = 6", "18 things to open", "16 are the most"});
+  expect_refusal("[dimensions]\nboxes = 16\n[actions]\noutside = 0.5", {"actions.outside = 0.5", "17 things to open"});
+  expect_refusal("[dimensions]\nboxes = 7\n[actions]\nuninspected = true", {"actions.uninspected", "6 are the most"});
+  expect_refusal("[actions]\nopenings = 4\n[engine]\nblock = 3", {"actions.openings = 4", "engine.block"});
+  expect_refusal("[actions]\noutside = 1.5", {"actions.outside = 1.5", "number from 0 to 1"});
+  expect_refusal("[actions]\noutside = 0.5\n[budget]\nqueries = 1.5", {"actions.outside", "[budget]"});
+  expect_refusal("[actions]\nopenings = 2\n[environment.uniform]\ndrift = \"walk:0.01\"",
+                 {"actions.openings = 2", "environment uniform drifts"});
+  expect_refusal("[actions]\nuninspected = true\n[environment.uniform]\ncorrelation = 0.5",
+                 {"actions.uninspected", "environment uniform has a correlation"});
+  expect_refusal("[actions]\nuninspected = true\n[environment.uniform]\nindices = \"linear\"",
+                 {"actions.uninspected", "linear indices"});
+  EXPECT_NO_THROW(parsed("[actions]\nopenings = 1\nuninspected = false\noutside = -inf\n[budget]\nqueries = 1.5"));
+  EXPECT_NO_THROW(parsed("[actions]\noutside = 0\n[environment.uniform]\ndrift = \"walk:0.01\""));
+}
+
 TEST(StudyConfig, RefusesTablesThatHoldNothingKnownAndKeysGivenTwice) {
   expect_refusal("seed = 2\n[estimaton]\n", {"study.toml:2", "unknown key estimaton"});
   expect_refusal("[oracle.grids]\n", {"study.toml:1", "unknown key oracle.grids"});

@@ -1,6 +1,7 @@
-#include "host/lanes/model/unopened.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "host/lanes/model/drift.hpp"
@@ -121,6 +122,32 @@ class Solved {
 };
 
 }  // namespace
+
+void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
+  spec.actions = actions;
+  if (actions.uninspected && spec.order == Order::by_score && spec.score == Score::oracle_index)
+    spec.follow = Follow::optimal;
+  if (actions.uninspected && spec.score == Score::hindsight) spec.unopened = true;
+  if (spec.order != Order::listed) {
+    if (!actions.has_outside()) return;
+    std::copy_backward(spec.threshold, spec.threshold + kMaxBoxes - 1, spec.threshold + kMaxBoxes);
+    spec.threshold[0] = std::numeric_limits<double>::infinity();
+    return;
+  }
+  int listed[kMaxBoxes], opened[kMaxBoxes] = {}, length = 0;
+  double threshold[kMaxBoxes] = {};
+  if (actions.has_outside()) {  // it is open from the start, whatever the thresholds
+    threshold[length] = std::numeric_limits<double>::infinity();
+    listed[length++] = actions.outside_arm(boxes);
+  }
+  for (int k = 0; k < spec.length && length < kMaxBoxes; ++k) {
+    threshold[length] = spec.threshold[k];
+    listed[length++] = spec.list[k] * actions.openings + opened[spec.list[k]]++;
+  }
+  spec.length = length;
+  std::copy_n(listed, kMaxBoxes, spec.list);
+  std::copy_n(threshold, kMaxBoxes, spec.threshold);
+}
 
 void decide_benchmarks(const ShockSample& sample, const OracleOptions& options, Replication& replication) {
   const Actions& actions = replication.actions;

@@ -1,10 +1,16 @@
-// The benchmarks of a replication whose boxes may be deployed unopened (Actions::uninspected).
+// How a policy's lane plays wider actions (kernels/rules/actions.hpp), and the benchmarks of a replication whose boxes
+// may be deployed unopened.
 #pragma once
 
 #include "oracle/oracle.hpp"
 #include "pandora/replication.hpp"
 
 namespace pandora {
+
+/// Turns a lane that a policy made for boxes into one of arms. Its list, in which a box may stand once for each opening,
+/// then names arms, and the outside option is opened before all. Where boxes may be deployed unopened, the oracle follows
+/// the wider problem's optimal policy, and hindsight opens nothing.
+void play_arms(LaneSpec& spec, const Actions& actions, int boxes);
 
 /// The most arms of boxes for which the benchmark is computed.
 inline constexpr int kMostUnopenedArms = 6;

@@ -1,0 +1,99 @@
+// Studies with [actions]: the same bytes however they are run, neutral values change nothing, and what is recorded is
+// what happened.
+#include <nlohmann/json.hpp>
+
+#include "tests/host/studies/run/hdf5_dataset.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using test::Words;
+using testing::HasSubstr;
+
+const Words kWider = {"--set", "actions.openings=2",      "--set", "actions.outside=0.45",
+                      "--set", "actions.uninspected=true"};
+
+class WiderRun : public test::RunStudyTest {
+ protected:
+  void SetUp() override {
+    RunStudyTest::SetUp();
+    write("study.toml", test::kStudy + "[output]\ndecisions = true\n");
+  }
+  static Words small(const Words& more = {}) {
+    return joined(joined(test::kFewSolves, {"--set", "dimensions.context=4", "--environment", "uniform"}), kWider,
+                  more);
+  }
+};
+
+TEST_F(WiderRun, NeutralActionsChangeNoByte) {
+  const Words few = {"--environment", "uniform", "--replications", "2"};
+  ASSERT_EQ(run(words("plain", few)).exit_code, 0);
+  ASSERT_EQ(run(words("neutral", few, {"--set", "actions.openings=1", "--set", "actions.outside=-inf"})).exit_code, 0);
+  expect_same(work() / "neutral", work() / "plain");
+}
+
+TEST_F(WiderRun, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
+  run_reference(small());
+  for (const char* shard : {"0/2", "1/2"})
+    ASSERT_EQ(run(words(std::string("shard") + shard[0], small({"--shard", shard}))).exit_code, 0);
+  ASSERT_EQ(run({"merge", "--quiet", "--out", "merged", "shard0", "shard1"}).exit_code, 0);
+  expect_same(work() / "merged", work() / "reference");
+  ASSERT_EQ(run(words("grown", small({"--replications", "2"}))).exit_code, 0);
+  ASSERT_EQ(run(words("grown", small({"--extend"}))).exit_code, 0);
+  expect_same(work() / "grown", work() / "reference");
+  const fs::path part = fs::directory_iterator(work() / "grown/parts")->path();
+  fs::remove(part);
+  ASSERT_EQ(run(words("grown", small({"--resume"}))).exit_code, 0);
+  expect_same(work() / "grown", work() / "reference");
+}
+
+// Both engines, and code, which opens each box once.
+TEST_F(WiderRun, EnginesMakeTheSameTables) {
+  const Words policies = {"--policy",
+                          "dow,linucb_router,commit_or_search,plugin_programme,frugalgpt,hindsight,best_of_n"};
+  const Words doubled = {"--set", "engine.precision=double"}, plain = {"--set", "engine.kind=reference"};
+  ASSERT_EQ(run(words("blocked", small(policies), doubled)).exit_code, 0) << test::read_file(base_ / "err");
+  ASSERT_EQ(run(words("plain", small(policies), plain)).exit_code, 0) << test::read_file(base_ / "err");
+  for (const char* name : {"boxes.csv", "depth.csv"})
+    EXPECT_EQ(test::read_file(work() / "blocked" / name), test::read_file(work() / "plain" / name)) << name;
+  EXPECT_THAT(test::read_file(work() / "blocked/failures.csv"), testing::Not(HasSubstr("uniform")));
+}
+
+TEST_F(WiderRun, DecisionsAreThoseThatTheSumsCount) {
+  ASSERT_EQ(run(words("out", small({"--policy", "dow,linucb_router,hindsight"}))).exit_code, 0);
+  const fs::path file = work() / "out/decisions/000-uniform-A-00001.h5";
+  std::vector<hsize_t> shape, of_lane;
+  const std::vector<double> order = test::dataset(file, "/order", shape), cost = test::dataset(file, "/cost", of_lane);
+  ASSERT_EQ(shape[1], 40u);
+  ASSERT_EQ(shape[2], 7u);  // three boxes, two openings each, and what is deployed unopened
+  int again = 0, unopened = 0, outside = 0;
+  for (std::size_t at = 0; at < order.size(); at += 7) {
+    int deployed = 0, of[3] = {};
+    for (std::size_t k = at; k < at + 7 && order[k] != 255; ++k) {
+      const int entry = static_cast<int>(order[k]);
+      deployed += entry / 16 % 2;
+      if (entry < 32) again += ++of[entry % 16] == 2 ? 1 : 0;
+      if (entry >= 32) (entry % 16 == 3 ? outside : unopened) += 1;
+    }
+    EXPECT_EQ(deployed, 1);
+    if (order[at] == 255 || order[at] >= 32) {
+      EXPECT_EQ(cost[at / 7], 0.0);
+    }
+  }
+  EXPECT_GT(again, 0);
+  EXPECT_GT(unopened, 0);
+  EXPECT_GT(outside, 0);
+}
+
+TEST_F(WiderRun, WhatNeedsUnopenedDeploymentsSaysSo) {
+  const auto result = run(words("out", {"--policy", "linucb_router", "--environment", "uniform"}));
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_THAT(test::read_file(work() / "out/failures.csv"), HasSubstr("actions.uninspected is false"));
+  const Words explained = {"explain", "wide", "--lane", "uniform/A/1/-/oracle/known", "--period", "1"};
+  ASSERT_EQ(run(words("wide", small())).exit_code, 0);
+  EXPECT_THAT(run(explained).err, HasSubstr("output.decisions"));
+}
+
+}  // namespace
+}  // namespace pandora

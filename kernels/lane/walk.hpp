@@ -50,6 +50,7 @@ class Walk {
       team_.sync();
       if (due != 0) return true;
     }
+    if constexpr (kArms) form_updates();
     return false;
   }
 
@@ -166,6 +167,13 @@ class Walk {
     lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                                               lane_.tape.sigma + at(row, 0), opens, lane_.tape.there_in(row));
     lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0), lane_.tape.reward + at(row, 0));
+  }
+
+  // Forms the u_q of the designs. AdvanceBlock can form them in place of images only where each period has one update.
+  PANDORA_HD void form_updates() const {
+    const LaneSpec& spec = lane_.spec;
+    if (spec.actions.openings == 1 || !spec.online() || !lane_.needs.widths || spec.learns_payoff()) return;
+    for (int a = 0; a < A_; ++a) materialise_gram(team_, shape_, lane_.box[a].design, [](int, const auto&, int) {});
   }
 
   // Where each row of the period's openings begins in the arrays of the tape.

@@ -153,11 +153,9 @@ class ReferenceLane {
     return outcome;
   }
 
-  // The output of an arm in a period, or of a box where the lane plays boxes. A lane that deploys unopened pays nothing.
+  // The output of an arm in a period, or of a box where the lane plays boxes.
   Output output_of_arm(int row, int arm) const {
-    Output out = output(row + actions_.opening_of(arm) * tape_.online_rows, actions_.box_of(arm));
-    if (lane_.unopened) out.cost = 0.0;
-    return out;
+    return output(row + actions_.opening_of(arm) * tape_.online_rows, actions_.box_of(arm));
   }
 
   // A budget does not hold back a box that must be opened.
@@ -204,7 +202,12 @@ class ReferenceLane {
   }
 
   Request request(int period, int row) const { return request_of(tape_, period, row); }
-  Output output(int row, int a) const { return output_of(tape_, row, a); }
+  // A lane that deploys unopened pays nothing.
+  Output output(int row, int a) const {
+    Output out = output_of(tape_, row, a);
+    if (lane_.unopened) out.cost = 0.0;
+    return out;
+  }
 
   const Replication& replication_;
   const Tape& tape_;

@@ -97,7 +97,8 @@ template <class Real, class Team>
 PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a) {
   const Shape& shape = problem.shape;
   const JointState& joint = *lane.joint;
-  const double slopes = (1.0 / joint.ridge_mean + (shape.A - 1) / joint.ridge_own) / shape.A;
+  const int boxes = lane.spec.fits_tied() ? SlopeGroups<true>(lane.spec, shape.A).size(a) : shape.A;
+  const double slopes = (1.0 / joint.ridge_mean + (boxes - 1) / joint.ridge_own) / boxes;
   StoredInverse<Real>(shape, Team::kVectors).store(team, lane.box[a].curvature.P, [&](int i, int k) {
     return i != k ? 0.0 : i == 0 ? 1.0 / problem.ridge_index.first : slopes;
   });
@@ -187,10 +188,11 @@ PANDORA_HD void form_rest(const Team& team, const Problem<Real>& problem, const 
 }
 
 /// The solves of all boxes of a lane together, also the first ones before any block. The rest of the block is then
-/// predicted anew. Item: position in the list of lanes; a block each.
-template <class Real>
+/// predicted anew. Item: position in the list of lanes; a block each. kTied: the lanes whose slopes are tied; others are
+/// passed over, and the other way round.
+template <class Real, bool kTied = false>
 struct SolveJoint {
-  static constexpr const char* kName = "joint";
+  static constexpr const char* kName = kTied ? "joint tied" : "joint";
   static constexpr int kThreads = 128;
   Problem<Real> problem;
   BlockRange range;  ///< B = 0: between blocks
@@ -203,11 +205,11 @@ struct SolveJoint {
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[lanes != nullptr ? lanes[item] : item];
-    if (lane.joint == nullptr || lane.tally->failure != Failure::none) return;
+    if (lane.joint == nullptr || lane.spec.fits_tied() != kTied || lane.tally->failure != Failure::none) return;
     if (range.B == 0 && range.first_period > 0 && !lane.spec.online()) return;
     const SolveScratch<Real> work = scratch.of(shape, slot);
     for (int a = 0; a < shape.A && lane.needs.steps && range.B > 0; ++a) flush(team, shape, lane, lane.box[a]);
-    if (!JointSolve<Real, Team>(team, problem, lane, work).solve()) {
+    if (!JointSolve<Real, Team, kTied>(team, problem, lane, work).solve()) {
       if (team.rank() == 0)
         lane.tally->fail(Failure::index_fit, range.first_period + (range.B > 0 ? lane.progress->next : 0));
       return;

@@ -61,7 +61,7 @@ inline LaneSpec with_estimation(LaneSpec spec, const EstimationOptions& options,
   const bool learns = spec.learns_reward();
   if (options.bonus) spec.bonus.kind = *options.bonus;
   if (options.forced && spec.learns_index() && spec.online()) spec.forced = *options.forced;
-  if (options.shrinkage) {
+  if (options.shrinkage && spec.shrinkage != Shrinkage::tied) {
     spec.shrinkage = *options.shrinkage;
     spec.ridge_mean = options.ridge_mean;
     spec.ridge_own = options.ridge_own;

@@ -4,7 +4,9 @@
 //   sum_a (1/kappa_a) sum_s l_s(rho_a' psi_s) + eta_1/2 sum_a rho_a0^2
 //     + lambda_d/2 sum_a |r_a|^2 + (lambda_m - lambda_d)/(2A) |sum_a r_a|^2
 //
-// which puts a ridge lambda_m on the mean slope (A times) and lambda_d on the deviations from it. Both are learned by
+// which puts a ridge lambda_m on the mean slope (A times) and lambda_d on the deviations from it. Where boxes are tied
+// (Shrinkage::tied), the mean is that of each group, with the group's size in place of A, and lambda_d is so large that
+// the slopes of a group are equal. Both are learned by
 // the fixed point of their evidence, and so is the dispersion kappa_a of a box's moments. docs/beyond.md has the
 // derivation. The weak prior of the ridges is in units of the features' own scale, so that multiplying features by a
 // factor does not change the problem.
@@ -14,6 +16,42 @@
 #include "kernels/rules/spec.hpp"
 
 namespace pandora {
+
+/// lambda_d of tied slopes, for features from U[-1, 1]: deviations are below 1e-5 of what samples ask for.
+inline constexpr double kTiedRidge = 1e7;
+
+/// The groups of boxes that have a mean slope each: one of all boxes or, where the lane's slopes are tied, those of
+/// LaneSpec::tie. An instantiation of its own keeps the fit of one group as fast as it is.
+template <bool kTied>
+class SlopeGroups {
+ public:
+  PANDORA_HD SlopeGroups(const LaneSpec& spec, int A) : spec_(&spec), A_(A) {}
+
+  PANDORA_HD int count() const {
+    int most = 0;
+    for (int a = 0; a < A_ && kTied; ++a) most = spec_->tie[a] > most ? spec_->tie[a] : most;
+    return most + 1;
+  }
+  PANDORA_HD int of(int a) const { return kTied ? spec_->tie[a] : 0; }
+  PANDORA_HD bool same(int a, int b) const { return !kTied || spec_->tie[a] == spec_->tie[b]; }
+  /// How many boxes the group of box a has.
+  PANDORA_HD int size(int a) const {
+    if (!kTied) return A_;
+    int n = 0;
+    for (int b = 0; b < A_; ++b) n += same(a, b) ? 1 : 0;
+    return n;
+  }
+  /// A box of the group.
+  PANDORA_HD int first(int group) const {
+    int a = 0;
+    while (of(a) != group) ++a;
+    return a;
+  }
+
+ private:
+  const LaneSpec* spec_;
+  int A_;
+};
 
 /// The state of a lane that fits jointly, beside its rho_hat and C_aa, box a's block of the inverse Hessian
 /// (kernels/solve/joint_factor.hpp).
@@ -28,7 +66,9 @@ struct JointState {
   /// Before any sample.
   PANDORA_HD void start(const LaneSpec& spec) {
     ridge_mean = spec.ridge_mean;
-    ridge_own = spec.shrinkage == Shrinkage::fixed ? spec.ridge_own : spec.ridge_mean;
+    ridge_own = spec.shrinkage == Shrinkage::fixed  ? spec.ridge_own
+                : spec.shrinkage == Shrinkage::tied ? kTiedRidge
+                                                    : spec.ridge_mean;
     for (double& kappa : dispersion) kappa = dispersion_of(0, 0.0, 0.0, 0.0);
     samples = samples_at_solve = unsolved = 0;
     squares = 0.0;
@@ -62,7 +102,7 @@ struct JointState {
 };
 
 /// Sums over the slopes after a Newton step: squares, and traces of their covariance. They exist for the mean (times
-/// sqrt(A)) and for all boxes.
+/// sqrt(A)) and for all boxes; with groups the means' are added up.
 struct SlopeSums {
   double mean_square, square;  ///< |sum_a r_a|^2 / A and sum_a |r_a|^2
   double mean_trace, trace;
@@ -121,17 +161,22 @@ struct SlopeTraces {
   double mean, all;  ///< SlopeSums::mean_trace, SlopeSums::trace
 
   /// The sums under the ridges of `state`. `slopes`: how many a box has.
-  PANDORA_HD SlopeSums carried(const JointState& state, int A, int slopes) const {
+  PANDORA_HD SlopeSums carried(const JointState& state, int A, int slopes, int groups = 1) const {
     SlopeSums sums{};
-    sums.mean_trace = carried_trace(mean, slopes, state.ridge_mean - ridge_mean);
-    sums.trace = sums.mean_trace + carried_trace(all - mean, (A - 1) * slopes, state.ridge_own - ridge_own);
+    sums.mean_trace = carried_trace(mean, groups * slopes, state.ridge_mean - ridge_mean);
+    sums.trace = sums.mean_trace + carried_trace(all - mean, (A - groups) * slopes, state.ridge_own - ridge_own);
     return sums;
   }
 };
 
 /// Sets the ridges for the next step. `slopes`: how many a box has.
-PANDORA_HD inline void learn_ridges(JointState& state, Shrinkage shrinkage, int A, int slopes, const SlopeSums& sums) {
+PANDORA_HD inline void learn_ridges(JointState& state, Shrinkage shrinkage, int A, int slopes, const SlopeSums& sums,
+                                    int groups = 1) {
   if (shrinkage == Shrinkage::fixed) return;
+  if (shrinkage == Shrinkage::tied) {
+    state.ridge_mean = learned_ridge(state.ridge_mean, groups * slopes, sums.mean_square, sums.mean_trace, state.scale);
+    return;
+  }
   if (shrinkage == Shrinkage::one_level || A == 1) {
     state.ridge_mean = state.ridge_own =
         learned_ridge(state.ridge_mean, A * slopes, sums.square, sums.trace, state.scale);

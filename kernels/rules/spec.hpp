@@ -99,7 +99,8 @@ enum class Fit : std::uint8_t {
 enum class Shrinkage : std::uint8_t {
   two_level,  ///< the ridge of the boxes' mean slope and that of the deviations from it
   one_level,  ///< one for all slopes
-  fixed       ///< none
+  fixed,      ///< none
+  tied        ///< boxes of a group (LaneSpec::tie) have one slope; its ridge is learned
 };
 
 /// The number behind Score::hindsight. Among the present boxes, the one with the greatest mu* - c (the first of equals)
@@ -138,10 +139,11 @@ struct LaneSpec {
   Loss loss = Loss::reservation;
   Fit fit = Fit::separate;
   Shrinkage shrinkage = Shrinkage::two_level;
-  double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
-  double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
-  Pacing pacing = {};          ///< the study's budget
-  Actions actions = {};        ///< the study's; with wider ones `list` names arms
+  std::uint8_t tie[kMaxBoxes] = {};  ///< for Shrinkage::tied: the group of each box, 0, 1, ...
+  double ridge_mean = 1000.0;        ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
+  double ridge_own = 1000.0;         ///< lambda_d, that of a box's deviation
+  Pacing pacing = {};                ///< the study's budget
+  Actions actions = {};              ///< the study's; with wider ones `list` names arms
   Follow follow = Follow::nothing;
   bool unopened = false;  ///< deploys the first box of its order unopened (Actions::uninspected)
   /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g, with the gradient g and the inverse
@@ -170,6 +172,7 @@ struct LaneSpec {
   /// whether the bonus is a factor on a width
   PANDORA_HD bool has_width_bonus() const { return has_bonus() && bonus.kind != Bonus::count; }
   PANDORA_HD bool fits_jointly() const { return learns_index() && fit == Fit::shrunk; }
+  PANDORA_HD bool fits_tied() const { return fits_jointly() && shrinkage == Shrinkage::tied; }
   /// whether the paper's B_at needs sum_s ||phi_s||^2_{Phi^-1}
   PANDORA_HD bool sums_reward_widths() const { return has_bonus() && bonus.kind == Bonus::theory && learns_reward(); }
 };

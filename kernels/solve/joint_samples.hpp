@@ -6,6 +6,7 @@
 //
 // Between the slopes of boxes a and b, P^-1 is alpha 1{a = b} + beta with alpha = 1 / lambda_d and beta = (1 / lambda_m
 // - 1 / lambda_d) / A. So M depends on the samples only through products of their features, whatever their boxes are.
+// With groups of boxes (SlopeGroups) beta has the group's size in place of A, and is 0 between boxes of two groups.
 #pragma once
 
 #include <cmath>
@@ -16,12 +17,12 @@
 
 namespace pandora::engine {
 
-template <class Real, class Team>
+template <class Real, class Team, bool kTied>
 class JointSamples {
  public:
-  PANDORA_HD JointSamples(const Team& team, const LaneView<Real>& lane, const JointMemory& memory, double ridge_first,
-                          double* packed)
-      : team_(team), lane_(lane), memory_(memory), first_(1.0 / ridge_first), packed_(packed) {}
+  PANDORA_HD JointSamples(const Team& team, const LaneView<Real>& lane, const JointMemory& memory,
+                          SlopeGroups<kTied> groups, double ridge_first, double* packed)
+      : team_(team), lane_(lane), memory_(memory), groups_(groups), first_(1.0 / ridge_first), packed_(packed) {}
 
   /// Whether this method is used for these samples.
   PANDORA_HD static bool takes(int samples, int m) { return samples > 0 && samples <= m; }
@@ -63,13 +64,13 @@ class JointSamples {
   /// over them. False if M is not positive definite, for instance if a weight is not finite.
   PANDORA_HD bool invert(double ridge_mean, double ridge_own) {
     alpha_ = 1.0 / ridge_own;
-    beta_ = (1.0 / ridge_mean - alpha_) / memory_.boxes();
+    common_ = 1.0 / ridge_mean - alpha_;
     const Rows N = inverse();
     for (int s = team_.rank(); s < count_; s += team_.size())
       for (int t = 0; t < count_; ++t) {
         const bool same = box_of(s) == box_of(t);
-        const double value = products()[s][t] * (same ? alpha_ + beta_ : beta_) +
-                             (same ? first_ * features()[0][s] * features()[0][t] : 0.0);
+        const double value =
+            products()[s][t] * part(box_of(s), t) + (same ? first_ * features()[0][s] * features()[0][t] : 0.0);
         N[s][t] = (s == t ? 1.0 : 0.0) + roots()[s] * roots()[t] * value;
       }
     team_.sync();
@@ -115,10 +116,17 @@ class JointSamples {
   /// The traces of C under the ridges of `state`, after invert() with them.
   PANDORA_HD SlopeTraces traces(const JointState& state) const {
     const int A = memory_.boxes(), n = m() - 1;
-    const double all = alpha_ + A * beta_;
-    double trace = A * n * (alpha_ + beta_);
+    double trace = 0.0, mean = 0.0;
+    if constexpr (kTied)
+      for (int a = 0; a < A; ++a) trace += n * (alpha_ + beta(a));
+    else
+      trace = A * n * (alpha_ + beta(0));
     for (int a = 0; a < A; ++a) trace -= sum_of_products([&](int s) { return part(a, s); });
-    const double mean = n * all - sum_of_products([&](int) { return all; }) / A;
+    for (int group = 0; group < groups_.count(); ++group) {
+      const int one = groups_.first(group), boxes = groups_.size(one);
+      const double all = alpha_ + boxes * beta(one);
+      mean += n * all - sum_of_products([&](int s) { return groups_.same(one, box_of(s)) ? all : 0.0; }) / boxes;
+    }
     return {state.ridge_mean, state.ridge_own, mean, trace};
   }
 
@@ -139,7 +147,7 @@ class JointSamples {
     for (int k = team_.rank(); k < m(); k += team_.size()) {
       for (int s = 0; s < count_; ++s)
         U[k][s] = features()[k][s] * (k > 0 ? part(a, s) : box_of(s) == a ? first_ : 0.0);
-      for (int l = 0; l < m(); ++l) C[k][l] = k != l ? 0.0 : k > 0 ? alpha_ + beta_ : first_;
+      for (int l = 0; l < m(); ++l) C[k][l] = k != l ? 0.0 : k > 0 ? alpha_ + beta(a) : first_;
     }
     team_.sync();
     multiply_symmetric(team_, U, inverse(), T, m(), count_);
@@ -160,7 +168,11 @@ class JointSamples {
     return sum;
   }
   // The element of P^-1 between the slopes of box a and those of sample s's box.
-  PANDORA_HD double part(int a, int s) const { return box_of(s) == a ? alpha_ + beta_ : beta_; }
+  PANDORA_HD double part(int a, int s) const {
+    const int b = box_of(s);
+    return b == a ? alpha_ + beta(a) : groups_.same(a, b) ? beta(a) : 0.0;
+  }
+  PANDORA_HD double beta(int a) const { return common_ / groups_.size(a); }
 
   // sum_st N_st (features' product)_st c_s c_t
   template <class Part>
@@ -182,11 +194,14 @@ class JointSamples {
     team_.sync();
     const int A = memory_.boxes();
     for (int k = team_.rank(); k < m(); k += team_.size()) {
-      double sum = 0.0;
-      for (int a = 0; a < A; ++a) sum += memory_.direction(a)[k];
-      for (int a = 0; a < A; ++a) {
-        double& value = memory_.direction(a)[k];
-        value = k == 0 ? first_ * value : alpha_ * value + beta_ * sum;
+      for (int group = 0; group < groups_.count(); ++group) {
+        double sum = 0.0;
+        for (int a = 0; a < A; ++a) sum += groups_.of(a) == group ? memory_.direction(a)[k] : 0.0;
+        for (int a = 0; a < A; ++a) {
+          if (groups_.of(a) != group) continue;
+          double& value = memory_.direction(a)[k];
+          value = k == 0 ? first_ * value : alpha_ * value + beta(a) * sum;
+        }
       }
     }
     team_.sync();
@@ -195,10 +210,11 @@ class JointSamples {
   const Team& team_;
   const LaneView<Real>& lane_;
   const JointMemory& memory_;
+  const SlopeGroups<kTied> groups_;
   const double first_;  // P^-1 of an intercept
   double* const packed_;
   int count_ = 0;
-  double alpha_ = 0.0, beta_ = 0.0;
+  double alpha_ = 0.0, common_ = 0.0;  // common_: beta times the group's size
 };
 
 }  // namespace pandora::engine

@@ -9,7 +9,8 @@
 
 namespace pandora::engine {
 
-template <class Real, class Team>
+/// kTied: whether the lane's slopes are tied (Shrinkage::tied).
+template <class Real, class Team, bool kTied = false>
 class JointSolve {
  public:
   PANDORA_HD JointSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane,
@@ -23,9 +24,10 @@ class JointSolve {
         A_(problem.shape.A),
         m_(problem.shape.m),
         n_(m_ - 1),
-        memory_(scratch.joint, A_, m_),
-        samples_(team, lane, memory_, problem.ridge_index.first, scratch.factor),
-        factor_(team, shape_, memory_, scratch.factor),
+        groups_(lane.spec, A_),
+        memory_(scratch.joint, A_, m_, groups_.count()),
+        samples_(team, lane, memory_, groups_, problem.ridge_index.first, scratch.factor),
+        factor_(team, shape_, memory_, groups_, scratch.factor),
         count_(samples_of(lane, A_)),
         plan_(lane.spec, count_, state_.samples_at_solve, A_ * m_) {}
 
@@ -79,7 +81,7 @@ class JointSolve {
   }
 
   /// The number of doubles of its memory.
-  static PANDORA_HD std::size_t size(int A, int m) { return JointMemory::size(A, m); }
+  static PANDORA_HD std::size_t size(int A, int m, int groups) { return JointMemory::size(A, m, groups); }
 
  private:
   static constexpr int kMostTries = 30;
@@ -110,6 +112,17 @@ class JointSolve {
       memory_.slope_sum()[k] = sum;
     }
     team_.sync();
+  }
+
+  // sum_b rho_b[k] over the boxes of box a's group.
+  PANDORA_HD double slope_sum(int a, int k) const {
+    if constexpr (kTied) {
+      double sum = 0.0;
+      for (int b = 0; b < A_; ++b) sum += groups_.same(a, b) ? memory_.rho(b)[k] : 0.0;
+      return sum;
+    } else {
+      return memory_.slope_sum()[k];
+    }
   }
 
   // Measures the features' scale, from the samples that are new since the last solve.
@@ -148,7 +161,7 @@ class JointSolve {
 
   // Whether the inverse Hessian is computed in the space of the samples (JointSamples). The number of samples does not
   // change during a refit, so neither does the answer; the inverse is then computed anew in every step.
-  PANDORA_HD bool by_samples() const { return JointSamples<Real, Team>::takes(count_, m_); }
+  PANDORA_HD bool by_samples() const { return JointSamples<Real, Team, kTied>::takes(count_, m_); }
 
   // Computes directions by the existing inverse, and replaces `slope` by the derivative along them. False if a new
   // inverse is wanted.
@@ -204,11 +217,11 @@ class JointSolve {
 
   // Computes gradient(a) from the moments: weighted by 1 / kappa_a, plus the part of the ridges.
   PANDORA_HD void weigh(int a) const {
-    const double weight = 1.0 / state_.dispersion[a], delta = (state_.ridge_own - state_.ridge_mean) / A_;
+    const double weight = 1.0 / state_.dispersion[a], delta = (state_.ridge_own - state_.ridge_mean) / groups_.size(a);
     const double *const rho = memory_.rho(a), *const moments = memory_.moments(a);
     for (int k = team_.rank(); k < m_; k += team_.size()) {
       const double penalty =
-          k == 0 ? problem_.ridge_index.first * rho[k] : state_.ridge_own * rho[k] - delta * memory_.slope_sum()[k];
+          k == 0 ? problem_.ridge_index.first * rho[k] : state_.ridge_own * rho[k] - delta * slope_sum(a, k);
       memory_.gradient(a)[k] = weight * moments[k] + penalty;
     }
     team_.sync();
@@ -278,8 +291,17 @@ class JointSolve {
   }
 
   PANDORA_HD void learn() const {
-    SlopeSums sums = traces_.carried(state_, A_, n_);
-    sums.mean_square = sum_of(n_, [&](int k) { return memory_.slope_sum()[k + 1] * memory_.slope_sum()[k + 1]; }) / A_;
+    const int groups = groups_.count();
+    SlopeSums sums = traces_.carried(state_, A_, n_, groups);
+    for (int group = 0; group < groups; ++group) {
+      const int one = groups_.first(group);
+      sums.mean_square += sum_of(n_,
+                                 [&](int k) {
+                                   const double sum = slope_sum(one, k + 1);
+                                   return sum * sum;
+                                 }) /
+                          groups_.size(one);
+    }
     sums.square = sum_of(n_, [&](int k) {
       double sum = 0.0;
       for (int a = 0; a < A_; ++a) sum = fused(memory_.rho(a)[k + 1], memory_.rho(a)[k + 1], sum);
@@ -287,7 +309,7 @@ class JointSolve {
     });
     if (team_.rank() == 0) {
       for (int a = 0; a < A_; ++a) state_.dispersion[a] = memory_.dispersion()[a];
-      learn_ridges(state_, lane_.spec.shrinkage, A_, n_, sums);
+      learn_ridges(state_, lane_.spec.shrinkage, A_, n_, sums, groups);
     }
     team_.sync();
   }
@@ -307,9 +329,10 @@ class JointSolve {
   JointState& state_;
   const SolveScratch<Real>& scratch_;
   const int A_, m_, n_;
+  const SlopeGroups<kTied> groups_;
   const JointMemory memory_;
-  JointSamples<Real, Team> samples_;
-  JointFactor<Real, Team> factor_;
+  JointSamples<Real, Team, kTied> samples_;
+  JointFactor<Real, Team, kTied> factor_;
   SlopeTraces traces_{};
   const int count_;  // samples of all boxes
   const RefitPlan plan_;

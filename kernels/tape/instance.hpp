@@ -109,6 +109,9 @@ PANDORA_HD constexpr int count_of(unsigned boxes, int A) {
   return n;
 }
 
+/// Groups of boxes, each box (from 0) in one of them at most.
+using BoxGroups = std::vector<std::vector<int>>;
+
 /// A tail exponent of at least this counts as no tail.
 inline constexpr double kNoTail = 1e300;
 
@@ -136,6 +139,9 @@ struct Environment {
   double correlation = 0.0;
   ParameterDrift drift = {};
   std::vector<BoxChange> arrives = {}, leaves = {};
+  /// The boxes of a group have one alpha, one beta_0 and one beta_1, those of its first box; with linear indices they
+  /// have the same slopes of rho_a.
+  BoxGroups ties = {};
   Location location = Location::common;
   Indices indices = Indices::of_costs;
   OutputCostLaw output_costs = OutputCostLaw::paper;
@@ -145,6 +151,14 @@ struct Environment {
 
   friend bool operator==(const Environment&, const Environment&) = default;
 };
+
+/// The box whose slopes a box has: the first of its group, or itself.
+inline int slopes_owner(const Environment& environment, int box) {
+  for (const std::vector<int>& group : environment.ties)
+    for (const int one : group)
+      if (one == box) return group[0];
+  return box;
+}
 
 /// Whether parameters change while periods pass.
 inline bool moves(const Environment& environment) {

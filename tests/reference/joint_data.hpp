@@ -100,6 +100,7 @@ inline LaneSpec shrunk(Shrinkage shrinkage = Shrinkage::two_level) {
   spec.fit = Fit::shrunk;
   spec.c_rho = 0.2;
   spec.shrinkage = shrinkage;
+  for (int a = 1; a < kMaxBoxes; a += 2) spec.tie[a] = 1;  // where slopes are tied, every second box
   return spec;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Shrunk {
   std::size_t fitted = 0;  // samples of the refit before
   bool measured = false;
   Shrinkage learns = Shrinkage::two_level;
+  std::vector<int> group;  // of every box; all in one unless slopes are tied
   int most_steps = 50;
   double tolerance = 1.0;
   std::vector<double> kappa;
@@ -29,12 +31,24 @@ struct Shrunk {
         m(size),
         ridge(ridge_index),
         mean(spec.ridge_mean),
-        own(spec.shrinkage == Shrinkage::fixed ? spec.ridge_own : spec.ridge_mean),
+        own(spec.shrinkage == Shrinkage::fixed  ? spec.ridge_own
+            : spec.shrinkage == Shrinkage::tied ? 1e7
+                                                : spec.ridge_mean),
         learns(spec.shrinkage),
+        group(groups_of(spec, boxes)),
         most_steps(spec.joint_steps),
         tolerance(spec.joint_tolerance),
         kappa(static_cast<std::size_t>(boxes), 0.08),
         C(penalty().inverse()) {}
+
+  static std::vector<int> groups_of(const LaneSpec& spec, int boxes) {
+    if (spec.shrinkage != Shrinkage::tied) return std::vector<int>(static_cast<std::size_t>(boxes), 0);
+    return {spec.tie, spec.tie + boxes};
+  }
+  // 1 / n between two of the n boxes of a group, 0 between others
+  double share(int a, int b) const {
+    return group[a] == group[b] ? 1.0 / static_cast<double>(std::count(group.begin(), group.end(), group[a])) : 0.0;
+  }
 
   // ridge on every intercept; on slopes lambda_m for their projection on the mean over boxes, lambda_d for the rest
   Eigen::MatrixXd penalty() const {
@@ -42,8 +56,8 @@ struct Shrunk {
     for (int a = 0; a < A; ++a)
       for (int b = 0; b < A; ++b)
         for (int k = 0; k < m; ++k) {
-          const double one = a == b ? 1.0 : 0.0, share = 1.0 / A;
-          P(a * m + k, b * m + k) = k == 0 ? one * ridge : mean * share + own * (one - share);
+          const double one = a == b ? 1.0 : 0.0, part = share(a, b);
+          P(a * m + k, b * m + k) = k == 0 ? one * ridge : mean * part + own * (one - part);
         }
     return P;
   }
@@ -130,7 +144,7 @@ struct Shrunk {
     for (int a = 0; a < A; ++a) {
       for (int k = 1; k < m; ++k) {
         own_trace += C(a * m + k, a * m + k);
-        for (int b = 0; b < A; ++b) mean_trace += C(a * m + k, b * m + k) / A;
+        for (int b = 0; b < A; ++b) mean_trace += C(a * m + k, b * m + k) * share(a, b);
       }
       const Eigen::MatrixXd data = here.hessian.block(a * m, a * m, m, m) - prior.block(a * m, a * m, m, m);
       determined.push_back((C.block(a * m, a * m, m, m) * data).trace());
@@ -141,10 +155,10 @@ struct Shrunk {
   }
 
   void learn(const std::vector<std::vector<IndexSample>>& samples, const Point& here, const Eigen::VectorXd& rho) {
-    Eigen::VectorXd sum = Eigen::VectorXd::Zero(m - 1);
-    double squares = 0.0;
+    double squares = 0.0, mean_square = 0.0;
     for (int a = 0; a < A; ++a) {
-      sum += rho.segment(a * m + 1, m - 1);
+      for (int b = 0; b < A; ++b)
+        mean_square += share(a, b) * rho.segment(a * m + 1, m - 1).dot(rho.segment(b * m + 1, m - 1));
       squares += rho.segment(a * m + 1, m - 1).squaredNorm();
       const double n = static_cast<double>(samples[a].size());
       const double free = n == 0 ? 1.0 : 1.0 - determined[a] / n;
@@ -156,9 +170,13 @@ struct Shrunk {
     };
     if (learns == Shrinkage::fixed) return;
     // Each parameter's 1 / variance moves by as much as the ridge has.
-    const double mean_now = (m - 1) / ((m - 1) / mean_trace + mean - inverted_mean);
+    const int groups = *std::max_element(group.begin(), group.end()) + 1;
+    const double means = groups * (m - 1), mean_now = means / (means / mean_trace + mean - inverted_mean);
+    if (learns == Shrinkage::tied) {
+      mean = ridge_of(mean, means, mean_square, mean_now);
+      return;
+    }
     const double own_now = A == 1 ? 0.0 : (A - 1) * (m - 1) / ((A - 1) * (m - 1) / own_trace + own - inverted_own);
-    const double mean_square = sum.squaredNorm() / A;
     if (learns == Shrinkage::one_level || A == 1) {
       mean = own = ridge_of(mean, A * (m - 1), squares, mean_now + own_now);
       return;

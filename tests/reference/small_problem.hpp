@@ -8,6 +8,7 @@
 
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/draw_instance.hpp"
+#include "host/lanes/model/ties.hpp"
 #include "host/studies/study/study.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/paper_setting.hpp"
@@ -145,7 +146,8 @@ inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std
     for (const PolicyVariant& variant : policy.variants(grids))
       for (const int T0 : T0s)
         if (variant.lane && (T0 > 0 || !policy.needs_calibration)) {
-          const LaneSpec lane = variant.lane(replication, T0);
+          LaneSpec lane = variant.lane(replication, T0);
+          tie_slopes(lane, {{0, 1}}, replication.tape.boxes());  // where slopes are tied
           const bool wider =
               lane.unopened || lane.follow != Follow::nothing;  // only where boxes may be deployed unopened
           if (!wider || replication.actions.uninspected) lanes.push_back(lane);

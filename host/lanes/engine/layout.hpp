@@ -24,6 +24,7 @@ struct Layout {
   int group = 0;
   bool fits_jointly = false;  // whether any lane does
   bool arms = false;          // whether lanes play arms (kernels/rules/actions.hpp)
+  int groups = 0;             // the most groups of boxes of a lane whose slopes are tied; 0: there is none
   std::vector<LaneView<Real>> lanes;
   std::vector<int> matrices;          // the list of FormBlock, group after group
   std::vector<int> group_matrices;    // where each group begins; one more than there are groups
@@ -75,7 +76,7 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    if (traits.cohort > 0 && !arms && go_in_cohorts<Real>(shape))
+    if (traits.cohort > 0 && !arms && groups == 0 && go_in_cohorts<Real>(shape))
       cohorts = deal_cohorts(units, refit_, shape.A, size(traits.cohort));
     device_cohorts = arena.take<int>(cohorts.size());
     queue = arena.take<int>(1);
@@ -87,7 +88,9 @@ struct Layout {
     next_walks = arena.take<int>(static_cast<std::size_t>(group));
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;
-    if (fits_jointly) scratch.joint = padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m));
+    if (fits_jointly)
+      scratch.joint =
+          padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m, std::max(groups, 1)));
     if (!cohorts.empty()) scratch.walks = RunCohort<Real, kFewBoxes>::walk_bytes(shape, refit_);
     const std::size_t slots = static_cast<std::size_t>(traits.slots);
     scratch.reals = arena.take<Real>(scratch.reals_per_slot(shape) * slots);
@@ -177,6 +180,7 @@ struct Layout {
     if (spec.fits_jointly()) {
       lane.joint = arena.take<JointState>(1);
       fits_jointly = true;
+      if (spec.fits_tied()) groups = std::max(groups, SlopeGroups<true>(spec, shape.A).count());
     }
     for (int a = 0; a < shape.A && spec.learning != Learning::none; ++a) {
       BoxView<Real>& box = lane.box[a];

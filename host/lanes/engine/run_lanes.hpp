@@ -146,7 +146,14 @@ class LaneRun {
     const Problem<Real> all = problem();
     backend_.warps(lanes(), Calibrate<Real>{all});
     backend_.blocks(lanes() * layout_->shape.A, StartBox<Real>{all, layout_->scratch});
-    if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {}, layout_->scratch, nullptr});
+    solve_jointly(lanes(), all, {}, nullptr);
+  }
+
+  // Solves the lanes of a list, or all, whose boxes are fitted together.
+  void solve_jointly(int count, const Problem<Real>& of, BlockRange range, const int* list) {
+    if (!layout_->fits_jointly || count == 0) return;
+    backend_.blocks(count, SolveJoint<Real>{of, range, layout_->scratch, list});
+    if (layout_->groups > 0) backend_.blocks(count, SolveJoint<Real, true>{of, range, layout_->scratch, list});
   }
 
   // Makes samples fade, or forgets them, at the end of `period`, between two blocks.
@@ -157,7 +164,7 @@ class LaneRun {
     backend_.warps(lanes(), ForgetSamples<Real>{all, factor, how.first_kept(period), how.last_kept(period)});
     backend_.blocks(lanes(), RefitReward<Real>{all, period});
     backend_.blocks(lanes() * layout_->shape.A, StartBox<Real>{all, layout_->scratch, period});
-    if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {period, 0}, layout_->scratch, nullptr});
+    solve_jointly(lanes(), all, {period, 0}, nullptr);
   }
 
   // Whether a library (cuBLAS) forms the products with which a block starts, because they are too large for a team's
@@ -231,7 +238,7 @@ class LaneRun {
       solve(kBoxes, SolveBoxes<Real, false>{here, range, layout_->scratch, list.waiting[kBoxes]});
       if constexpr (!B::kVectors)
         solve(kLargeBoxes, SolveBoxes<Real, true>{here, range, layout_->scratch, list.waiting[kLargeBoxes]});
-      solve(kJoints, SolveJoint<Real>{here, range, layout_->scratch, list.waiting[kJoints]});
+      solve_jointly(found[kJoints], here, range, list.waiting[kJoints]);
       count = found[kWalks];
       list.lanes = list.waiting[kWalks];
       std::swap(list.waiting[kWalks], other);

@@ -24,9 +24,24 @@ MatrixXd ShrunkFit::penalty() const {
   for (int a = 0; a < A_; ++a)
     for (int k = 0; k < m_; ++k) {
       out(a * m_ + k, a * m_ + k) = k == 0 ? ridge_ : state.ridge_own;
-      for (int b = 0; b < A_ && k > 0; ++b) out(a * m_ + k, b * m_ + k) += (state.ridge_mean - state.ridge_own) / A_;
+      for (int b = 0; b < A_ && k > 0; ++b)
+        if (together(a, b)) out(a * m_ + k, b * m_ + k) += (state.ridge_mean - state.ridge_own) / size_of_group(a);
     }
   return out;
+}
+
+bool ShrunkFit::together(int a, int b) const {
+  return spec_.shrinkage != Shrinkage::tied || spec_.tie[a] == spec_.tie[b];
+}
+
+int ShrunkFit::size_of_group(int a) const {
+  int n = 0;
+  for (int b = 0; b < A_; ++b) n += together(a, b) ? 1 : 0;
+  return n;
+}
+
+int ShrunkFit::groups() const {
+  return spec_.shrinkage == Shrinkage::tied ? SlopeGroups<true>(spec_, A_).count() : 1;
 }
 
 void ShrunkFit::measure(Refit& refit) const {
@@ -78,7 +93,8 @@ void ShrunkFit::invert(Refit& refit) {
     refit.determined.push_back((covariance.block(a * m_, a * m_, m_, m_) * data[a]).trace() / state.dispersion[a]);
     refit.traces.all += covariance.block(a * m_ + 1, a * m_ + 1, m_ - 1, m_ - 1).trace();
     for (int b = 0; b < A_; ++b)
-      refit.traces.mean += covariance.block(a * m_ + 1, b * m_ + 1, m_ - 1, m_ - 1).trace() / A_;
+      if (together(a, b))
+        refit.traces.mean += covariance.block(a * m_ + 1, b * m_ + 1, m_ - 1, m_ - 1).trace() / size_of_group(a);
   }
 }
 
@@ -127,13 +143,19 @@ std::vector<double> ShrunkFit::learned_dispersions(const Refit& refit) const {
 }
 
 SlopeSums ShrunkFit::sums_of(const Refit& refit) const {
-  SlopeSums sums = refit.traces.carried(state, A_, m_ - 1);
-  VectorXd total = VectorXd::Zero(m_ - 1);
-  for (int a = 0; a < A_; ++a) {
-    total += refit.rho[a]->tail(m_ - 1);
-    sums.square += refit.rho[a]->tail(m_ - 1).squaredNorm();
+  SlopeSums sums = refit.traces.carried(state, A_, m_ - 1, groups());
+  for (int a = 0; a < A_; ++a) sums.square += refit.rho[a]->tail(m_ - 1).squaredNorm();
+  std::vector<bool> counted(static_cast<std::size_t>(A_), false);
+  for (int a = 0; a < A_; ++a) {  // the first box of each group
+    if (counted[a]) continue;
+    VectorXd total = VectorXd::Zero(m_ - 1);
+    for (int b = 0; b < A_; ++b)
+      if (together(a, b)) {
+        counted[b] = true;
+        total += refit.rho[b]->tail(m_ - 1);
+      }
+    sums.mean_square += total.squaredNorm() / size_of_group(a);
   }
-  sums.mean_square = total.squaredNorm() / A_;
   return sums;
 }
 
@@ -155,7 +177,7 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
     if (plan.learns(step, last)) {
       const SlopeSums sums = sums_of(refit);
       for (int a = 0; a < A_; ++a) state.dispersion[a] = dispersions[a];
-      learn_ridges(state, spec_.shrinkage, A_, m_ - 1, sums);
+      learn_ridges(state, spec_.shrinkage, A_, m_ - 1, sums, groups());
     }
     if (!last) continue;
     state.unsolved += solved ? 0 : 1;

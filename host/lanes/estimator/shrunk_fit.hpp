@@ -40,7 +40,10 @@ struct ShrunkFit {
     std::vector<Eigen::VectorXd> gradients = {};
     std::vector<IndexSums> sums = {};
   };
-  Eigen::MatrixXd penalty() const;  // A m x A m
+  Eigen::MatrixXd penalty() const;    // A m x A m
+  bool together(int a, int b) const;  // whether the two boxes share a mean slope
+  int size_of_group(int a) const;
+  int groups() const;
   void measure(Refit& refit) const;
   Eigen::VectorXd gradient_at(Refit& refit) const;
   void invert(Refit& refit);

@@ -96,7 +96,8 @@ std::vector<double> draw_indices(const Instance& instance) {
     double level = 0.0;
     uniforms(stream, static_cast<std::uint32_t>(kMaxBoxes + a), 1, &level);
     rho[a * m] = kLeastIntercept + (kGreatestIntercept - kLeastIntercept) * level;
-    for (std::size_t j = 0; instance.contextual() && j < n; ++j) rho[a * m + 1 + j] = kSlope * slopes[a * n + j];
+    const auto owner = static_cast<std::size_t>(slopes_owner(instance.environment, static_cast<int>(a)));
+    for (std::size_t j = 0; instance.contextual() && j < n; ++j) rho[a * m + 1 + j] = kSlope * slopes[owner * n + j];
   }
   return rho;
 }
@@ -142,11 +143,10 @@ void draw_row_of_box(Instance& instance, InstanceField::Member parameter, int bo
   const Environment& environment = instance.environment;
   const int A = instance.dimensions.boxes;
   const std::size_t a = static_cast<std::size_t>(box);
-  const std::uint32_t period = static_cast<std::uint32_t>(box + redraw * kMaxBoxes);
   std::vector<double>& values = instance.*parameter;
   if (parameter == &Instance::c0 || parameter == &Instance::c1) {
     double levels[2];
-    uniforms(instance.stream(Purpose::cost_levels), period, 2, levels);
+    uniforms(instance.stream(Purpose::cost_levels), static_cast<std::uint32_t>(box + redraw * kMaxBoxes), 2, levels);
     values[a] = environment.cost_level * levels[parameter == &Instance::c1 ? 1 : 0];
     return;
   }
@@ -155,8 +155,9 @@ void draw_row_of_box(Instance& instance, InstanceField::Member parameter, int bo
   const Purpose purpose = parameter == &Instance::alpha   ? Purpose::scale_coefficients
                           : parameter == &Instance::beta0 ? Purpose::context_cost_coefficients
                                                           : Purpose::output_cost_coefficients;
-  const int columns = static_cast<int>(values.size()) / A;
-  unit_row(instance.stream(purpose), period, columns, environment.slopes, box, A, &values[a * columns]);
+  const int columns = static_cast<int>(values.size()) / A, owner = slopes_owner(environment, box);
+  unit_row(instance.stream(purpose), static_cast<std::uint32_t>(owner + redraw * kMaxBoxes), columns,
+           environment.slopes, owner, A, &values[a * columns]);
   if (parameter == &Instance::beta1 && environment.output_costs == OutputCostLaw::centred)
     centre_row(&values[a * columns], columns);
 }

@@ -47,6 +47,25 @@ Policy shrunk_weitzman() {
       }};
 }
 
+// Boxes of a group have one slope, which is learned from the samples of all of them.
+Policy tied_weitzman() {
+  return {.name = "tied_weitzman",
+          .title = "Tied Weitzman",
+          .group = PolicyGroup::past_the_paper,
+          .summary =
+              "Weitzman's rule, slopes of the boxes that model.ties names together estimated as one, each box with its "
+              "own intercept; bonus c_tied",
+          .by_name_only = true,
+          .hyperparameters = {{"c_tied", "width of the index bonus of tied_weitzman", {0.2}}},
+          .variants = [](const Grids& grids) {
+            return variants_over(grids, "c_tied", [](int T0, RewardModel reward, double c) {
+              LaneSpec lane = shrunk_lane(T0, reward, c);
+              lane.shrinkage = Shrinkage::tied;
+              return lane;
+            });
+          }};
+}
+
 // Thompson sampling: DOW's bonus is replaced by a normal draw for every box and period, times c and the width.
 Policy thompson_weitzman() {
   return {.name = "thompson_weitzman",

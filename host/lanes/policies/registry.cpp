@@ -17,7 +17,8 @@ namespace pandora {
 namespace policies {
 Policy oracle(), online_plugin(), dow(), static_plugin(), linucb_online(), linucb_static(), frugalgpt(), best_single(),
     random_order(), query_all(), shrunk_weitzman(), thompson_weitzman(), epsilon_greedy_weitzman(),
-    empirical_weitzman(), linucb_router(), hindsight(), best_cascade(), best_of_n(), commit_or_search();
+    empirical_weitzman(), tied_weitzman(), linucb_router(), hindsight(), best_cascade(), best_of_n(),
+    commit_or_search();
 }  // namespace policies
 // NOLINTEND(readability-redundant-declaration)
 
@@ -27,9 +28,9 @@ namespace {
 std::list<Policy> built_in_policies() {
   using namespace policies;
   std::list<Policy> all;
-  for (const auto make :
-       {oracle, online_plugin, dow, static_plugin, linucb_online, linucb_static, frugalgpt, best_single, random_order,
-        query_all, shrunk_weitzman, thompson_weitzman, epsilon_greedy_weitzman, empirical_weitzman, linucb_router})
+  for (const auto make : {oracle, online_plugin, dow, static_plugin, linucb_online, linucb_static, frugalgpt,
+                          best_single, random_order, query_all, shrunk_weitzman, thompson_weitzman,
+                          epsilon_greedy_weitzman, empirical_weitzman, tied_weitzman, linucb_router})
     all.push_back(make());
   std::list<Policy> rivals = rivals::all();
   rivals.sort([](const Policy& a, const Policy& b) { return a.group < b.group; });  // stable: yardsticks last

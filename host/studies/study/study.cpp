@@ -9,6 +9,7 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
+#include "host/lanes/model/ties.hpp"
 #include "host/lanes/model/wider_actions.hpp"
 #include "kernels/base/assert.hpp"
 
@@ -73,11 +74,12 @@ std::optional<double> number_behind(const std::string& name, const std::string& 
 PolicyVariant under(const Study& study, PolicyVariant variant) {
   if (!variant.lane) return variant;
   variant.lane = [lane = std::move(variant.lane), estimation = study.estimation, budget = study.budget,
-                  actions = study.actions](const Replication& replication, int T0) {
+                  actions = study.actions, ties = study.ties](const Replication& replication, int T0) {
     const Tape& tape = replication.tape;
     LaneSpec out = with_estimation(lane(replication, T0), estimation, tape.boxes(), tape.contexts.index_size,
                                    tape.contexts.reward_features, tape.online_rows);
     out.pacing = budget;
+    if (out.fits_tied()) tie_slopes(out, ties, tape.boxes());
     if (actions.wide()) play_arms(out, actions, tape.boxes());
     return out;
   };

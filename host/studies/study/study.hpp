@@ -35,6 +35,7 @@ struct Study {
   FeedbackRules feedback;
   Pacing budget;
   Actions actions;
+  BoxGroups ties;  ///< model.ties
   OracleOptions oracle;
   EngineSettings engine;
   bool regret = true;      ///< simulate policies (Tables 1 and 2)

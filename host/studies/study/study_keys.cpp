@@ -5,6 +5,7 @@
 
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/feedback.hpp"
+#include "host/lanes/model/ties.hpp"
 #include "host/studies/study/environment_keys.hpp"
 #include "host/studies/study/hyperparameter_keys.hpp"
 
@@ -123,6 +124,11 @@ void add_budget(Keys& keys) {
 }
 
 void add_actions(Keys& keys) {
+  keys.words(
+      "model.ties", "list of lists of boxes, such as [[1, 2], [3]]", "",
+      "Boxes, counted from 1, that share the slopes of their index parameters (docs/wider.md#tied-boxes); empty: none.",
+      {"boxes"}, [](const Study& s) { return ties_text(s.ties); },
+      [](Study& s, const std::string& text) { s.ties = parse_ties(text); });
   keys.integer(
       "actions.openings", "openings",
       "N, how often a box may be opened in a period (docs/wider.md); each opening costs and shows a fresh output.", 1,

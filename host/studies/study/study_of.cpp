@@ -2,6 +2,7 @@
 #include "host/studies/study/study_of.hpp"
 
 #include "host/lanes/model/box_changes.hpp"
+#include "host/lanes/model/ties.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/lanes/model/wider_actions.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
@@ -198,14 +199,22 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
       refuse(value.where, "environment {} is none of {} and not named by environments{}; correct the name", name,
              fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts)));
   }
-  for (const std::string& name : environments.texts)
+  for (const std::string& name : environments.texts) {
     study.environments.push_back(environment_of(name, values, study, environments, foreign));
+    study.environments.back().ties = study.ties;
+  }
   for (const Environment& environment : study.environments)
     if (study.budget.of != Pacing::Of::nothing && (environment.trace != nullptr || find_drawer(environment.name)))
       refuse(values.at(study.budget.of == Pacing::Of::queries ? "budget.queries" : "budget.cost").where,
              "needs the paper's model for its benchmark, but environment {} is not from the model; leave out one",
              environment.name);
   refuse_actions(study, values);
+  if (const std::string fault = fault_of_ties(study.ties, study.dimensions.boxes); !fault.empty())
+    refuse(values.at("model.ties").where, fault);
+  for (const Environment& environment : study.environments)
+    if (!study.ties.empty() && moves(environment))
+      refuse(values.at("model.ties").where, "ties boxes that environment {} moves apart; leave out its drift",
+             environment.name);
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
   for (const char* key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"})

@@ -41,9 +41,9 @@ std::optional<std::int64_t> integer_of(const toml::node& node) {
   return std::nullopt;
 }
 
-// The text of a value with named words, from a number or an inline table: { law = "geometric", mean = 100 } becomes
-// geometric:100 and { box_number = 3, at = 100 } becomes box 3:100.
-std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where) {
+// The text of a value with named words, from a number, a list or an inline table: { law = "geometric", mean = 100 }
+// becomes geometric:100, { box_number = 3, at = 100 } becomes box 3:100, and [[1, 2], [3]] becomes 1+2,3.
+std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where, char separator = ',') {
   const auto word = [&](const toml::node& one) -> std::string {
     if (const auto text = one.value_exact<std::string>()) return *text;
     if (const auto integer = one.value_exact<std::int64_t>()) return fmt::format("{}", *integer);
@@ -52,8 +52,8 @@ std::string words_of(const StudyKey& key, const toml::node& node, const std::str
   };
   if (const toml::array* const array = node.as_array()) {  // several tables or texts
     std::vector<std::string> items;
-    for (const toml::node& item : *array) items.push_back(words_of(key, item, where));
-    return fmt::format("{}", fmt::join(items, ","));
+    for (const toml::node& item : *array) items.push_back(words_of(key, item, where, '+'));
+    return fmt::format("{}", fmt::join(items, std::string(1, separator)));
   }
   const toml::table* const table = node.as_table();
   if (table == nullptr) return word(node);

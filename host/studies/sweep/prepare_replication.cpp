@@ -52,6 +52,8 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
                        replication.tape.calibration_rows);
   if ((spec.unopened || spec.follow != Follow::nothing) && !spec.actions.uninspected)
     return "it deploys boxes unopened, and the study's actions.uninspected is false";
+  if (spec.fits_tied() && replication.instance.environment.ties.empty())
+    return "it ties the slopes of boxes, and the study's model.ties names none";
   if (spec.order != Order::listed) return "";
   if (spec.length < 1 || spec.length > A) return fmt::format("a list of {} boxes out of {}", spec.length, A);
   for (int k = 0; k < spec.length; ++k)

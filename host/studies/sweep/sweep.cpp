@@ -228,7 +228,8 @@ DeviceGroups groups_of(const Study& study) {
   shape.stride = padded_to_vector<float>(shape.m);
   shape.d = study.dimensions.reward_features;
   shape.B = study.engine.block;
-  return !study.actions.wide() && engine::go_in_cohorts<float>(shape) ? DeviceGroups{.units = 16} : DeviceGroups{};
+  return !study.actions.wide() && study.ties.empty() && engine::go_in_cohorts<float>(shape) ? DeviceGroups{.units = 16}
+                                                                                            : DeviceGroups{};
 }
 
 void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink) {

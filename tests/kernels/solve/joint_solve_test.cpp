@@ -66,8 +66,9 @@ class Boxes {
     lane_.tape.psi = psi_.data();
     lane_.tape.mu = mu_.data();
     lane_.tape.cost = cost_.data();
-    scratch_ = memory_.allocate(shape_, engine::groups_of(8, data.m), 8,
-                                padded_to_vector<double>(engine::JointSolve<Real, SerialTeam>::size(data.A, data.m)));
+    scratch_ =
+        memory_.allocate(shape_, engine::groups_of(8, data.m), 8,
+                         padded_to_vector<double>(engine::JointSolve<Real, SerialTeam>::size(data.A, data.m, 2)));
   }
   Boxes(const Boxes&) = delete;
 
@@ -75,7 +76,8 @@ class Boxes {
   bool solve(const Team& team) {
     EXPECT_EQ(Team::kVectors, vectors_);
     const engine::Problem<Real> problem{shape_, ridge_, 1.0, 1.0, {}, {}, &lane_};
-    return engine::JointSolve<Real, Team>(team, problem, lane_, scratch_).solve();
+    return lane_.spec.fits_tied() ? engine::JointSolve<Real, Team, true>(team, problem, lane_, scratch_).solve()
+                                  : engine::JointSolve<Real, Team>(team, problem, lane_, scratch_).solve();
   }
 
   void start_at(const std::vector<VectorXd>& rho) {
@@ -174,7 +176,7 @@ TEST(JointSolve, IsTheDenseFit) {
   for (const int A : {1, 2, 3, 5, 8})
     for (const int m : {2, 5, 17}) {
       SCOPED_TRACE("A = " + std::to_string(A) + ", m = " + std::to_string(m));
-      for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed})
+      for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed, Shrinkage::tied})
         expect_dense<double>(Data(A, m, 150, 31), shrunk(shrinkage), 1e-7);
     }
 }
@@ -190,7 +192,7 @@ TEST(JointSolve, IsTheDenseFitAtThePapersSize) {
 
 TEST(JointSolve, IsTheDenseFitOfFewerSamplesThanABoxHasParameters) {
   for (const int A : {1, 2, 3, 8})
-    for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed}) {
+    for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed, Shrinkage::tied}) {
       SCOPED_TRACE("A = " + std::to_string(A));
       LaneSpec spec = shrunk(shrinkage);
       spec.ridge_own = 3.0;

@@ -88,7 +88,8 @@ TEST_P(EveryRule, IsTheNaiveLane) {
     say(options);
     for (const PolicyVariant& variant : find_policy(name)->variants({0.3})) {
       SCOPED_TRACE(std::string(name) + " " + variant.reward);
-      const LaneSpec lane = with_estimation(variant.lane(replication, T0), options, 3, 5, 2, 110);
+      LaneSpec lane = with_estimation(variant.lane(replication, T0), options, 3, 5, 2, 110);
+      tie_slopes(lane, {{0, 2}}, 3);  // where slopes are tied
       test::expect_naive_lane(replication, lane, options);
     }
   };
@@ -114,6 +115,7 @@ TEST_P(EveryRule, IsTheNaiveLane) {
   for (const int forced : {0, 3, 12})
     for (const char* name : {"dow", "shrunk_weitzman", "atsidakou"})
       check(name, [&](EstimationOptions& options) { options.forced = forced; });
+  check("tied_weitzman", [](EstimationOptions&) {});
   for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed})
     check("shrunk_weitzman", [&](EstimationOptions& options) {
       options.shrinkage = shrinkage;

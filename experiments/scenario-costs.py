@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What each scenario of a study costs each policy: its regret less that of the same policy in another scenario, replication by replication.
 
-usage: scenario-costs.py FOLDER [--less LANE]... [--t0 T0]...        FOLDER is what `pandora run` wrote; needs h5py and scipy
+usage: scenario-costs.py FOLDER [--less LANE]... [--t0 T0]... [--utility]     FOLDER is what `pandora run` wrote; needs h5py and scipy
 
 A LANE is SCENARIO/POLICY/REWARD, where * stands for the row's own: `base/*/*`, which is the default, sets each lane against itself in the
 scenario `base`; `swap/dow/unknown` sets every lane against that one. CSV, regrets per period x 1000: the mean and
-the paired difference with 95% intervals by Student's t, and in how many replications the two differ at all.
+the paired difference with 95% intervals by Student's t, and in how many replications the two differ at all. --utility: utilities in
+place of regrets, also those of the benchmark.
 """
 
 import argparse
@@ -22,8 +23,8 @@ COLUMNS = (
 )
 
 
-def read_cells(path):
-    """(environment, regime, T0) -> (scenario, policy, reward) -> (regrets x 1000, boxes opened per period), both by replication."""
+def read_cells(path, of_utility):
+    """(environment, regime, T0) -> (scenario, policy, reward) -> (regrets or utilities x 1000, openings per period), by replication."""
     cells = {}
     with h5py.File(path) as file:
         for setting in file.values():
@@ -34,10 +35,11 @@ def read_cells(path):
                 periods = group.attrs["periods"]
                 utility, queries = group["utility"][:], group["queries_of_box"][:].sum(axis=2) / periods
                 failed = group["failure"][:] != 0
-                regret = np.where(failed | failed[0], np.nan, 1000 * (utility[0] - utility) / periods)
+                value = utility if of_utility else utility[0] - utility
+                regret = np.where(failed | failed[0], np.nan, 1000 * value / periods)
                 starts = sorted(set(group["lanes/T0"][:].tolist()))
                 for lane, start in enumerate(group["lanes/T0"][:].tolist()):
-                    if not group["lanes/best"][lane]:
+                    if not group["lanes/best"][lane] and not (of_utility and lane == 0):
                         continue
                     key = group.attrs["vary.scenario"], text["policy"][lane], text["reward"][lane]
                     for T0 in [start] if group["lanes/calibrates"][lane] else starts:
@@ -62,11 +64,12 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--less", action="append", default=[])
     parser.add_argument("--t0", action="append", type=int, default=[])
+    parser.add_argument("--utility", action="store_true")
     options = parser.parse_args()
 
     rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow(COLUMNS.split(","))
-    for (environment, regime, T0), lanes in sorted(read_cells(f"{options.folder}/results.h5").items()):
+    rows.writerow((COLUMNS.replace("regret", "utility") if options.utility else COLUMNS).split(","))
+    for (environment, regime, T0), lanes in sorted(read_cells(f"{options.folder}/results.h5", options.utility).items()):
         if options.t0 and T0 not in options.t0:
             continue
         for less in options.less or ["base/*/*"]:

@@ -374,3 +374,35 @@ def test_decisions_are_those_of_the_sums_and_of_explain(tmp_path: pathlib.Path) 
     plain = pandora.run({**study, **kept, "output.decisions": False}, out=str(tmp_path / "plain"))
     with pytest.raises(pandora.DataError, match="output.decisions = true"):
         plain.decisions(**lane)
+
+
+def test_decisions_of_wider_actions_have_openings_unopened_boxes_and_the_outside_option(tmp_path: pathlib.Path) -> None:
+    results = pandora.run(
+        {
+            "replications": 1,
+            "periods": 200,
+            "T0": [10],
+            "policies": ["dow", "hindsight"],
+            "regimes": ["A"],
+            "environments": ["uniform"],
+            "oracle.samples": 2000,
+            "output.decisions": True,
+            "hyperparameters.c_rho": [0.1],
+            "actions.openings": 2,
+            "actions.uninspected": True,
+            "actions.outside": 0.5,
+        },
+        out=str(tmp_path / "wider"),
+    )
+    lane: dict[str, Any] = {"policy": "dow", "reward": "known"}
+    found = results.decisions(**lane)
+    assert found["opened"].shape == (200, 7)
+    counts = [int((found["opened"] == box).sum()) for box in range(3)]
+    assert counts == results.numbers("queries_of_box", **lane)[0].tolist()
+    assert ((found["queried"] == 0) == (found["cost"] == 0)).all()
+    outside = found["deployed"] == 3
+    assert outside.any() and (found["reward"][outside] == 0.5).all()
+    deployed = [int((found["deployed"] == box).sum()) for box in range(3)]
+    assert deployed == results.numbers("deployments_of_box", **lane)[0].tolist()
+    unopened = results.decisions(policy="hindsight")
+    assert (unopened["queried"] == 0).all() and (unopened["deployed"] < 3).any()

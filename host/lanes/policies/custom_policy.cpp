@@ -73,6 +73,8 @@ std::string play(const Tape& tape, const Actions& actions, CustomPolicy& policy,
   if (is_open(outcome, deployed) || (deployed == CustomPolicy::kOutside && actions.has_outside()) ||
       (actions.uninspected && deployed >= 0 && deployed < A && holds(there, deployed)))
     return "";
+  if (deployed == CustomPolicy::kOutside)
+    return "deploy() chose the outside option, and the study has none (actions.outside)";
   return refused("deploy()", deployed, A, actions.uninspected ? "not there" : "not open");
 }
 

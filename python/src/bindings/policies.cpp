@@ -106,7 +106,12 @@ class PythonPolicy : public CustomPolicy {
     called([&] { opened_(OwnOutput(output, shows_mu_)); });
   }
   int deploy() override {
-    return called([&] { return value_of<int>(deploy_(), "deploy()", "the index of a box that was opened"); });
+    return called([&] {
+      const nb::object found = deploy_();
+      return found.is_none() ? kOutside
+                             : value_of<int>(found, "deploy()",
+                                             "the index of a box that was opened, or None for the outside option");
+    });
   }
   std::vector<int> ranking() const override {
     if (!ranks_) return {};

@@ -72,8 +72,11 @@ class Policy:
     def opened(self, output: Output) -> None:
         """Called after the box that next() returned was opened."""
 
-    def deploy(self) -> int:
-        """Returns the box to deploy, one of the open ones."""
+    def deploy(self) -> Optional[int]:
+        """Returns the box to deploy, one of the open ones.
+
+        Where a study's [actions] allow it, the box need not be open, or None ends the period without one.
+        """
         raise NotImplementedError(f"{type(self).__name__} defines no deploy()")
 
     def learn(self, reward: float) -> None:

@@ -1,4 +1,4 @@
-// Two made-up folders of results on the same tapes: what is paired, and what is refused.
+// Two made-up folders of results on the same tapes show which outcomes are paired, and what is refused.
 #include <gmock/gmock.h>
 
 #include "host/report/compare.hpp"

@@ -47,7 +47,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The command line's program; tests that compare with it are left out where it is not."""
+    """The program of the command line. Without it, tests that compare with it are skipped."""
     default = pathlib.Path(__file__).resolve().parents[2] / "build" / "pandora"
     found = shutil.which(os.environ.get("PANDORA", str(default)))
     if found is None:
@@ -56,7 +56,7 @@ def program() -> str:
 
 
 def toml_of(study: dict[str, Any]) -> str:
-    """The study as the program reads it from a file."""
+    """The text of the study as the program reads it from a file."""
     from pandora.study import _lines
 
     return "\n".join(_lines(study)) + "\n"
@@ -70,7 +70,7 @@ def single() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def running_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """LiteLLM's proxy with cascades in front of made-up models, one for all tests (tests/proxy; make gateway)."""
+    """LiteLLM's proxy with cascades and made-up models. All tests share it (tests/proxy; make gateway)."""
     from made_up_proxy import Proxy, write_cascades, write_configuration
     from upstream import Models
 

@@ -1,8 +1,8 @@
-"""Databases to test with: a file of SQLite's, and a server of PostgreSQL's where this machine has one.
+"""Databases for tests: a file of SQLite, and a server of PostgreSQL if this machine has one.
 
-One short test runs on PostgreSQL too; with PANDORA_DATABASE=all every test does, and those that are long are longer.
-PANDORA_POSTGRES=required makes a missing server a failure; else what needs one is skipped.
-It is no conftest.py, since tests elsewhere import from the module of that name. Tests name it as a plugin.
+One short test runs on PostgreSQL too. With PANDORA_DATABASE=all every test does, and long tests are longer. If the
+server is missing, tests that need it are skipped; with PANDORA_POSTGRES=required they fail. This is no conftest.py,
+because other tests import from the module conftest. Tests name it as a plugin.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 
 import pytest
 
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 
 class Server:
-    """A server of PostgreSQL's in a folder of its own, which listens on a socket there."""
+    """A server of PostgreSQL in its own folder. It listens on a socket there."""
 
     def __init__(self) -> None:
         found = [*sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb")), shutil.which("initdb")][::-1]
@@ -66,11 +66,11 @@ class Server:
             return list(cursor.fetchall()) if cursor.description else []
 
     def disconnect(self) -> None:
-        """Ends all connections, as a server does that is started again."""
+        """Ends all connections, like a server that is started again."""
         self.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
 
     def make(self) -> str:
-        """An empty database, that is a schema of its own; its URL."""
+        """Makes an empty database, which is a schema of its own. Returns its URL."""
         name = f"t{uuid.uuid4().hex}"
         self.query(f"CREATE SCHEMA {name}")
         return f"{self.url}&options=-csearch_path%3D{name}"
@@ -86,7 +86,7 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"] if LONG else ["sqlite"])
 def database_url(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> str:
-    """An empty database, of either kind where there is time."""
+    """An empty database: SQLite, and in long tests PostgreSQL too."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/kept.db"
     server: Server = request.getfixturevalue("postgres")
@@ -100,7 +100,7 @@ def sqlite_url(tmp_path: pathlib.Path) -> str:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Versions follow each other at once, and another process learns soon."""
+    """Makes versions follow each other at once, and lets another process learn soon."""
     monkeypatch.setattr("pandora.serving.learning._PUBLISH_SECONDS", 0.0)
     monkeypatch.setattr("pandora.serving.learning._TRY_SECONDS", 0.05)
     monkeypatch.setattr("pandora.serving.database.connection._POLL_SECONDS", 0.02)

@@ -1,4 +1,4 @@
-"""Drivers of databases of which one call fails, and which."""
+"""Database drivers in which one chosen call fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 class Faults:
-    """Counts the driver's calls; the `at`-th fails, before it happens or `after` it has."""
+    """Counts the driver's calls. The `at`-th one fails, before it happens or, with `after`, after it has happened."""
 
     def __init__(self, at: int, after: bool) -> None:
         self.at, self.after, self.count = at, after, 0
@@ -22,7 +22,7 @@ class Faults:
         found = what()
         if self.count == self.at:
             if found is not None:
-                found.close()  # a driver that raises gives no cursor, which would hold SQLite's locks
+                found.close()  # a failing driver returns no cursor; an open one would hold SQLite's locks
             raise error
         return found
 
@@ -50,7 +50,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch, at: int, after: bool, url: str) -> F
 
         def connect(*given: Any, **named: Any) -> Any:
             faults.count += 1
-            if faults.count == faults.at:  # one that failed after it was made would be a leak of the driver's own
+            if faults.count == faults.at:  # a connection must not fail after it was made, because it would leak
                 raise error("made up")
             made = Connection.connect if module is not sqlite3 else lambda *g, **n: real(*g, factory=Connection, **n)
             return made(*given, **named)

@@ -1,4 +1,4 @@
-"""Forked processes that work with a store until they are killed, and tell over a pipe what they were answered."""
+"""Forked processes that work with a store until they are killed. A pipe reports the answers that they got."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tell = Callable[[Any], None]
 
 
 class Player:
-    """A child that runs `work(tell, orders)`: it tells JSON, and is given JSON by `order`."""
+    """A child process that runs `work(tell, orders)`. It reports JSON by `tell`, and gets JSON from `order`."""
 
     def __init__(self, work: Callable[[Tell, Callable[[], list[Any]]], None]) -> None:
         told, tells = os.pipe()
@@ -36,7 +36,7 @@ class Player:
         os.set_blocking(told, False)
 
     def read(self, seconds: float = 0.0) -> list[Any]:
-        """What it has told since the last call; waits so long for something."""
+        """The reports since the last call. Waits so many seconds for the first."""
         select.select([self._told], [], [], seconds)
         found: list[Any] = []
         while True:
@@ -53,12 +53,12 @@ class Player:
         return found
 
     def order(self, what: Any) -> None:
-        """Where it is alive."""
+        """Sends an order to the child, if it is alive."""
         with contextlib.suppress(BrokenPipeError):
             _write(self._orders, what)
 
     def kill(self, with_signal: Optional[int] = signal.SIGKILL) -> list[Any]:
-        """Ends it, or waits until it has ended; all that it has told since the last read."""
+        """Kills the child, or waits for its end. Returns the reports since the last read."""
         if with_signal is not None:
             os.kill(self.pid, with_signal)
         found: list[Any] = []
@@ -77,7 +77,7 @@ def _write(file: int, what: Any) -> None:
 
 
 def _reader(file: int) -> Callable[[], list[Any]]:
-    """Gives what has come."""
+    """A function that returns the orders that have come."""
     rest = b""
 
     def read() -> list[Any]:

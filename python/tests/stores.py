@@ -1,4 +1,4 @@
-"""Stores to test with: cascades, made-up requests, and what there is to see of a database."""
+"""Stores for tests: cascades, made-up requests, and views of a database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def new(models: Any = ("a", "b", "c"), price: float = 1.0, **more: Any) -> pando
 
 
 def in_order(order: Any = ("small", "large"), thresholds: Any = (0.7,), explore: float = 0.0, **more: Any) -> Any:
-    """A cascade of thresholds over NAMES."""
+    """A cascade with thresholds over NAMES."""
     plain = {"kind": "thresholds", "models": NAMES, "price": 1.0, "evaluator": "score"}
     given = {**plain, "order": list(order), "thresholds": list(thresholds), "explore": explore, **more}
     return pandora.Cascade(RunningCascade(Members.of_json(given)))
@@ -34,7 +34,7 @@ def opened(url: Any, cascade: Any = None, **more: Any) -> Store:
 
 
 def serve(store: Any, seed: int, dims: int = 2) -> int:
-    """A request, as its seed says; its number. Some models fail, and where all do it is cancelled."""
+    """Serves a request by its seed, and returns its number. Some models fail. If all fail, the request is cancelled."""
     draw = random.Random(seed)
     request = store.begin([1.0, draw.uniform(-1, 1)][:dims])
     called = 0
@@ -51,7 +51,7 @@ def serve(store: Any, seed: int, dims: int = 2) -> int:
 
 
 def answer(store: Any, draw: random.Random, feedback: bool = True, factor: float = 1.0) -> str:
-    """A request of MODELS; the model whose answer was deployed."""
+    """Serves a request with MODELS. Returns the model whose answer was deployed."""
     request = store.begin([1.0, draw.uniform(-1, 1)])
     for model in request:
         dollars, quality = MODELS[model]
@@ -64,7 +64,7 @@ def answer(store: Any, draw: random.Random, feedback: bool = True, factor: float
 
 
 def learned(store: Store) -> bytes:
-    """All that was learned of the rows."""
+    """Everything that was learned from the rows."""
     return store.learned().saved()
 
 
@@ -78,7 +78,7 @@ def estimator(cascade: pandora.Cascade) -> bytes:
 
 
 def rows(store: Store, kind: str = "") -> list[Any]:
-    """Kinds and requests of what is in the database, of one kind or of all."""
+    """The kinds and requests of the rows in the database, for one kind or for all."""
     found = store._database._connection.execute("SELECT kind, request, payload FROM pandora_events ORDER BY time")
     return [row for row in found if kind in ("", row[0])]
 
@@ -91,7 +91,7 @@ def until(true: Callable[[], Any], seconds: float = 20.0) -> None:
 
 
 def require_replayed(store: Store) -> None:
-    """What the learner has is what a replay of the rows from the beginning gives, byte for byte."""
+    """Requires that a replay of all rows gives the learner's state, byte for byte."""
     store.save()
     state = store._database.newest_state()
     assert state is not None

@@ -111,14 +111,14 @@ def test_a_test_sees_with_other_eyes() -> None:
 
 def test_begin_warns_once_where_scores_must_be_the_truth() -> None:
     cascade = pandora.Cascade.fit(pandora.Trace(made_up(300)), price=20.0, evaluator="quality", kind="thresholds")
-    cascade.test(pandora.Trace(made_up(300, 4)))  # sees what it was made to see: nothing to say
+    cascade.test(pandora.Trace(made_up(300, 4)))  # it sees the values for which it was made, so there is no warning
     with pytest.warns(pandora.PandoraWarning, match="`score` in observe must be the true quality") as told:
         cascade.begin([1.0])
         cascade.begin([1.0])
     assert len(told) == 1 and told[0].filename == __file__
     with pytest.raises(pandora.UsageError, match="fit again with price$"):
         cascade.set_price(2.0)
-    learner().begin([1.0, 0.5])  # by a judge: a warning would be an error here
+    learner().begin([1.0, 0.5])  # with a judge there is no warning, which would be an error here
 
 
 def test_frontier_has_cascades_models_and_mixtures() -> None:
@@ -435,7 +435,7 @@ def test_a_forked_child_goes_on_while_another_thread_learns() -> None:
     for _ in range(5):
         child = os.fork()
         if child == 0:
-            signal.alarm(30)  # where it hangs
+            signal.alarm(30)  # in case it hangs
             os._exit(0 if cascade.begin([1.0, 0.5]).number >> 20 != own >> 20 else 1)
         statuses.append(os.waitpid(child, 0)[1])
     enough.set()

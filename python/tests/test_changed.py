@@ -1,4 +1,4 @@
-"""Changed problems: their indices, against integrations that have no part in the library, and what is told of them."""
+"""Changed problems: their indices, compared with integrations outside of the library, and messages on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ seen: dict[tuple[str, int], Request] = {}
 
 
 def own(study: dict[str, Any]) -> dict[str, Any]:
-    """The study with environments that are given beside it alone."""
+    """The study with only the environments that are given beside it."""
     return {key: value for key, value in study.items() if key != "environments"}
 
 
@@ -46,7 +46,7 @@ class HalfPrice(pandora.Environment):
 
 
 class Stale(HalfPrice):
-    """The same, and the oracle goes on as if nothing had changed."""
+    """The same, but the oracle goes on as if nothing had changed."""
 
     name, stream = "stale", 121
     part = 2.0
@@ -86,7 +86,7 @@ def index_by_bisection(value: Numbers, cost: float) -> tuple[float, float]:
 
 
 def utilities(sigma: Numbers, mu: Numbers, cost: Numbers) -> tuple[Numbers, Numbers]:
-    """Of Weitzman's rule with these indices, and of opening everything, for each row of mu and cost."""
+    """The utilities of Weitzman's rule with these indices, and of opening every box, for each row of mu and cost."""
     order = np.argsort(-sigma, kind="stable")
     best, paid, going = np.full(len(mu), -np.inf), np.zeros(len(mu)), np.ones(len(mu), dtype=bool)
     for box in order:
@@ -107,7 +107,7 @@ def half_price(tmp_path_factory: pytest.TempPathFactory) -> pandora.Results:
         "oracle": {"samples": 100_000},
     }
     with warnings.catch_warnings():
-        warnings.simplefilter("error", pandora.PandoraWarning)  # these indices are right: nothing is told
+        warnings.simplefilter("error", pandora.PandoraWarning)  # these indices are right, so there is no warning
         return pandora.run(study, out=tmp_path_factory.mktemp("h") / "r", environments=[HalfPrice], progress=False)
 
 

@@ -1,4 +1,4 @@
-"""Results know the code that made them, with all that it can reach; what has no meaning refuses nothing."""
+"""Results depend on the code that made them and on all that it can reach. Changes without effect are not refused."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ class Mine(pandora.Policy):
 
 
 def script(*lines: str, policy: str = "", base: str = "pandora.Policy") -> str:
-    """A policy that calls used(policy), after the lines; `policy` is a line more of its class."""
+    """A script with these lines and a policy that calls used(policy). `policy` is one more line of its class."""
     return "\n".join(lines) + POLICY.replace("pandora.Policy", base) + f"    {policy}\n"
 
 
 def value(*lines: str) -> str:
-    """One that uses VALUE."""
+    """A script that uses VALUE."""
     return script(*lines, "def used(policy): return VALUE")
 
 
 def inside(definition: str) -> str:
-    """One that uses what its class defines as `extra`."""
+    """A script that uses `extra`, which its class defines."""
     return script("def used(policy): return policy.extra", policy=definition)
 
 
-#: of what kind, the script with {} for what changes, and what stands there before and after
+#: Each case has a name, the script with {} at the place of the change, and the texts before and after.
 CHANGES = [
     *(
         (kind, value("VALUE = {}"), before, after)
@@ -137,7 +137,7 @@ CHANGES = [
     ),
 ]
 
-#: with a module beside the script: how it is used, and what it has before and after
+#: Cases with a module beside the script: how the script uses it, and the module before and after.
 BESIDE = [
     ("a value", script("import beside", "def used(policy): return beside.RATE"), "RATE = 1", "RATE = 2"),
     (
@@ -193,7 +193,7 @@ SAME = [
 
 
 def loaded(source: str, folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, beside: str = "RATE = 1") -> Any:
-    """The class of a script, with a module beside it, both read anew from files."""
+    """The class of a script with a module beside it. Both are read anew from files."""
     folder.mkdir(parents=True)
     (folder / "beside.py").write_text(beside)
     (folder / "script.py").write_text(HEAD + source)

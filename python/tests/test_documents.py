@@ -1,4 +1,4 @@
-"""The Python of the documents runs, block after block, in a folder of its own."""
+"""The Python code of the documents runs, block after block, in a folder of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that is ended from outside: Ctrl-C in code that never returns, and an interpreter that ends meanwhile."""
+"""Work that ends from outside: Ctrl-C in code that never returns, and an interpreter that ends meanwhile."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wait_for(path: pathlib.Path, process: subprocess.Popen[str]) -> None:
     pytest.fail("it did not begin")
 
 
-# Where code of one's own never returns; the last catches what is raised in it once.
+# Places at which a user's code never returns. The last one catches the first exception.
 @pytest.mark.parametrize(
     "code",
     [

@@ -1,4 +1,4 @@
-"""Environments that are code in Python."""
+"""Environments that are written in Python."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class FreeSample(pandora.Environment):
     def draw(self, request: pandora.ReplicationRequest) -> Mapping[str, Any]:
         drawn = request.model()
         drawn["cost"][:, 0] = 1e-6
-        drawn["sigma"][:, 0] = 1.0  # then the oracle opens it first
+        drawn["sigma"][:, 0] = 1.0  # so that the oracle opens it first
         return drawn
 
 
 class Coins(pandora.Environment):
-    """Two outcomes, no rewards given: they are drawn."""
+    """An environment with two outcomes. It gives no rewards, so they are drawn."""
 
     stream = 102
 

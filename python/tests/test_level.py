@@ -1,4 +1,4 @@
-"""Which module a wheel with several of them loads."""
+"""The choice of the module in a wheel that has several."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ def test_the_best_level_is_the_last_of_an_unbroken_row(flags: set[str], level: s
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one level")
 def test_a_wheel_with_levels_loads_the_one_that_is_asked_for(tmp_path: pathlib.Path) -> None:
-    """A package with two modules, both the one that is installed; PANDORA_LEVEL names one, or none that there is."""
+    """A package has two modules, both copies of the installed one. PANDORA_LEVEL names one of them, or one that is
+    missing.
+    """
     package = tmp_path / "pandora"
     installed = pathlib.Path(pandora.__file__).parent
     package.mkdir()
     for file in installed.iterdir():
         if file.name != "levels" and not file.name.startswith("_core"):
             (package / file.name).symlink_to(file)
-    libraries = installed.parent / "pandora_box.libs"  # beside the package of a wheel, found by its place
+    libraries = installed.parent / "pandora_box.libs"  # the wheel's package finds it by its place
     if libraries.is_dir():
         (tmp_path / libraries.name).symlink_to(libraries)
     best = _best(pathlib.Path("/proc/cpuinfo").read_text())

@@ -1,4 +1,4 @@
-"""Cascades as a provider of LiteLLM, without a proxy: models are made up, and called as LiteLLM calls them."""
+"""Cascades as a provider of LiteLLM, without a proxy. Models are made up, and are called as LiteLLM calls models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import pytest
 
 import pandora
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # no network
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # so that no network is needed
 litellm: Any = pytest.importorskip("litellm")
 pytest.importorskip("jsonschema")
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # LiteLLM's, where its classes are first used
+    warnings.simplefilter("ignore")  # LiteLLM warns when its classes are first used
     from pandora.serving.litellm import CascadeLLM, calling, read
     from pandora.serving.litellm.configuration import Judging
     from pandora.serving.litellm.judging import fault_of, question, score_of
@@ -29,7 +29,7 @@ with warnings.catch_warnings():
 
     litellm.ModelResponse()
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of LiteLLM and what it imports
+pytestmark = pytest.mark.filterwarnings("ignore")  # from LiteLLM and its imports
 
 QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 2 + 2?"}]
 SECRET = "sk-secret-of-the-operator"
@@ -54,7 +54,7 @@ Says = Callable[[str], Any]
 
 @pytest.fixture
 def llm(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., CascadeLLM]]:
-    """Makes cascades of small and large: what models and the judge say, and lines of cascades.toml."""
+    """Makes cascades of small and large, from the answers of models and judge and from lines of cascades.toml."""
     opened: list[CascadeLLM] = []
 
     def made(says: Says, more: str = 'judge = "judge"', evaluator: str = "score") -> CascadeLLM:
@@ -83,7 +83,7 @@ def ask(**more: Any) -> Any:
 
 
 def counts(llm: CascadeLLM) -> Any:
-    """Of what has happened, once the store has learned of it."""
+    """The counts, once the store has learned all events."""
     assert llm.services["any"].store.settle()
     return llm.services["any"].store.metrics()
 
@@ -93,7 +93,7 @@ def test_the_judge_decides_whose_answer_is_deployed(llm: Any) -> None:
     answer = ask()
     assert answer.id == f"cascade-{answer.cascade['request']}" and answer.cascade["deployed"] in ("small", "large")
     assert {call["score"] for call in answer.cascade["calls"]} == {0.25}
-    assert answer.cascade["dollars"] == pytest.approx(0.004) and answer.usage.total_tokens == 60  # the judge's too
+    assert answer.cascade["dollars"] == pytest.approx(0.004) and answer.usage.total_tokens == 60  # with the judge's
     assert made.explain(answer.id)["cascade"] == "any" and made.feedback(answer.id, 1.0)
     assert counts(made)["feedbacks"] == 1 and counts(made)["dollars"] == pytest.approx(0.004)
 
@@ -136,7 +136,7 @@ def test_a_refusal_of_the_client_is_told_without_the_key_and_rests_nobody(llm: A
     llm({"small": bad, "large": litellm.InternalServerError("x", "openai", "x")}.__getitem__)
     with pytest.raises(litellm.BadRequestError) as told:
         ask()
-    assert told.value.status_code == 500  # later it may be answered
+    assert told.value.status_code == 500  # a later request may succeed
     made = llm({"small": bad, "large": bad}.__getitem__)
     assert counts(made)["failures"] == 1 and not any(model["rests"] for model in counts(made)["models"])
 
@@ -147,7 +147,7 @@ def test_what_a_cascade_cannot_honour_is_refused(llm: Any) -> None:
         with pytest.raises(litellm.BadRequestError) as told:
             ask(**more)
         assert told.value.to_dict()["param"] == param and told.value.status_code == 400
-    made = llm({"small": "a", "large": "b"}.__getitem__, "")  # no judge: the operator's mistake, told in the log
+    made = llm({"small": "a", "large": "b"}.__getitem__, "")  # without a judge: a mistake of the operator, in the log
     with pytest.raises(litellm.BadRequestError, match="the proxy's log says why") as told:
         ask()
     assert told.value.status_code == 500 and counts(made)["cancelled"] == 1
@@ -190,7 +190,7 @@ def test_tool_calls_are_judged_as_the_file_says(llm: Any, tools: str, calls: int
         return "5" if model == "judge" else tool_call("f", "{}")
 
     llm(says, f'judge = "judge"\ntools = "{tools}"')
-    answer = ask(tools=[{"type": "function", "function": {"name": "f"}}])  # a cascade that is new calls both
+    answer = ask(tools=[{"type": "function", "function": {"name": "f"}}])  # a new cascade calls both models
     assert len(answer.cascade["calls"]) == calls and ("judge" in seen) == (tools == "judge")
 
 
@@ -241,7 +241,7 @@ ASKED_JSON = {"response_format": {"type": "json_schema", "json_schema": {"name":
         (response(None, refusal="no"), {}, "refusal"), (response("x", "content_filter"), {}, "refusal"),
         (tool_call("f", '{"city": "Oslo"}'), TOOLS, None), (tool_call("f", '{"town": 5}'), TOOLS, "arguments"),
         (tool_call("f", "{"), TOOLS, "arguments"), (tool_call("g", "{}"), TOOLS, "tool"),
-        # A pattern of a client's is not looked at: this one would take hours.
+        # Patterns in a client's schema are ignored, because this one would take hours.
         (tool_call("f", json.dumps({"city": "a" * 40 + "!"})), TOOLS, None),
         (tool_call("f", "{}"), {"tools": [{"function": {"name": "f", "parameters": ELSEWHERE}}]}, None),
         (response(None, function_call={"name": "h", "arguments": "{}"}), {"functions": [{"name": "h"}]}, None),
@@ -319,7 +319,7 @@ def test_a_file_says_where_things_are(tmp_path: pathlib.Path, monkeypatch: pytes
 def test_what_is_saved_has_an_interval_where_squares_are_known() -> None:
     draw = random.Random(3)
     held = 0
-    for _ in range(200):  # large costs 0.01 on average; each request asks small, and large half the time
+    for _ in range(200):  # large costs 0.01 on average; half of the requests ask it after small
         large = [draw.uniform(0.0, 0.02) for _ in range(400)]
         spent = [0.001 + (cost if k % 2 else 0.0) for k, cost in enumerate(large)]
         own = [cost for k, cost in enumerate(large) if k % 2]

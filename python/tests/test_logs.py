@@ -1,4 +1,4 @@
-"""Logs of decisions: what the library estimates is what an independent program in numpy does."""
+"""Logs of decisions: the library's estimates equal those of an independent program in numpy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODELS = ["small", "middle", "large"]
 
 
 def _table(rows: int, seed: int) -> list[dict[str, Any]]:
-    """A row for each answer: dearer models are better, and the judge sees it with noise."""
+    """A table with a row for each answer. Dearer models are better, and the judge sees this with noise."""
     draw, out = random.Random(seed), []
     for prompt in range(rows):
         hard = draw.random()
@@ -33,7 +33,7 @@ def _table(rows: int, seed: int) -> list[dict[str, Any]]:
 
 
 def _log(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
-    """Of these answers those that independent tosses called; 70% of the qualities are known."""
+    """The answers that independent tosses called. 70% of the qualities are known."""
     draw, out = random.Random(seed), []
     for row in rows:
         p = {"small": 1.0, "middle": 0.5, "large": 0.4}[row["model"]]
@@ -51,7 +51,7 @@ def _written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def cascade(tmp_path: Path) -> pandora.Cascade:
-    """Thresholds, made to see the quality, so that nothing is calibrated."""
+    """A cascade with thresholds that sees the quality, so that nothing is calibrated."""
     table = pandora.Trace(_written(tmp_path / "fit.jsonl", _table(400, 1)))
     return pandora.Cascade.fit(table, price=20, evaluator="quality", kind="thresholds")
 

@@ -1,4 +1,4 @@
-"""Policies that are code in Python."""
+"""Policies that are written in Python."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_study_with_a_policy_of_its_own_resumes_extends_and_compares(
     pandora.run(single, out=folder, progress=False)
     alone = (folder / "parts").glob("*")
     assert len(list(alone)) == 2
-    r = pandora.run(single, out=folder, policies=[Cheapest], progress=False)  # a policy is what results grow by
+    r = pandora.run(single, out=folder, policies=[Cheapest], progress=False)  # results can grow by a policy
     assert r.policies == ["oracle", "dow", "Cheapest"]
     assert sorted(set(r.summary("Cheapest", hyperparameter="all")["hyperparameter"])) == ["first=0", "first=1"]
     np.testing.assert_array_equal(r.boxes("Cheapest", T0=0)["queries_per_period"].sum(), 1.0)
@@ -122,7 +122,7 @@ def test_a_study_with_a_policy_of_its_own_resumes_extends_and_compares(
     pandora.run(single, out=folder, policies=[Cheapest], progress=False)
     assert (folder / "summary.csv").read_bytes() == before
     r = pandora.run({**single, "replications": 4}, out=folder, policies=[Cheapest], progress=False)
-    assert len(r.compare("dow", "Cheapest", T0=0)) == 1  # what sees mu*
+    assert len(r.compare("dow", "Cheapest", T0=0)) == 1  # only variants that see mu*
     assert r.regret("Cheapest", T0=0).shape == (4,)
     found = r.lane(policy="Cheapest", T0=0).explain(5)
     assert found["periods"][0]["policy"]["stopped"] == "its code said so"
@@ -249,7 +249,7 @@ class Raises(Cheapest):
 def test_an_exception_ends_its_lane_alone(single: dict[str, Any], tmp_path: pathlib.Path) -> None:
     with pytest.warns(pandora.PandoraWarning, match="lanes failed|period ten"):
         r = pandora.run(single, out=tmp_path / "r", policies=[Raises], progress=False)
-    assert len(r.failures) == 2  # T0 = 0 and 50
+    assert len(r.failures) == 2  # at T0 = 0 and 50
     failure = next(r.failures.rows())
     assert failure["period"] == 10 and failure["replication"] == 1
     assert "the policy failed: ValueError: period ten (test_policies.py:" in failure["failure"]
@@ -392,7 +392,7 @@ def test_estimators_refuse_what_they_cannot_do(single: dict[str, Any], tmp_path:
 
 
 class Listener(pandora.IndexPolicy):
-    """Opens by number, and writes down which rewards it is told of, and when."""
+    """Opens boxes by number, and records which rewards it is told, and when."""
 
     name = "listener"
     told: ClassVar[list[tuple[int, int]]] = []

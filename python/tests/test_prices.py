@@ -1,4 +1,4 @@
-"""Prices of calls by their tokens, of files, dicts and LiteLLM's list."""
+"""Prices of calls by their tokens, from files, dicts and LiteLLM's list."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_list_of_litellm_is_taken(tmp_path: pathlib.Path, monkeypatch: pytes
     for name in ("kimi", "made_up/kimi"):
         assert Prices.read("litellm").dollars(name, USAGE) == pytest.approx(0.00860376, abs=1e-12)
     table = {"models": ["kimi"], "quality": [[1.0]], "prompt_tokens": [[27147]], "completion_tokens": [[351]]}
-    long = {"prompt_tokens": 200001, "completion_tokens": 1000}  # all of it at the prices for long prompts
+    long = {"prompt_tokens": 200001, "completion_tokens": 1000}  # the whole call has the prices for long prompts
     assert Prices.read("litellm").dollars("long", long) == pytest.approx(200001 * 2.8e-06 + 0.0066, abs=1e-12)
     priced = pandora.Trace({**table, "cached_tokens": [[27146]]}, prices="litellm")
     assert priced.cost[0, 0] == pytest.approx(0.00860376, abs=1e-12)

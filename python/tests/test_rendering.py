@@ -1,4 +1,4 @@
-"""The renderer on a document of its own: what is drawn, the page, and LaTeX."""
+"""The renderer on a made-up document: figures, the page, and LaTeX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from pandora.rendering import latex, render, style
 
 pytest.importorskip("jinja2")
-layout = pytest.importorskip("pandora.rendering.layout")  # of matplotlib
+layout = pytest.importorskip("pandora.rendering.layout")  # it needs matplotlib
 
 LONG = "a_policy_whose_name_never_ends_and_in_which_no_blank_stands_that_a_line_could_be_broken_at"
 POLICIES = ("dow", "online_plugin", "linucb_online", "frugalgpt", "shrunk_weitzman", "somebodys", LONG)
@@ -77,7 +77,7 @@ def table() -> dict[str, Any]:
 
 
 def overview() -> dict[str, Any]:
-    """As wide as the report's."""
+    """A table that is as wide as the report's overview."""
     columns = ["policy", "cells", "regret", "wrong order", "too early", "too many", "wrong deployment", "of dow",
                "of the published dow"]  # fmt: skip
     cells = ["12", "119.88 (25.88 to 283.46)", "21.97", "34.91", "74.54", "66.18", "11.62 (10.12 to 41.00)",
@@ -93,7 +93,7 @@ def section(heading: str, **parts: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path) -> pathlib.Path:
-    drawn = json.loads(json.dumps(figures()))  # of their own
+    drawn = json.loads(json.dumps(figures()))  # with their own numbers
     (tmp_path / "figures").mkdir()
     names = ("x", "y", "low", "high", "x_low", "x_high")
     for one in drawn:
@@ -140,7 +140,7 @@ def test_every_text_is_inside_its_figure(found: dict[str, Any]) -> None:
     width, height = picture.get_size_inches() * picture.dpi
     assert width == pytest.approx(8.5 / 2.54 * 200)
     texts = [text for text in picture.findobj(Text) if text.get_text() and text.get_visible()]
-    # Ticks beyond the limits of an axis have texts too, which are not drawn.
+    # Ticks beyond the limits of an axis have texts too, but these are not drawn.
     axes = picture.axes[0]
     labels = {id(tick.label1): tick for axis in (axes.xaxis, axes.yaxis) for tick in axis.get_major_ticks()}
     shown = {id(tick.label1) for axis in (axes.xaxis, axes.yaxis) for tick in axis._update_ticks()}
@@ -165,7 +165,7 @@ def test_a_policy_looks_alike_in_all_figures() -> None:
 
     for name in ("somebodys", "dow"):
         assert looks(one, name) == looks(two, name)
-    # Whoever else is there.
+    # Other policies in the figure do not change the style.
     assert style.looks(["x", "y"])["x"] == style.looks(["x", "dow", "zz"])["x"]
     many = style.looks([*style.KNOWN, *(f"policy {k}" for k in range(20))])
     assert len(set(many.values())) == len(many)
@@ -228,7 +228,7 @@ def test_the_page_is_whole_and_says_every_number(folder: pathlib.Path) -> None:
     assert "regret × 1000 at T₀=50 & more" in page.text
     assert "<code>code &lt;b&gt;</code>" in text and "\u202e" not in text
     assert text.count("<svg ") == len(figures())
-    assert "src=" not in text and "<script" not in text  # nothing beside itself
+    assert "src=" not in text and "<script" not in text  # the page needs no other file
     assert 'aria-label="few &amp; its curves"' in text
     for one in figures():
         for ending, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
@@ -242,7 +242,7 @@ def test_the_page_is_whole_and_says_every_number(folder: pathlib.Path) -> None:
 
 
 def test_a_table_is_not_cut_off(folder: pathlib.Path) -> None:
-    """Its cells take two lines before it is wider than its window; a wider one is scrolled."""
+    """Cells take two lines before a table becomes wider than the window. A wider table is scrolled."""
     document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     document["sections"][0]["tables"] = [overview()]
     document["sections"][1]["sections"] = []
@@ -284,7 +284,7 @@ def test_latex_has_no_table_wider_or_longer_than_its_page(folder: pathlib.Path) 
     assert render.main([str(folder), "--format", "pdf"]) == 0
     text = (folder / "report.tex").read_text(encoding="utf-8")
     assert r"\caption{Regret $\times$ 1000 at $T_0$=50 \& more}" in text
-    for begin in re.finditer(r"\\begin\{table\}", text):  # one that is copied says what it needs
+    for begin in re.finditer(r"\\begin\{table\}", text):  # a copied table says which packages it needs
         assert text[: begin.start()].endswith("% needs \\usepackage{array,booktabs,adjustbox}\n")
     assert r"0.07$\pm$0.31 (9.99)*" in text  # the published value, and a star
     assert r"$c_{\rho}$" in text and r"$\mu^*$" in text and r"$d_x$ = 100" in text

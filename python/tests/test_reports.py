@@ -1,4 +1,4 @@
-"""Which figures a study has, what they show, and the report's document, of numbers that nobody simulated."""
+"""The figures of a study, their content, and the report's document, from made-up numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from pandora.rendering import document, figures, render, study, tables
 
-Lane = tuple[str, str, int, str]  # policy, reward, T0, hyperparameters
+Lane = tuple[str, str, int, str]  # (policy, reward, T0, hyperparameters)
 TITLES = {"online_plugin": "Online plug-in", "frugalgpt": "FrugalGPT", "dow": "DOW", "query_all": "Query all"}
 THREE: dict[Lane, float] = {
     ("online_plugin", "known", 0, ""): 8.5, ("online_plugin", "unknown", 0, ""): 10.5,
@@ -29,7 +29,7 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def lane_row(lane: Lane, regret: float, best: bool = True, half: float = 0.5) -> dict[str, Any]:
-    """Costs 100 and utility 520 less the regret, per 1,000 periods."""
+    """A row of a lane. Per 1,000 periods, costs are 100, and the utility is 520 minus the regret."""
     names = ("policy", "reward", "T0", "hyperparameter")
     ends = {"half_width_95_x1000": half, "standard_error_x1000": half / 2, "cost_half_width_95_x1000": None}
     return {
@@ -114,7 +114,7 @@ def test_they_say_which_T0_they_show_and_who_does_not_run_there() -> None:
 
 @pytest.mark.parametrize(
     ("lanes", "T0", "shown"),
-    [({("dow", 0), ("dow", 50), ("dow", 1000)}, (0, 50, 1000), 0),  # up to T / 100
+    [({("dow", 0), ("dow", 50), ("dow", 1000)}, (0, 50, 1000), 0),  # T0 up to T / 100
      ({("dow", 0), ("dow", 1), ("frugalgpt", 1), ("dow", 50), ("frugalgpt", 50)}, (0, 1, 50), 1),
      ({("dow", 0), ("dow", 50), ("frugalgpt", 50), ("dow", 90), ("frugalgpt", 90)}, (90, 0, 50), 50)],
 )  # fmt: skip
@@ -158,7 +158,7 @@ def test_hyperparameters_show_the_best_of_the_others() -> None:
     lanes = {("dow", "unknown", 0, text): regret for text, regret in of}
     lanes |= {("dow", "unknown", 0, "c_rho=2"): math.nan, ("dow", "known", 0, "c_rho=0.1"): 10.0}
     one = drawn(numbers_of(lanes, (0,)))["hyperparameters-uniform-A"]
-    assert labels(one) == ["DOW, unknown (c_rho)"]  # the other has one point
+    assert labels(one) == ["DOW, unknown (c_rho)"]  # the other policy has only one point
     assert (one["series"][0]["x"], one["series"][0]["y"]) == ([0.1, 1.0], [14.0, 4.0])
 
 
@@ -203,7 +203,7 @@ def test_differences_show_each_policy_less_the_base() -> None:
             pair("dow/known", None, 1.0), pair("dow/known", 7, 1.0, setting="periods=5"),
             pair("dow/known", 90, 1.0, replications=0)]  # fmt: skip
     one = drawn(numbers_of(THREE, pairs=columns(rows)))["difference-online_plugin-known-uniform-A"]
-    assert labels(one) == ["DOW, known", "theirs/known"]  # a policy of another program has no title here
+    assert labels(one) == ["DOW, known", "theirs/known"]  # a policy of another program has no title
     assert (one["series"][0]["x"], one["series"][0]["y"], one["series"][1]["y"]) == ([0, 50], [-3.0, -4.0], [6.0])
     assert one["series"][0]["high"] == [-2.75, -3.75] and not one["log_y"]
     assert "less that of Online plug-in, known" in one["caption"] and one["series"][1]["policy"] == "theirs"
@@ -238,7 +238,7 @@ def test_words_and_scenarios_are_bars_of_policies_that_have_them_all() -> None:
     assert one["x_label"] == "When estimates are solved (estimation.refit)"
     assert labels(one) == ["DOW, known"] and (one["series"][0]["x"], one["series"][0]["y"]) == ([], [8.0, 4.0])
     numbers = varied(*(([("scenario", str(k), float(k))], {"dow": 8.0}) for k in (1, 2)))
-    numbers["settings"][1]["periods"] = 5  # a size that one of them replaces is not told of all
+    numbers["settings"][1]["periods"] = 5  # a size that one setting replaces is not named for all
     one = drawn(numbers, 7)["vary-1-known-uniform-A"]
     assert (one["kind"], one["x_label"]) == ("bars", "scenario") and "T = " not in one["caption"]
 
@@ -336,7 +336,7 @@ def write_numbers(folder: pathlib.Path, numbers: Mapping[str, Any]) -> pathlib.P
 
 
 def test_a_script_makes_a_report_of_a_folder_of_results(tmp_path: pathlib.Path) -> None:
-    """Without the package: that of another machine."""
+    """The script works without the package, as on another machine."""
     pytest.importorskip("jinja2")
     folder = write_numbers(tmp_path / "report", numbers_of(THREE))
     (folder / "figures").mkdir()

@@ -1,4 +1,4 @@
-"""What is read of a folder is what its files say."""
+"""Values that are read from a folder equal those in its files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_summary_and_curves_select_the_same_lanes(example: str) -> None:
     lane = ["environment", "regime", "T0", "policy", "reward", "hyperparameter"]
 
     def lanes(table: pandora.Table) -> list[tuple[Any, ...]]:
-        rows = [row for row in table.rows() if row["policy"] != "oracle"]  # which has no curve of regret
+        rows = [row for row in table.rows() if row["policy"] != "oracle"]  # the oracle has no curve of regret
         return list(dict.fromkeys(tuple(row[name] for name in lane) for row in rows))
 
     selections: list[dict[str, Any]] = [
@@ -272,7 +272,7 @@ def test_figures_of_differences_and_of_keys_that_vary(
         ("estimation.eta_index", eta, [1, 2, 4]),
     ):
         axes = varied.plot(kind, known=True).axes[0]
-        assert axes.get_xlabel().split() == label.split()  # in lines
+        assert axes.get_xlabel().split() == label.split()  # the label may be split into lines
         assert list(axes.get_lines()[0].get_xdata()) == points
     with pytest.raises(pandora.UsageError, match="no figure 'curves'.*vary-2-known-uniform-B"):
         varied.plot("curves")
@@ -316,7 +316,9 @@ def test_no_p_value_below_1e_4_is_printed() -> None:
 
 @pytest.fixture
 def decimal_comma(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A process as Qt leaves it in Germany. The locale is made here: no machine need have it."""
+    """A process with a decimal comma, as Qt leaves it in Germany. The test makes the locale, because it may be
+    missing.
+    """
     subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], check=True)
     monkeypatch.setenv("LOCPATH", str(tmp_path))
     before = locale.setlocale(locale.LC_ALL)

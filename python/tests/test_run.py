@@ -1,4 +1,4 @@
-"""Runs from Python are those of the command line."""
+"""Runs from Python equal runs from the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def contents(folder: pathlib.Path) -> dict[str, bytes]:
 
 
 def manifest_of(folder: pathlib.Path) -> dict[str, Any]:
-    """Without what two runs of the program differ in: the command, times, and the digest over them."""
+    """The manifest without the parts that always differ: the command, times, and the digest over them."""
     found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
     del found["sha256"]
     for session in found["sessions"]:
@@ -117,7 +117,7 @@ def test_what_a_progress_function_raises_ends_the_run(single: dict[str, Any], tm
     def stop(done: int, total: int) -> None:
         raise ValueError("enough")
 
-    with pytest.raises(ValueError, match="enough"):  # long before the last of so many
+    with pytest.raises(ValueError, match="enough"):  # long before the last one
         pandora.run({**single, "replications": 3000}, out=tmp_path / "r", progress=stop)
     assert pandora.open(tmp_path / "r").unfinished != ""
 

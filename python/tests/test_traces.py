@@ -71,10 +71,10 @@ def test_data_frames_in_both_forms_are_the_same_table(tmp_path: pathlib.Path) ->
         wide[f"{model}|total_cost"] = table["cost"][:, m]
         wide[f"{model}|score"] = table["scores"]["score"][:, m]
     assert pandora.Trace(wide).digest == wanted
-    assert pandora.Trace(long.set_index(["prompt_id", "model"])).digest == wanted  # what a groupby leaves
+    assert pandora.Trace(long.set_index(["prompt_id", "model"])).digest == wanted  # a groupby leaves such an index
     assert pandora.Trace(wide.set_index("prompt_id").convert_dtypes()).digest == wanted
     assert pandora.Trace(long.astype({"prompt_id": "category", "model": "category"})).digest == wanted
-    ids = wide.assign(prompt_id=np.arange(200.0))  # whole numbers are floats where one was missing once
+    ids = wide.assign(prompt_id=np.arange(200.0))  # pandas makes floats of whole numbers if one is missing
     assert pandora.Trace(ids).prompts == [str(k) for k in range(200)]
 
 
@@ -165,7 +165,7 @@ def test_parquet_is_read_or_refused_in_one_sentence(tmp_path: pathlib.Path, monk
 
     def read(error: BaseException) -> Any:
         def fail(source: Any) -> Any:
-            assert source.read() == b"hello"  # an open file: no name that could be an address
+            assert source.read() == b"hello"  # an open file has no name that could be an address
             raise error
 
         return fail
@@ -212,7 +212,7 @@ def test_what_is_wrong_with_a_cell_is_said() -> None:
     table["quality"][4, 1] = np.nan
     assert "the quality of 1 of 60 answers is not known" in pandora.Trace(table).notes
     assert pandora.Trace(table, missing="drop").rows == 19
-    table["cost"][7, 2] = table["quality"][7, 2] = np.nan  # a failed call, beside a label that nobody gave
+    table["cost"][7, 2] = table["quality"][7, 2] = np.nan  # a failed call, and a missing label
     assert pandora.Trace(table, missing="drop").rows == 18
     failed = pandora.Trace(table, missing="failed")
     assert failed.rows == 19 and "the quality of 1 of 57 answers is not known" in " ".join(failed.notes)
@@ -238,7 +238,7 @@ def test_what_is_masked_is_missing_and_parts_and_texts_are_no_numbers() -> None:
     for hidden in (masked, [np.ma.masked_array(q, mask=m) for q, m in zip(quality, mask)], masked.astype(object)):
         assert np.isnan(pandora.Trace({**table, "quality": hidden}).quality[6, 2])
     assert pandora.Trace({**table, "quality": masked}, missing="drop").rows == 19
-    assert pandora.Trace({**table, "quality": masked}, models=["small"]).rows == 20  # other cells are not looked at
+    assert pandora.Trace({**table, "quality": masked}, models=["small"]).rows == 20  # other cells do not matter
     objects = quality.astype(object)
     objects[4, 1] = None
     assert np.isnan(pandora.Trace({**table, "quality": objects}).quality[4, 1])

@@ -1,4 +1,5 @@
-// Policy-periods per second of whole lanes on one core, by policy, T, m and lanes in a chunk; the reference beside it.
+// The periods that whole lanes play per second on one core, by policy, T, m and lanes in a chunk. The reference engine
+// is measured beside them.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -50,7 +51,7 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
-// Rates per period and per opened box: lanes on a changed problem may open more boxes, or fewer.
+// Counts periods and opened boxes per second, because lanes on a changed problem may open more boxes, or fewer.
 void run_changed(benchmark::State& state, const Replication& replication, const std::vector<LaneSpec>& specs,
                  const BlockOptions& options) {
   double periods = 0.0, queries = 0.0;
@@ -64,7 +65,7 @@ void run_changed(benchmark::State& state, const Replication& replication, const 
   state.counters["queries"] = benchmark::Counter(queries, kRate, benchmark::Counter::kIs1000);
 }
 
-// Lanes on a problem that changes, beside the plain one: `environment` and `feedback` as a study has them.
+// Lanes on a problem that changes, or on the plain one. A study has the same `environment` and `feedback`.
 void run_scenario(benchmark::State& state, const Environment& environment, const FeedbackRules& feedback,
                   const std::string& policy, const std::string& reward) {
   ReplicationRequest request{{}, environment, Regime::B, 0, 1, kCalibration, 30000, {}, feedback};
@@ -75,7 +76,7 @@ void run_scenario(benchmark::State& state, const Environment& environment, const
   run_changed(state, replication, specs, options);
 }
 
-// A policy under what a study can say of estimation.
+// A policy under a study's settings of estimation.
 void run_under(benchmark::State& state, const EstimationOptions& estimation, const std::string& policy,
                const std::string& reward, const Pacing& pacing = {}) {
   const Replication replication = replication_of(30000, 100);
@@ -95,7 +96,7 @@ void reference(benchmark::State& state, const std::string& policy, const std::st
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
-// One replication's DOW lanes on each thread, as the sweep runs them; wall time.
+// Each thread runs one replication's DOW lanes, as in a sweep. The wall time counts.
 void over_threads(benchmark::State& state, int threads) {
   const Replication replication = replication_of(30000, 100);
   const std::vector<LaneSpec> specs(6, lane_of(replication, "dow", "known"));
@@ -139,7 +140,7 @@ void add_policies() {
           [=](benchmark::State& state) { run(state, 30000, 100, kind.policy, kind.reward, refit, 6); });
 }
 
-// What studies may ask for beside the defaults.
+// Settings of estimation that differ from the defaults.
 void add_estimation() {
   const std::pair<const char*, Bonus> bonuses[] = {{"constant", Bonus::constant}, {"inverse_sqrt", Bonus::inverse_sqrt},
                                                    {"log", Bonus::log},           {"log_ratio", Bonus::log_ratio},

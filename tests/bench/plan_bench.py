@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What `--plan` says a study takes, against what it takes: eight studies, a table, and whether all ratios are within bounds.
+"""Compares the times that `--plan` announces with the times of the runs, for eight studies and a table.
 
-Usage: tests/bench/plan_bench.py [--program build/pandora] [--only NAME,...]. It wants a quiet machine: the ratio of wall
-times is that of the promise; the ratio of processor seconds bears other programs beside it. Five to ten minutes.
+Usage: tests/bench/plan_bench.py [--program build/pandora] [--only NAME,...]. It takes five to ten minutes, and exits
+with 1 if a ratio of wall times is out of bounds. These ratios need a quiet machine. The ratios of processor seconds
+hardly change when other programs run beside it.
 """
 
 import argparse
@@ -29,9 +30,9 @@ output.order = false
 @dataclass
 class Case:
     name: str
-    study: str  # a file of experiments, or TOML
+    study: str  # the name of a file in experiments, or a text in TOML
     options: list[str] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)  # options of a run into the same folder before
+    before: list[str] = field(default_factory=list)  # options of an earlier run into the same folder
     cores: int = 0  # 0: all
 
 
@@ -86,7 +87,7 @@ def processor_seconds() -> float:
 
 
 def measure(case: Case, program: str, folder: pathlib.Path) -> tuple[float, float, float, float, str]:
-    """Wall and processor seconds as planned, then as they were; and the line `measured` of the plan."""
+    """The planned wall and processor seconds, the real ones, and the line `measured` of the plan."""
     study = ROOT / "experiments" / case.study
     if "\n" in case.study:
         study = folder / "study.toml"

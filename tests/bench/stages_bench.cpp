@@ -1,5 +1,6 @@
-// Time of the parts: block products against the machine's fma rate and against the sequential recursions they replace,
-// tape, oracle, solves. Rates are per matrix and period (us) where the name says so.
+// Times of the engine's parts: block products, tape, oracle and solves. Block products are compared with the machine's
+// rate of fma instructions, and with the sequential recursions that they replace. If a counter's name says so, it has
+// microseconds for each matrix and period.
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Core>
@@ -17,7 +18,7 @@
 namespace pandora {
 namespace {
 
-// Eight independent fma chains in registers: what the core can do in single precision.
+// Eight independent chains of fma in registers. They show the core's greatest rate in single precision.
 void FmaPeak(benchmark::State& state) {
   using S = Simd<float>;
   constexpr int kChains = 8;
@@ -68,7 +69,7 @@ void per_matrix_period(benchmark::State& state, double periods, double flop) {
   state.counters["GFLOP/s"] = benchmark::Counter(n * flop, benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
-// The three products of a block, half of its periods queried.
+// The three products of a block in which the box is queried in half of the periods.
 void BlockProducts(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = static_cast<int>(state.range(1));
   BlockProblem p(m, B);
@@ -90,8 +91,8 @@ BENCHMARK(BlockProducts)
     ->Args({201, 32})
     ->Args({401, 32});
 
-// The whole design-matrix part of a lane's box: products and the updates between them; on vectors, and in the form that
-// a device's teams run, an element at a time.
+// All work on the design matrix of one box of a lane: the products, and the updates between them. It runs on vectors,
+// and in the form for a device's teams, which take one element at a time.
 template <class Team>
 void BlockedDesign(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = 32;
@@ -114,9 +115,9 @@ void BlockedDesign(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BlockedDesign, VectorTeam)->Arg(11)->Arg(101)->Arg(401);
 BENCHMARK_TEMPLATE(BlockedDesign, SerialTeam)->Arg(101);
 
-// What it replaces: width and, every other period, a rank-one update, one period after the other, in single precision
-// on the packed upper triangle. Row i holds the columns from the vector that i lies in on, so that all loads are whole;
-// below the diagonal that vector is zero.
+// The recursion that BlockedDesign replaces. It takes one period after the other, each with a width and every second
+// one with a rank-one update, in single precision on the packed upper triangle. Row i begins with the whole vector in
+// which column i lies, so that every load is a whole vector. Elements of this vector below the diagonal are zero.
 void PackedSequential(benchmark::State& state) {
   using S = Simd<float>;
   constexpr int W = S::width;
@@ -167,7 +168,7 @@ void PackedSequential(benchmark::State& state) {
 }
 BENCHMARK(PackedSequential)->Arg(11)->Arg(101)->Arg(401);
 
-// The same on the whole matrix: more memory, but sums that stay in registers.
+// The same recursion on the whole matrix. It takes more memory, but its sums stay in registers.
 void FullSequential(benchmark::State& state) {
   using S = Simd<float>;
   const int m = static_cast<int>(state.range(0)), B = 32;
@@ -193,7 +194,7 @@ void FullSequential(benchmark::State& state) {
 }
 BENCHMARK(FullSequential)->Arg(11)->Arg(101)->Arg(401);
 
-// The same in double as in the reference engine.
+// The same recursion in double, as the reference engine has it.
 void DoubleSequential(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = 32;
   BlockProblem p(m, B);
@@ -213,7 +214,7 @@ void DoubleSequential(benchmark::State& state) {
 }
 BENCHMARK(DoubleSequential)->Arg(101);
 
-// One gradient of the index loss over n samples scattered over a tape of 31,001 contexts, in both forms.
+// One gradient of the index loss over n samples that are scattered over a tape of 31,001 contexts, for both teams.
 template <class Team>
 void IndexGradient(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0)), m = 101, rows = 31001;
@@ -237,8 +238,8 @@ void IndexGradient(benchmark::State& state) {
 BENCHMARK_TEMPLATE(IndexGradient, VectorTeam)->Arg(200)->Arg(2000)->Arg(20000);
 BENCHMARK_TEMPLATE(IndexGradient, SerialTeam)->Arg(2000);
 
-// A device's solve of a box whose samples have grown by half, by a team of one: how many passes it takes. The last solve
-// stood at the minimum of two thirds of them.
+// A device's solve of a box whose samples have grown by half, by a team of one thread. It also counts the passes. The
+// solve starts from the minimum for the first two thirds of the samples.
 void DeviceSolve(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0)), m = 101;
   std::mt19937 engine(1);

@@ -1,4 +1,4 @@
-// Reading a table of outcomes of a million rows, in each form, and making features of it.
+// Reads a table of outcomes with a million rows, in each form, and makes features from it.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 enum class Form { wide_csv, long_csv, long_jsonl, nested_jsonl };
 
-// Made up: prompts of about 200 characters with a line end, qualities of three digits, costs of seven.
+// A made-up table. Prompts have about 200 characters and a line end, qualities three digits, and costs seven digits.
 class MadeUpTable {
  public:
   MadeUpTable(Form form, std::size_t rows, std::size_t models)

@@ -1,4 +1,4 @@
-// How often a warp's accesses to shared memory must be taken apart because several of its threads want one bank.
+// Counts how often a warp's access to shared memory takes several cycles, because several threads want the same bank.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,12 @@
 
 namespace stand_in {
 
-/// The accesses of a launch. What the threads of a warp do at one place of the code for the k-th time counts as one
-/// instruction of theirs.
+/// The accesses of a launch. The k-th accesses of a warp's threads at one place of the code count as one instruction.
 class BankTraffic {
  public:
   struct Sum {
     double wavefronts = 0.0;  ///< cycles in which the memory serves the instructions
-    double ideal = 0.0;       ///< what they would be without conflicts
+    double ideal = 0.0;       ///< the cycles without conflicts
   };
 
   void add(unsigned block, unsigned thread, const void* pc, std::size_t at, std::size_t bytes) {
@@ -34,7 +33,7 @@ class BankTraffic {
     ++place.first;
   }
 
-  /// By places of the code.
+  /// The sums by place in the code.
   const std::map<const void*, Sum>& finish() {
     for (auto& [pc, warps] : places_)
       for (auto& [warp, place] : warps)
@@ -50,11 +49,11 @@ class BankTraffic {
     std::uint32_t at[32] = {};
   };
   struct Place {
-    unsigned done[32] = {}, first = 0;  // the first that is open
+    unsigned done[32] = {}, first = 0;  // `first`: the number of the first open access
     std::vector<Access> open;
   };
 
-  // 32 banks of four bytes; wide accesses go in halves or quarters of a warp.
+  // There are 32 banks of four bytes. Wide accesses are served for half or a quarter of a warp at a time.
   static void count(Sum& sum, const Access& access) {
     const unsigned words = std::max<unsigned>(1, static_cast<unsigned>(access.bytes) / 4),
                    lanes = 32 / std::min(words, 4u);

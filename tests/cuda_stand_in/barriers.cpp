@@ -1,5 +1,5 @@
-// Where the threads of a kernel wait for each other: the barriers of a block and of a warp, and shuffles, which are
-// barriers that hand values over. What a device leaves undefined is reported.
+// The places where the threads of a kernel wait for each other: barriers of a block, barriers of a warp, and shuffles,
+// which are barriers that hand values over. Use that CUDA leaves undefined is reported.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -9,13 +9,13 @@
 #include "check.hpp"
 #include "fibers.hpp"
 
-extern "C" const char __executable_start, etext;  // of the program's code, from the linker
+extern "C" const char __executable_start, etext;  // the start and end of the program's code, from the linker
 
 namespace stand_in {
 namespace {
 
-// The calls that led to where a fiber waits, innermost first, by the frame pointers on its stack. In checked programs
-// only: it takes half of the time of the others.
+// Keeps the calls that led to the place where a fiber waits, innermost first. They come from the frame pointers on its
+// stack. Only checked programs do this, because it would take half of the time of the others.
 void remember_calls(Fiber& fiber, void* frame) {
   if (check_range == nullptr) return;
   std::fill(std::begin(fiber.calls), std::end(fiber.calls), nullptr);
@@ -31,7 +31,8 @@ void remember_calls(Fiber& fiber, void* frame) {
   }
 }
 
-// Fibers must wait at the same place; a compiler may have made two places of one line.
+// Reports fibers that wait at different places. Two addresses from the same source line are the same place, because the
+// compiler may have copied the line.
 void expect_same_place(const Fiber& a, const Fiber& b, const char* what) {
   if (check_range == nullptr) return;
   for (int k = 0; k < Fiber::kCalls; ++k) {
@@ -144,7 +145,7 @@ void stand_in_block_barrier() {
 
 void stand_in_warp_barrier(unsigned mask) {
   warp_barrier(mask, nullptr, 0, 0, __builtin_frame_address(0));
-  asm volatile("");  // no tail call: this frame stays while it is looked at
+  asm volatile("");  // prevents a tail call: remember_calls() needs this frame
 }
 
 void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source) {

@@ -1,7 +1,7 @@
-// Every access that a kernel makes: the device pass is compiled with -fsanitize=thread, and these are the functions
-// that its calls reach in the place of that sanitiser's own. An address must belong to a live array of the kernel's
-// device, be aligned and, where it is read, written before; and nobody else may touch it meanwhile, which is to say
-// without a barrier, a launch or a wait in between.
+// Checks every access of a kernel. The device pass is compiled with -fsanitize=thread, which inserts calls. Here are
+// the functions that are called, in place of the sanitiser's own. An address must belong to a live array of the
+// kernel's device and be aligned. Memory that is read must have been written before. If somebody else has touched the
+// memory, a barrier, a launch or a wait must lie in between.
 #include "check.hpp"
 
 #include <link.h>
@@ -14,7 +14,7 @@
 namespace stand_in {
 namespace {
 
-constexpr std::uint32_t kAtomic = 1u << 26, kNobody = 0xffffu << 10 | 1023u;  // kNobody: a copy or the like
+constexpr std::uint32_t kAtomic = 1u << 26, kNobody = 0xffffu << 10 | 1023u;  // kNobody: a copy or memset
 
 std::uint32_t stream_of(std::uint32_t who) {
   return who >> 27;
@@ -45,7 +45,7 @@ std::string text_of(Device& device, const char* p) {
   return out;
 }
 
-// What a program's constants may lie in.
+// Whether the bytes lie where a program's constants may lie.
 bool is_constant(std::uintptr_t first, std::size_t bytes) {
   struct Segment {
     std::uintptr_t begin, end;
@@ -70,7 +70,7 @@ bool is_constant(std::uintptr_t first, std::size_t bytes) {
   return false;
 }
 
-// Whether what `tag` says was over before the running thread's current access.
+// Whether the access in `tag` had certainly ended before the running thread's current access.
 bool ordered(const Tag& tag, const Fiber& fiber, std::uint32_t who) {
   const Running& now = *running;
   if (stream_of(tag.who) != stream_of(who)) return tag.when <= now.known[stream_of(tag.who)];
@@ -129,7 +129,7 @@ void check_state(Device& device, const char* p, std::size_t bytes, bool writes, 
   }
 }
 
-// Inlined into the callbacks, whose return address is the access.
+// It is inlined into the callbacks, because their return address is the place of the access.
 __attribute__((always_inline)) inline void check(const void* address, std::size_t bytes, bool writes, bool aligned,
                                                  bool atomic, const void* pc) {
   KernelRun* const run = kernel_run;
@@ -241,7 +241,7 @@ void __tsan_func_exit() {}
 void __tsan_vptr_read(void*) {}
 void __tsan_vptr_update(void*, void*) {}
 
-// Host code that the device pass compiles too is never run; these are for the linker.
+// Only the linker needs these functions. They belong to host code, which the device pass compiles too and never runs.
 #define STAND_IN_ATOMIC(bits, T)                                                          \
   T __tsan_atomic##bits##_load(const volatile T* p, int) {                                \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                          \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A .cu file for the stand-in: both passes, in one object file.
-# usage: compile.sh OBJECT SOURCE FLAGS HOST_FLAGS DEVICE_FLAGS   (lists of flags with semicolons between them)
+# Compiles a .cu file for the stand-in: both passes, into one object file.
+# usage: compile.sh OBJECT SOURCE FLAGS HOST_FLAGS DEVICE_FLAGS   (flags are separated by semicolons)
 set -euo pipefail
 object=$1 source=$2
 IFS=';' read -ra flags <<<"$3"

@@ -1,6 +1,6 @@
 // The stand-in's cuBLAS, a library that the program loads as it loads the real one. Products are plain loops. cuBLAS
-// leaves the order of summation open, and it may depend on the shape and on the batch: here it does. What lies between
-// the rows of a matrix and its leading dimension is not touched.
+// leaves the order of summation open, and the order may depend on the shape and on the batch. Here it does depend on
+// them. Memory between the rows of a matrix and its leading dimension is not touched.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -69,7 +69,7 @@ cublasStatus_t status_of(cudaError_t status) {
   return status == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-// Outputs of a batch must not overlap.
+// Reports outputs of a batch that overlap.
 void expect_apart(float* const C[], int count, std::size_t bytes) {
   std::vector<const float*> sorted(C, C + count);
   std::sort(sorted.begin(), sorted.end());
@@ -132,7 +132,7 @@ cublasStatus_t cublasSgemmBatched(cublasHandle_t h, cublasOperation_t ta, cublas
     expect_apart(C, count,
                  sizeof(float) *
                      (static_cast<std::size_t>(ldc) * static_cast<std::size_t>(n - 1) + static_cast<std::size_t>(m)));
-    std::set<std::pair<const float*, const float*>> done;  // what fills a batch up repeats a product and is not read
+    std::set<std::pair<const float*, const float*>> done;  // repeated products fill a batch up; nobody reads them
     for (int item = 0; item < count; ++item)
       if (done.insert({A[item], B[item]}).second || product.beta != 0.0f) product.run(A[item], B[item], C[item], count);
   }));

@@ -1,4 +1,4 @@
-// The device path where the tests that run on a GPU do not look.
+// Properties of the device path that the tests on a GPU do not check.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -22,7 +22,8 @@ bool stand_in_looks();
 namespace pandora {
 namespace {
 
-// Work for a device selects no other: it runs where only that one can be selected, and nowhere else.
+// Work for a device selects no other device. So it runs if only this device can be selected, and fails if only another
+// one can.
 TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 4, 40, 3);
   const UnitOfLanes unit{&replication, test::all_lanes(replication, {0})};
@@ -34,8 +35,9 @@ TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
   ::unsetenv("STAND_IN_ONLY");
 }
 
-// P passes once between a device's memory and a block of threads, and only its lower triangle: what a block of 32
-// periods costs in traffic at the paper's m. Five boxes go stage by stage, so that a launch is one block's.
+// A block of 32 periods reads P once from the device's memory and writes it once, and only its lower triangle. The test
+// counts this traffic at the paper's m. With five boxes, lanes go stage by stage, so each launch does one block of
+// periods.
 TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
   Dimensions five;
   five.boxes = 5;
@@ -48,20 +50,21 @@ TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
   std::size_t read = 0, written = 0;
   if (!stand_in_looks()) return;
   ASSERT_TRUE(stand_in_watched(0, &blocks, &read, &written));
-  EXPECT_EQ(blocks, 5u);  // a box each
+  EXPECT_EQ(blocks, 5u);  // one for each box
   constexpr double kTriangle = 91 * 8 * 8 * 4, kImages = 32 * 104 * 4, kGram = 32 * 32 * 4;
   const auto per_box = [](std::size_t bytes) { return static_cast<double>(bytes) / 5; };
-  EXPECT_LE(per_box(read), kTriangle + kImages + 5000);  // P and the contexts, then predictions and the like
+  EXPECT_LE(per_box(read), kTriangle + kImages + 5000);  // P, the contexts, and small arrays such as predictions
   EXPECT_LE(per_box(written), kImages + kGram + 1000);
   for (const int launch : {1, 2}) {  // the end of one block and the start of the next
     ASSERT_TRUE(stand_in_watched(launch, &blocks, &read, &written));
-    EXPECT_LE(per_box(read), kTriangle + 2 * kImages + kGram + 5000);  // and images and columns of all periods at most
+    EXPECT_LE(per_box(read), kTriangle + 2 * kImages + kGram + 5000);  // also images and columns of periods
     EXPECT_LE(per_box(written), kTriangle + kImages + kGram + 1000);
     EXPECT_GE(per_box(read + written), 1.9 * kTriangle + 2 * kImages);
   }
 }
 
-// Tiles of 8 x 8 that lie 64 numbers apart begin in one bank: eight threads that read a four each wait for each other.
+// Tiles of 8 x 8 that lie 64 numbers apart begin in the same bank. Eight threads that read four numbers each must then
+// wait for each other.
 TEST(StandInDevice, ConflictsOfBanksAreCounted) {
   for (const auto& [stride, ratio] : {std::pair{64, 8.0}, std::pair{68, 1.0}}) {
     stand_in::BankTraffic traffic;
@@ -74,7 +77,7 @@ TEST(StandInDevice, ConflictsOfBanksAreCounted) {
   }
 }
 
-// What a cohort reads and writes of its shared memory: the threads of a warp seldom want the same bank at once.
+// When a cohort accesses shared memory, the threads of a warp seldom want the same bank at once.
 TEST(StandInDevice, CohortsHaveFewConflictsInSharedMemory) {
   Dimensions paper;
   paper.radius_draws = 2048;
@@ -89,7 +92,8 @@ TEST(StandInDevice, CohortsHaveFewConflictsInSharedMemory) {
   const double all = stand_in_wavefronts(0.01, &worst);
   EXPECT_GE(all, 1.0) << "nothing was seen";
   EXPECT_LE(all, 1.5);
-  // The factor's: the tiles that eight threads update lie one after the other but at the end of a row of tiles.
+  // The worst place is the Cholesky factor. The tiles that eight threads update lie one after the other, except at the
+  // end of a row of tiles.
   EXPECT_LE(worst, 2.2);
 }
 

@@ -33,7 +33,7 @@ struct Pages {
         bytes((device.offset(p) - device.offset(first) + n + kPage - 1) / kPage * kPage) {}
 };
 
-// Without protection keys a device's memory is open to all threads while one works for the device.
+// Without protection keys, a device's memory is open to all threads as long as one thread works for the device.
 void protect(Device& device, int rights) {
   for (const auto& [p, bytes] : device.live) {
     const Pages pages(device, p, bytes);
@@ -118,7 +118,7 @@ char* take_pages(Device& device, std::size_t bytes) {
   char* const p = device.base + device.next + kPage;
   device.next += pages + kPage;
   if (mprotect(p, pages, PROT_READ | PROT_WRITE) != 0) return nullptr;
-  std::memset(p, 0xff, pages);  // NaN, and -1
+  std::memset(p, 0xff, pages);  // as a number NaN, as an integer -1
   if (device.key >= 0)
     pkey_mprotect(p, pages, PROT_READ | PROT_WRITE, device.key);
   else if (device.open == 0)
@@ -149,7 +149,7 @@ void touch(const void* p, std::size_t bytes, bool writes, const char* what, bool
     else
       ++unwritten;
   }
-  if (check_range == nullptr) return;  // where kernels are not watched, nobody knows what they have written
+  if (check_range == nullptr) return;  // without checks of kernels, their writes are not known
   if (unwritten > 0)
     report(std::string(what) + ": uninitialised: reads " + std::to_string(unwritten) + " of " + std::to_string(bytes) +
            " bytes that nothing has written");
@@ -259,7 +259,7 @@ cudaError_t cudaMalloc(void** out, std::size_t bytes) {
     return set_error(cudaErrorMemoryAllocation);
   }
   char* const p = pages + ((bytes + kPage - 1) / kPage * kPage - bytes) / 256 *
-                              256;  // as near to the end as CUDA's alignment allows
+                              256;  // as near to the end of the pages as CUDA's alignment allows
   std::memset(device->state + device->offset(p), rubbish, bytes);
   device->used += bytes;
   if (device->used > most) most = device->used;
@@ -314,7 +314,7 @@ void stand_in_forget(void* p, std::size_t bytes, cudaStream_t stream) {
     std::memset(p, 0xff, bytes);
     std::memset(device->state + device->offset(p), rubbish, bytes);
   });
-  cudaStreamSynchronize(stream);  // arrays are laid out anew after this, on the host's side
+  cudaStreamSynchronize(stream);  // because the host then lays out the arrays anew
 }
 
 }  // extern "C"

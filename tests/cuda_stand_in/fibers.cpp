@@ -1,6 +1,7 @@
-// The threads of a kernel as fibers of the stream's thread. Blocks run in random order, a few
-// at a time; threads change at barriers, and with STAND_IN_PREEMPT at accesses, in an order that is random, forwards,
-// backwards or the same thread's as long as possible. Never built with a sanitiser: stacks change under its feet.
+// The threads of a kernel as fibers of the stream's thread. Blocks run in random order, a few at a time. Threads take
+// turns at barriers, and with STAND_IN_PREEMPT also at accesses. Their order is random, forwards or backwards, or one
+// thread goes on as long as possible. This file is never built with a sanitiser, which could not follow the changes of
+// stacks.
 #include "fibers.hpp"
 
 #include <sys/mman.h>
@@ -26,7 +27,7 @@ namespace {
 
 thread_local std::minstd_rand quick;
 
-// Fibers that ended are used again.
+// Fibers that have ended, to be used again.
 struct FiberPool {
   std::vector<Fiber*> free;
   ~FiberPool() {
@@ -73,7 +74,7 @@ void end_of_fiber() {
   Fiber* const self = kernel_run->current;
   leave_barriers(*self);
   leave(self);
-  std::abort();  // nobody comes back
+  std::abort();  // nobody returns to an ended fiber
 }
 
 void fiber_main() {
@@ -93,7 +94,8 @@ void start_fiber(Fiber* fiber, Block* block, unsigned thread) {
   kernel_run->ready.push_back(fiber);
 }
 
-// Shared memory is device memory, so that its accesses are checked in the same way: an area for each block that runs.
+// Areas of shared memory, one for each block that can run at a time. They lie in device memory, so that accesses to
+// them are checked in the same way.
 std::vector<char*>& shared_areas(Device& device) {
   thread_local std::map<Device*, std::vector<char*>> areas;
   std::vector<char*>& mine = areas[&device];
@@ -106,7 +108,7 @@ std::vector<char*>& shared_areas(Device& device) {
   return mine;
 }
 
-// Nothing is written there yet, and no block before this one has been here.
+// Makes the area look unwritten, as if no block had used it before.
 void forget_shared_memory(Device& device, char* shared, std::size_t bytes) {
   std::memset(shared, 0xff, bytes);
   if (check_range == nullptr) return;
@@ -131,7 +133,7 @@ Block* start_block(const KernelRun& run, unsigned index, char* shared) {
   return block;
 }
 
-// Launches that a test wants to know about.
+// The launches of kernels that a test watches.
 struct Watch {
   struct Launch {
     unsigned blocks;
@@ -288,7 +290,7 @@ unsigned long long stand_in_atomic_add_wide(unsigned long long* p, unsigned long
   return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }
 
-// Nanoseconds stand for cycles.
+// Returns nanoseconds in place of cycles.
 long long stand_in_clock() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }

@@ -15,11 +15,12 @@ inline constexpr unsigned kMostThreads = 1024;
 struct Block;
 struct Fiber {
   static constexpr int kCalls = 12;
-  pandora::test::StackPoint at;  ///< where it stands
+  pandora::test::StackPoint at;  ///< the point from which it goes on
   char* stack = nullptr;         ///< lowest address
   unsigned thread = 0;           ///< within the block
   Block* block = nullptr;
-  // Where it waits: at the block's barrier, or at its warp's with a mask and what it gives to a shuffle.
+  // The fiber waits at the block's barrier, or at its warp's barrier with a mask and the value that it gives to a
+  // shuffle.
   bool at_barrier = false;
   unsigned mask = 0;
   void* value = nullptr;
@@ -29,13 +30,13 @@ struct Fiber {
 };
 struct WarpState {
   unsigned arrived = 0, left = 0;  // sets of lanes
-  Fiber* first = nullptr;          // to arrive
-  std::uint32_t time = 0;          // of the last barrier, by the device's clock
+  Fiber* first = nullptr;          // the first to arrive
+  std::uint32_t time = 0;          // when the last barrier was, by the device's clock
 };
 struct Block {
   unsigned index = 0, threads = 0, live = 0, arrived = 0;
-  Fiber* first = nullptr;  // to arrive at the barrier
-  std::uint32_t time = 0;  // of the last barrier
+  Fiber* first = nullptr;  // the first to arrive at the barrier
+  std::uint32_t time = 0;  // when the last barrier was
   WarpState warps[kMostThreads / 32];
   std::vector<Fiber*> fibers;
   char* shared = nullptr;
@@ -48,18 +49,18 @@ struct KernelRun {
   pandora::test::StackPoint scheduler = {};
   unsigned policy = 0;
   std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
-  // Where the launch is watched: sectors of 32 bytes that a block has touched, outside of its shared memory.
+  // If the launch is watched: the sectors of 32 bytes that each block has touched outside of its shared memory,
   std::unordered_set<std::uint64_t>*read = nullptr, *written = nullptr;
-  BankTraffic* banks = nullptr;  // and what it does there
+  BankTraffic* banks = nullptr;  // and its accesses to shared memory
 };
 extern __thread KernelRun* kernel_run;
 
-void yield_fiber();  ///< another thread of the kernel goes on
+void yield_fiber();  ///< lets another thread of the kernel go on
 
 /// Leaves the current fiber for another one, or for the scheduler if none can run.
 void leave(Fiber* self);
 
-/// A thread ends: whoever waits for it at a barrier is told (barriers.cpp).
+/// To be called when a thread ends. Reports barriers at which others still wait for it (barriers.cpp).
 void leave_barriers(Fiber& self);
 
 }  // namespace stand_in

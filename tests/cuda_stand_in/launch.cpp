@@ -1,4 +1,4 @@
-// A launch: which kernel, and whether a device would take it.
+// A launch: finds the kernel, and refuses launches that a device would refuse.
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -20,7 +20,7 @@ struct Resources {
   std::size_t shared = 0;
 };
 
-// Registers and static shared memory of a kernel as the real compiler found them; none where that was not there.
+// The registers and static shared memory of a kernel, from the real compiler. Zero if there was no such compiler.
 Resources resources_of(const std::string& symbol) {
   static const std::map<std::string, Resources> all = [] {
     std::map<std::string, Resources> table;
@@ -33,8 +33,8 @@ Resources resources_of(const std::string& symbol) {
   return found != all.end() ? found->second : Resources{};
 }
 
-// Of such blocks a multiprocessor of compute capability 9.0 has room for so many: 2,048 threads, 65,536 registers, 228 KiB
-// of which every block takes 1 KiB more than it asks for.
+// How many such blocks fit on a multiprocessor of compute capability 9.0. It has 2,048 threads, 65,536 registers and
+// 228 KiB of shared memory, of which every block takes 1 KiB more than it asks for.
 std::size_t blocks_that_fit(const Resources& needs, unsigned threads, std::size_t shared_bytes) {
   const std::size_t warps = (threads + 31) / 32,
                     registers = std::max<std::size_t>((needs.registers + 7) / 8 * 8, 16) * 32 * warps,
@@ -50,7 +50,7 @@ std::string demangled(const char* symbol) {
   return out.substr(0, 120);
 }
 
-// What a kernel may have on a device, as asked for.
+// The shared memory that each kernel may use on each device, as the program asked for it.
 std::mutex allowed_mutex;
 std::map<std::pair<Device*, void (*)()>, std::size_t> allowed;
 
@@ -78,7 +78,7 @@ cudaError_t resident_blocks(int* blocks, void (*stub)(), int threads, std::size_
   return cudaSuccess;
 }
 
-// The stub is the kernel as the host pass made it; the device pass's has the same name with a prefix.
+// The stub is the kernel of the host pass. The kernel of the device pass has the same name with a prefix.
 cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters, dim3 grid, dim3 block,
                    std::size_t shared_bytes, cudaStream_t stream) {
   Dl_info info{};
@@ -101,7 +101,8 @@ cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters,
   if (shared_bytes + needs.shared > allowed_shared(stub)) return set_error(cudaErrorInvalidValue);
   const unsigned warps = (block.x + 31) / 32;  // registers are given to warps, eight per thread at a time
   if ((needs.registers + 7) / 8 * 8 * warps * 32 > 65536) return set_error(cudaErrorLaunchOutOfResources);
-  // Blocks that take one item after the other: those that do not fit wait until all others are done, and then run alone.
+  // The blocks of these kernels take one item after the other. Blocks that do not fit wait until all others are done,
+  // and then run alone. That is a defect.
   const std::string name = demangled(symbol.c_str());
   if (name.find("run_blocks<") != std::string::npos || name.find("run_queue<") != std::string::npos)
     if (const std::size_t room =

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Whether the stand-in finds what it is for: plants one fault in a copy of the sources, builds the checked tests with it
-# and runs them; they must end with the defect that belongs to the fault.
+# Checks that the stand-in finds faults. Plants one fault in a copy of the sources, builds the checked tests with it and
+# runs them. They must end with the defect that belongs to the fault.
 # usage: mutant.sh NAME BUILD_FOLDER       mutant.sh --list       mutant.sh --check, whether every fault can still be planted
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=tests/cuda_stand_in
 
-# fault NAME FILE CHANGE DEFECT [TESTS [SETTING...]]: a change of FILE by perl, the words of the report that must come
-# (or of the test's failure), the tests that run, and settings of the stand-in.
+# fault NAME FILE CHANGE DEFECT [TESTS [SETTING...]]: CHANGE is a change of FILE by perl. DEFECT is a pattern that the
+# report, or the failure of the test, must match. TESTS are the tests that run; SETTING is for the stand-in.
 faults() {
   fault race-in-a-team kernels/lane/gram.hpp 's/(V::store\(g\.row \+ i, row\);\n  \}\n)  team\.sync\(\);/$1/' 'race: '
   fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/g' 'race: '
@@ -46,7 +46,7 @@ fi
 planted() { perl -0pe "$change" "$file"; }
 moved() { echo "mutant.sh: $1: its place in $file has moved, so nothing is planted; write its change anew" >&2; }
 
-if [ "$1" = --check ]; then  # without a build, in every run of CI
+if [ "$1" = --check ]; then  # builds nothing; CI does this every time
   count=0 gone=0
   fault() {
     local file=$2 change=$3
@@ -79,12 +79,12 @@ mkdir -p "$mutants/$(dirname "$file")"
 planted >"$mutants/$file"
 if cmp -s "$file" "$mutants/$file"; then moved "$wanted"; exit 1; fi
 
-# The device objects that depend on the file, made again with the copy before the original; then the program, where
-# they come first: what other objects have of the same inline functions is not taken.
+# Compiles the device objects that depend on the file again, so that they include the copy in place of the original.
+# Then links the program with these objects first, because the linker takes the first copy of an inline function.
 first=
 link=$(ninja -C "$build" -t commands "$here/tests_checked" | tail -1)
 for object in "$build/$here"/checked_*.o; do
-  grep -qE "${file//./\\.}([^h]|$)" "$object.d" || continue  # x.cu is not x.cuh
+  grep -qE "${file//./\\.}([^h]|$)" "$object.d" || continue  # so that x.cu does not match x.cuh
   name=$(basename "$object")
   command=$(ninja -C "$build" -t commands "$here/$name" | tail -1)
   command=${command//-DPANDORA_HAVE_CUDA/-I$mutants;-DPANDORA_HAVE_CUDA}
@@ -98,8 +98,8 @@ link=${link/ $here\/CMakeFiles/$first $here\/CMakeFiles}
 link=${link/-o $here\/tests_checked/-o $here\/mutants\/$wanted\/tests}
 (cd "$build" && eval "$link")
 
-# A limit on the processor's time: other work on the machine cannot reach it. A mutant that waits for ever is ended by
-# ctest.
+# The limit is on processor time, so that other work on the machine does not count. ctest ends a mutant that waits for
+# ever.
 code=0
 (ulimit -t 600; exec env REQUIRE_GPU=1 STAND_IN_FIRST=1 "${settings[@]}" "$mutants/tests" --gtest_filter="$tests") \
   >"$mutants/log" 2>&1 || code=$?

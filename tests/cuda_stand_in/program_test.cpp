@@ -1,5 +1,5 @@
-// Whole programs on the device path, through the stand-in: what they write is what the CPU path and an undisturbed
-// process write, and what goes wrong ends with the exit code that the README promises.
+// Whole programs on the device path, through the stand-in. They must write the same as the CPU path, and the same as a
+// process that nothing disturbs. A failure must end with the promised exit code.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -32,7 +32,7 @@ class StandIn : public test::RunStudyTest {
     return test::small_study_text(replications, 100, R"("student_t5")", 16384);
   }
 
-  // A setting of the stand-in until the test ends; the program inherits it.
+  // Makes a setting of the stand-in until the test ends. The program inherits it.
   void set(const std::string& name, const std::string& value) {
     ::setenv(name.c_str(), value.c_str(), 1);
     names_.push_back(name);
@@ -55,7 +55,7 @@ class StandIn : public test::RunStudyTest {
     EXPECT_GE(files(work() / reference).size(), 4u);
     expect_same(work() / folder, work() / reference);
   }
-  // The backend's name is in all other files.
+  // Compares the CSV files only, because all other files have the backend's name.
   void expect_same_tables(const std::string& folder, const std::string& reference) {
     const auto tables = [&](const std::string& name) {
       auto out = files(work() / name);
@@ -70,7 +70,7 @@ class StandIn : public test::RunStudyTest {
   std::vector<std::string> names_;
 };
 
-// What a device's lanes did is what the CPU's did, whether they go in cohorts or from stage to stage.
+// A device's lanes make the decisions of the CPU's lanes, in cohorts (three boxes) and from stage to stage (nine).
 TEST_F(StandIn, DecisionsAreThoseOfTheCpu) {
   for (const int boxes : {3, 9}) {
     const Words kept = {
@@ -106,7 +106,7 @@ TEST_F(StandIn, WiderActionsAreThoseOfTheCpu) {
   }
 }
 
-// Lanes of a table of outcomes on the device; its prompts are prepared on the CPU.
+// Lanes on a table of outcomes run on the device, while the table's prompts are prepared on the CPU.
 TEST_F(StandIn, ATableOfOutcomesGivesWhatTheCpuGives) {
   expect_done({"trace", "export", "study.toml", "--regime", "B", "--out", "table.jsonl"});
   write("table.toml", R"(environments = ["exported"]
@@ -153,7 +153,7 @@ TEST_F(StandIn, DevicesAndOrderChangeNoByte) {
   expect_same_results("second", "one");
 }
 
-// Memory for the lanes of some replications, not for all; then for none.
+// First there is memory for the lanes of some replications but not of all, then for those of none.
 TEST_F(StandIn, HalvedChunksChangeNoByte) {
   const Words many = {"--devices",      "0",   "--threads", "1",
                       "--regime",       "A",   "--periods", "16",
@@ -167,7 +167,7 @@ TEST_F(StandIn, HalvedChunksChangeNoByte) {
   EXPECT_THAT(halved.err, testing::Not(HasSubstr(" 0 allocations refused")));
   expect_same_results("halved", "whole");
   unset("STAND_IN_TALK");
-  set("STAND_IN_MEMORY_MIB", "10");  // enough to prepare a replication, not for its lanes
+  set("STAND_IN_MEMORY_MIB", "10");  // enough to prepare a replication, but not to run its lanes
   Words large = many;
   large.back() = "dimensions.context=150";
   const test::ProgramResult none = run(words("none", large));
@@ -180,14 +180,14 @@ TEST_F(StandIn, ResumeShardsAndMergeGiveTheBytesOfOneProcess) {
   for (const char* i : {"0", "1"}) expect_done(words(std::string("shard") + i, {"--shard", std::string(i) + "/2"}));
   expect_done({"merge", "shard0", "shard1", "--quiet", "--out", "merged"});
   expect_same_results("merged", "reference");
-  // A shard is an unfinished run: another part of the work resumed in its folder.
+  // A shard is an unfinished run, so the rest of the work can be done in its folder.
   fs::copy(work() / "shard0", work() / "resumed", fs::copy_options::recursive);
   expect_done(words("resumed", {"--resume"}));
   expect_same_results("resumed", "reference");
   EXPECT_EQ(manifest("resumed")["sessions"][1]["parts_computed"], 3);
   expect_done(words("resumed", {"--resume"}));
   EXPECT_EQ(manifest("resumed")["sessions"][2]["parts_computed"], 0);
-  // The CPU computes something else than a device, by its backend and by its fingerprint.
+  // The CPU cannot go on with a device's work: both its backend and its fingerprint differ.
   Words other = words("resumed", {"--resume"});
   other[4] = "cpu";
   const test::ProgramResult refused = run(other);
@@ -200,7 +200,7 @@ TEST_F(StandIn, ResumeShardsAndMergeGiveTheBytesOfOneProcess) {
             manifest("reference")["identity"]["numerics.fingerprint"]);
 }
 
-// The running chunk is finished and kept; what it costs to throw one away is more.
+// The running chunk is finished and kept, because throwing it away would waste more time.
 TEST_F(StandIn, ASignalLetsTheRunningChunkFinish) {
   write("study.toml", study_of(2) + "[vary]\nestimation.refit = [\"geometric:1.5\", \"tracking\"]\n");
   expect_done(words("reference"));
@@ -249,7 +249,7 @@ TEST_F(StandIn, ALaneThatFailsEndsAlone) {
   for (std::string line; std::getline(rows, line);) EXPECT_THAT(summary, HasSubstr(line + "\n"));
 }
 
-// Every call of CUDA that fails ends the run with code 4 and a line that says why; nothing hangs, nothing is lost.
+// Any failing call of CUDA ends the run with code 4 and a line with the reason. Nothing hangs, and nothing is lost.
 TEST_F(StandIn, WhatGoesWrongOnADeviceEndsWithCode4) {
   const Words little = {"--set", "replications=1", "--set", "periods=40", "--threads", "1"};
   for (const char* fail :
@@ -257,7 +257,7 @@ TEST_F(StandIn, WhatGoesWrongOnADeviceEndsWithCode4) {
         "cublas:1", "product:3", "copy:50", "count:1", "driver:1", "context:1+"}) {
     set("STAND_IN_FAIL", fail);
     Words all = little;
-    if (std::string(fail) == "cublas:1" || std::string(fail) == "product:3")  // of matrices too large for a team
+    if (std::string(fail) == "cublas:1" || std::string(fail) == "product:3")  // only large matrices go to cuBLAS
       all.insert(all.end(), {"--set", "dimensions.context=180"});
     const test::ProgramResult result = run(words("failing", all));
     SCOPED_TRACE(fail);
@@ -274,7 +274,7 @@ TEST_F(StandIn, WhatGoesWrongOnADeviceEndsWithCode4) {
   expect_done(automatic);
 }
 
-// Ranks of one machine take a device each and touch no other: exclusive ones let nobody else in.
+// Each rank of a machine takes one device and touches no other. The devices are exclusive, so a second rank would fail.
 TEST_F(StandIn, RanksShareExclusiveDevices) {
   expect_done(words("reference"));
   set("STAND_IN_EXCLUSIVE", base_.string());

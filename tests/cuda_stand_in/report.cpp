@@ -1,4 +1,4 @@
-// Settings, chance, and what is said of defects.
+// Settings, random numbers, and reports of defects.
 #include <execinfo.h>
 #include <signal.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ int number(const char* name, int otherwise) {
 std::mutex report_mutex;
 std::set<std::string> reported;
 
-// Where the program lies in memory: addresses less this are those in its file.
+// The address at which the program lies in memory. Addresses minus this one are those in its file.
 std::uintptr_t load_address() {
   static const std::uintptr_t address = [] {
     unsigned long first = 0;
@@ -58,7 +58,7 @@ void at_end() {
   _exit(kDefects);
 }
 
-// A host thread, a kernel or a copy has touched what it must not.
+// Reports that a host thread, a kernel or a copy has touched forbidden memory.
 [[maybe_unused]] void on_fault(int, siginfo_t* info, void*) {
   const Device* const device = device_of(info->si_addr);
   const std::string kernel = place_in_kernel();
@@ -75,7 +75,7 @@ void at_end() {
   _exit(kDefects);
 }
 
-// Sanitised programs keep their own handlers, whose reports are better.
+// Programs with a sanitiser keep its handlers, whose reports are better.
 [[maybe_unused]] const bool installed = [] {
   std::atexit(at_end);
 #if !defined(STAND_IN_SANITIZED)
@@ -123,7 +123,7 @@ std::string source_of(const void* pc) {
   const std::lock_guard guard(mutex);
   if (const auto found = known.find(pc); found != known.end()) return found->second;
   char command[200], line[1000];
-  // addr2line is asked for the call, not for what follows it.
+  // The address minus one lies in the call itself, and not in the instruction after it.
   std::snprintf(command, sizeof command, "addr2line -Cfpie /proc/%d/exe 0x%lx 2>/dev/null", getpid(),
                 static_cast<unsigned long>(reinterpret_cast<std::uintptr_t>(pc) - 1 - load_address()));
   std::string out;

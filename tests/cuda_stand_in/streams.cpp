@@ -1,4 +1,4 @@
-// Streams: every one has a thread, which does its work in order, as late as the settings allow.
+// Streams. Every stream has a thread, which does its work in order, and as late as the settings allow.
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ void wait_for(Stream& stream) {
   }
 }
 
-// What every call on a device first meets: a fault stays, and a device may be lost at any call.
+// The error that a call on this device meets first: an earlier fault stays, and a device may be lost at any call.
 cudaError_t standing(Device& device) {
   if (device.fault == 0 && fails("lost")) device.fault = cudaErrorUnknown;
   return set_error(static_cast<cudaError_t>(device.fault.load()));
@@ -74,7 +74,7 @@ cudaError_t standing(Device& device) {
 }  // namespace
 
 void wait_for_all(Device& device) {
-  std::vector<std::shared_ptr<Stream>> streams;  // another thread may destroy one meanwhile
+  std::vector<std::shared_ptr<Stream>> streams;  // copies, because another thread may destroy a stream meanwhile
   {
     const std::lock_guard guard(device.mutex);
     streams = device.streams;
@@ -170,8 +170,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return standing(*stream->device);
 }
 
-// From and to pageable memory CUDA copies through a buffer of its own; here the host's side is read or written as late
-// as the stream's order allows, as it is with pinned memory: a caller that waits sees no difference.
+// CUDA copies from and to pageable memory through a buffer of its own. Here the host's memory is read or written as
+// late as the stream's order allows, as CUDA does with pinned memory. A caller that waits sees no difference.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (fails("copy")) return set_error(cudaErrorInvalidValue);
   const bool reads = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts/check-device.py refuses of machine code: a generic load, a branch or local memory in a marked loop, too
-many instructions or registers, marks without limits and the other way round, and launches that do not fit.
+"""Tests that scripts/check-device.py refuses bad machine code: a generic load, a branch or local memory in a marked
+loop, too many instructions or registers, marks without limits, limits without marks, and launches that do not fit.
 """
 
 import runpy
@@ -49,7 +49,7 @@ latency = 120
 
 
 def told(name: str, start: str = "room", step: str = "", limits: str = LIMITS, marked: bool = True) -> str:
-    """What the check says of a kernel whose loop reads `start` and does `step` besides."""
+    """The complaints of the check about a kernel whose loop reads from `start` and also does `step`."""
     with tempfile.TemporaryDirectory() as folder:
         source, limit_file = Path(folder) / f"check_{name}.cu", Path(folder) / "limits.toml"
         text = KERNEL if marked else KERNEL.replace("  // loop: sum", "")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts/predict-device.py says of the code that ran on an H200 lies within a fifth of what that took; and what its
-simulator of a scheduler does with simple code.
+"""Tests that the seconds that scripts/predict-device.py predicts for the code that ran on an H200 are within a fifth of
+the measured ones, and that its simulator of a scheduler gives known results for simple code.
 """
 
 import json
@@ -17,7 +17,7 @@ def simple_code() -> None:
 
     one = machine.decode("1" * 200)
     assert machine.simulate([one]).issued > 0.99
-    four_cycles = machine.decode("4" * 200)  # each waits for the one before
+    four_cycles = machine.decode("4" * 200)  # each instruction waits for the one before
     assert abs(machine.simulate([four_cycles]).issued - 0.25) < 0.01
     assert machine.simulate([four_cycles] * 4).issued > 0.98
     assert abs(machine.simulate([one] * 4, streamed=True).issued - 1 / machine.FETCH) < 0.01
@@ -39,7 +39,7 @@ def main() -> None:
         for stage, seconds in stages.items():
             predicted = cards["H200"][schedule][stage]
             assert 0.8 < predicted / seconds < 1.2, (schedule, stage, predicted, seconds)
-            # Both cards took the same on 26 November 2026 but for what had changed in between.
+            # On 26 November 2026 both cards took equally long in the stages that had not changed in between.
             assert abs(cards["H100"][schedule][stage] / predicted - 1) < 0.02, (schedule, stage)
 
 

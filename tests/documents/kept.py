@@ -1,4 +1,4 @@
-"""Rows of the files in experiments/results, and which of them a row of a document means."""
+"""Rows of the files in experiments/results, and the choice of those that a row of a document means."""
 
 import csv
 import io
@@ -12,7 +12,9 @@ Row = dict[str, str]
 
 @cache
 def read(path: Path) -> list[Row]:
-    """The rows of all tables of a CSV file, with a column KEY for what a setting, `KEY=VALUE ...`, says; of another file one row of numbers."""
+    """The rows of all tables of a CSV file. A setting `KEY=VALUE ...` also becomes a column KEY. Any other file is one
+    row with all its numbers.
+    """
     text = path.read_text()
     if path.suffix == ".csv":
         rows = [row for part in re.split(r"\n\s*\n", text) for row in csv.DictReader(io.StringIO(part))]
@@ -33,14 +35,16 @@ def bare(cell: str) -> str:
 
 
 def key(name: str) -> str:
-    """T_0 is the column T0, eta_index and eta_1 are the column estimation.eta_index."""
+    """A name of a column in one spelling: T_0 becomes that of T0, and eta_1 that of estimation.eta_index."""
     found = re.sub(r"[_ ]", "", bare(name).split(".")[-1]).lower()
     return {"eta1": "etaindex", "eta0": "etareward"}.get(found, found)
 
 
 @cache
 def labels(cell: str) -> frozenset[str]:
-    """What a cell is called: all of it (=) and its parts (~), in any case, and its words as they stand."""
+    """The labels of a cell: the whole text (with =), its parts (with ~), both in lower case, and its words as they
+    stand.
+    """
     text = bare(cell)
     parts = {part.strip().lower() for part in (text, *re.split(r"[,;:/]", text))}
     words = re.findall(r"[^\s,;:/]+", text)
@@ -49,7 +53,9 @@ def labels(cell: str) -> frozenset[str]:
 
 
 def conditions(cells: list[str], header: list[str]) -> dict[str, set]:
-    """What a row says of columns: a number below the name of a key, whole unless of c_rho, eta_1 and the like, or `T_0 = 0, 50` in a cell."""
+    """The values that a row demands of columns. A number below the name of a key is such a value; it must be whole,
+    unless the name begins with c_ or eta_. So are the numbers in a cell such as `T_0 = 0, 50`.
+    """
     found = {key(name): {value(bare(cell))} for name, cell in zip(header, cells)
              if value(bare(cell)) is not None and ("." not in cell or re.match(r"`?(?:c|eta)_", name))}  # fmt: skip
     for cell in cells:
@@ -59,9 +65,9 @@ def conditions(cells: list[str], header: list[str]) -> dict[str, set]:
 
 
 def agreeing(rows: list[Row], cells: list[str], said: dict[str, set]) -> tuple[list[Row], int]:
-    """The rows that have the labels of these cells and what is said of columns, and how many such bounds there were.
+    """The rows that have the labels of these cells and the demanded values, and the number of such conditions.
 
-    Labels that stand in the same columns bound the rows together: to those with all of them, else to those with any.
+    Labels that stand in the same columns are one condition: a row must have all of them or, if no row has, any of them.
     """
     names = [{column: labels(cell or "") for column, cell in row.items() if value(cell) is None} for row in rows]
     columns: dict[str, set] = {}
@@ -85,7 +91,9 @@ def agreeing(rows: list[Row], cells: list[str], said: dict[str, set]) -> tuple[l
 
 
 def nearest(number: re.Match, rows: list[Row], columns: set[str]) -> tuple[float, float]:
-    """How far the nearest value of these columns (none: all) is, in halves of the number's last digit, and that value."""
+    """The value of these columns (none: all) that is nearest to the number, after its distance in halves of the
+    number's last digit.
+    """
     wanted = float(number[1].replace(",", "").replace("−", "-"))
     half = 0.5 * 10.0 ** (int(number[3] or 0) - len(number[2]))
     best = (float("inf"), float("nan"))
@@ -98,9 +106,10 @@ def nearest(number: re.Match, rows: list[Row], columns: set[str]) -> tuple[float
 
 
 def counted(some: int, every: int, rows: list[Row], columns: set[str]) -> bool:
-    """Whether rows of one file say that it is so many of so many, by these columns (none: all).
+    """Whether the rows of one file confirm `some` of `every`, by these columns (none: all).
 
-    Two cells of a row do, the sums of two columns, or `every` rows of which `some` have the same cell in a column.
+    They do so by two cells of a row, by the sums of two columns, or if there are `every` rows and `some` of them have
+    the same cell in a column.
     """
     kept = [{column: cell for column, cell in row.items() if not columns or column in columns} for row in rows]
     names = {column for row in kept for column in row}

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Whether the numbers of docs/PAGE.md stand in the files that the page names, for every PAGE with stages in experiments/numbers.
+"""Tests that the numbers of docs/PAGE.md stand in the files that the page names, for every PAGE with stages in
+experiments/numbers.
 
-usage: tests/documents/numbers_test.py [PAGE...]     such as beyond; experiments/numbers/README.md has the rules of the comments
+usage: tests/documents/numbers_test.py [PAGE...]     such as beyond
 
-Then the same of a copy of the page with another last digit of every number: most must be noticed, or its comments allow too much.
+experiments/numbers/README.md has the rules of the comments. The test is repeated on a copy of the page in which every
+number has another last digit. Most of these changes must be noticed, because otherwise the comments allow too much.
 """
 
 import importlib.util
@@ -20,11 +22,11 @@ from pages import blocks, cells, counts, kind, numbers, whole
 
 os.chdir(Path(__file__).resolve().parents[2])
 RESULTS, PUBLISHED = Path("experiments/results"), Path("experiments/published")
-NOTICED = 0.7  # of the altered numbers, at least
+NOTICED = 0.7  # the least share of altered numbers that must be noticed
 
 
 class Sources:
-    """What the comments before a block name: files, filters of their rows, columns, and numbers that are given."""
+    """The sources that comments before a block name: files, filters of their rows, columns, and given numbers."""
 
     def __init__(self, words: list[str]):
         said = dict(word.split("=", 1) for word in words if "=" in word)
@@ -41,7 +43,7 @@ class Sources:
         self.unknown = [column for column in [*said, *self.columns] if known and column not in known]
 
     def rows_of(self, row: list[str], header: list[str], top: str):
-        """Rows of the files that have the labels of a table's row and of a cell's header."""
+        """The rows of the files that have the labels of a table's row and of the header above a cell."""
         words = [*(cell for cell in row if value(cell) is None), top]
         chosen = [agreeing(rows, words, conditions([*row, top], [*header, ""])) for rows in self.files]
         some_bound = any(bounds for _, bounds in chosen)
@@ -49,7 +51,9 @@ class Sources:
 
 
 def check_counts(sources: Sources, lines: list[tuple[int, str]]) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
-    """The same as check of the counts of a block, such as 21 of 24; those of text may go over the end of a line."""
+    """Does what `check` does for the counts of a block, such as 21 of 24. Outside of tables a count may go over the end
+    of a line.
+    """
     claims, faults, header = [], [], []
     table = kind(lines[0][1]) == "table"
     for number, text in lines if table else [(lines[0][0], "\n".join(line for _, line in lines))]:
@@ -70,7 +74,7 @@ def check_counts(sources: Sources, lines: list[tuple[int, str]]) -> tuple[list[t
 
 
 def check(path: Path, text: str) -> tuple[list[tuple[int, int]], list[str]]:
-    """Where the numbers end that must stand in a file, by line, and what is wrong."""
+    """Returns the line and end of each number that must stand in a file, and the faults."""
     claims, faults = [], []
     for words, lines in blocks(text):
         sources, header = Sources(words), []

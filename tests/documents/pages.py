@@ -1,4 +1,4 @@
-"""The parts of a Markdown page that numbers_test.py reads."""
+"""Finds the parts of a Markdown page that numbers_test.py needs."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def kind(line: str) -> str:
 
 
 def blocks(text: str) -> Iterator[tuple[list[str], Lines]]:
-    """Each table, paragraph and list: the words of the comments before it, and its lines by number."""
+    """For each table, paragraph and list: the words of the comments before it, and its lines with their numbers."""
     words, lines, gap = [], [], False
     for number, line in enumerate([*FENCED.sub(blank, text).split("\n"), "# the end"]):
         if not line.strip():
@@ -45,23 +45,26 @@ def blocks(text: str) -> Iterator[tuple[list[str], Lines]]:
 
 
 def numbers(line: str) -> Iterator[re.Match]:
-    """Numbers with a decimal point that are no part of code, links or names such as Section 6.2: digits after the point in group 2,
-    exponent in 3, per cent in 4."""
+    """Finds numbers with a decimal point, except in code, links and names such as Section 6.2. Group 2 has the digits
+    after the point, group 3 the exponent, and group 4 a per cent sign.
+    """
     shown = UNSEEN.sub(blank, line)
     return (match for match in NUMBER.finditer(shown) if not NAMED.search(shown[: match.start()]))
 
 
 def counts(text: str) -> Iterator[re.Match]:
-    """Counts such as 21 of 24, ten of the 16, also over the end of a line, outside of code: how many in group 1, of how many in 2."""
+    """Finds counts such as 21 of 24 or ten of the 16 outside of code, also over the end of a line. Group 1 has the
+    first number, and group 2 the second.
+    """
     return COUNT.finditer(UNSEEN.sub(blank, text))
 
 
 def whole(number: str) -> int:
-    """21, 1,200 or ten."""
+    """The value of a whole number such as 21, 1,200 or ten."""
     return SMALL.index(number.lower()) if number.lower() in SMALL else int(number.replace(",", ""))
 
 
 def cells(line: str) -> tuple[list[int], list[str]]:
-    """Of a table's line: where its bars are, and what is between them."""
+    """The places of the bars in a table's line, and the texts between them."""
     bars = [match.start() for match in re.finditer(r"(?<!\\)\|", re.sub(r"(`+).*?\1", blank, line))]
     return bars, [line[a + 1 : b].strip() for a, b in zip(bars, bars[1:])]

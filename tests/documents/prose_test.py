@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What scripts/check-prose.py refuses: long sentences, pages of long sentences, terms without a link; it does not count a page's words."""
+"""Tests that scripts/check-prose.py refuses long sentences, pages of long sentences, and terms without a link, and that
+it has no bound on the words of a page.
+"""
 
 import subprocess
 import sys
@@ -10,7 +12,7 @@ CHECK = Path(__file__).resolve().parents[2] / "scripts/check-prose.py"
 
 
 def told(text: str, name: str = "page.md") -> str:
-    """What the check says of a page, and nothing where it is content."""
+    """The complaints of the check about a page; empty if it has none."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / name
         page.write_text(text)

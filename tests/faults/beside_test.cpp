@@ -1,4 +1,4 @@
-// Readers beside a writer, whatever the moment; limits on open files, processes and threads.
+// Readers that run beside a writer, at every moment of either; and limits on open files, processes and threads.
 #include <sys/wait.h>
 
 #include <set>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 #if defined(PANDORA_SANITISED)
-constexpr bool kMayPreload = false;  // their runtime wants to be the first library
+constexpr bool kMayPreload = false;  // a sanitiser's runtime must be the first library
 #else
 constexpr bool kMayPreload = true;
 #endif
@@ -61,7 +61,7 @@ class Beside : public test::ManyRunsTest {
     return joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--out", out}, more);
   }
 
-  // Into the folder "v" as `from` is.
+  // Copies the folder `from` to "v".
   void copy(const char* from) {
     fs::remove_all(work() / "v");
     fs::copy(work() / from, work() / "v", fs::copy_options::recursive);
@@ -76,8 +76,8 @@ class Beside : public test::ManyRunsTest {
     return child;
   }
 
-  // Started so that it stops, or is killed, before its n-th call about the folder "v"; where n = 0 it counts them into
-  // a file.
+  // Starts the command so that it stops, or is killed, before its n-th call about the folder "v". With n = 0 it counts
+  // these calls in a file.
   pid_t start_to(const char* kind, const Words& command, int n) {
     std::map<std::string, std::string> variables = {
         {"FAULTS_FOLDER", (work() / "v").string()}, {"FAULTS_KIND", kind}, {"FAULTS_AT", std::to_string(n)}};
@@ -92,15 +92,15 @@ class Beside : public test::ManyRunsTest {
     return static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
   }
 
-  // Whether it has stopped; else it has ended.
+  // Waits until the process has stopped or ended. Returns whether it has stopped.
   static bool stops(pid_t child) {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WSTOPPED | WNOWAIT) == 0 &&
            info.si_code == CLD_STOPPED;
   }
 
-  // `moving` is stopped before every `stride`-th of its calls, and `meanwhile` is run to its end there.
-  // body(what `moving` did in the end, what `meanwhile` did).
+  // Stops `moving` before every `stride`-th of its calls, runs `meanwhile` to its end, and lets `moving` go on. Then
+  // calls body(result of `moving`, result of `meanwhile`).
   template <class Body>
   void at_every_call(const Words& moving, const Words& meanwhile, int stride, Body&& body) {
     copy("small");
@@ -145,7 +145,7 @@ class Beside : public test::ManyRunsTest {
   }
 };
 
-// Whenever an extension ends, the folder is readable, and the tables of before stay until the new ones are there.
+// Whenever an extension is killed, the folder stays readable, and the earlier tables stay until the new ones are there.
 TEST_F(Beside, AnExtensionThatIsKilledLeavesAReadableFolder) {
   const Words extend = run_words("v", {"--extend"});
   make_small_and_large();
@@ -161,7 +161,7 @@ TEST_F(Beside, AnExtensionThatIsKilledLeavesAReadableFolder) {
     for (const char* name : {"summary.csv", "study.toml"}) EXPECT_TRUE(fs::exists(work() / "v" / name)) << name;
     const ProgramResult again = run(extend);
     EXPECT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(again.err, "");  // tables of before are no damage
+    EXPECT_EQ(again.err, "");  // the earlier tables do not count as damage
     expect_same(work() / "v", work() / "large");
   }
 }
@@ -174,7 +174,7 @@ TEST_F(Beside, SlowAReaderOfAFolderThatGrowsSeesOneOfItsStates) {
   grow(1, 1);
 }
 
-// A limit is told as what it is: no file is to be removed for it, and memory has no part in it.
+// The message names the limit. It does not ask to remove a file, and does not speak of memory.
 TEST_F(Beside, ALimitOnOpenFilesIsToldAsOne) {
   ASSERT_EQ(run(run_words("whole")).exit_code, 0);
   ASSERT_EQ(run(run_words("half")).exit_code, 0);
@@ -204,18 +204,18 @@ TEST_F(Beside, ALimitOnOpenFilesIsToldAsOne) {
       }
     }
     EXPECT_TRUE(refused > 0 || command[0] == "show" || command[0] == "oracle")
-        << command[0];  // which need one at a time
+        << command[0];  // these two need one file at a time
     EXPECT_GT(done, 0) << command[0];
   }
 }
 
-// The system starts only so many threads and processes.
+// The system starts a limited number of threads and processes.
 TEST_F(Beside, ALimitOnProcessesIsToldAsOne) {
   ASSERT_EQ(run(run_words("v")).exit_code, 0);
   const auto limited = [&](const Words& command, int most) {
     return wait_for(start_with(command, {{"FAULTS_PROCESSES", std::to_string(most)}}));
   };
-  // A report needs none for itself.
+  // A report starts none by itself.
   const ProgramResult report = limited({"report", "v"}, 0);
   EXPECT_EQ(report.exit_code, 0) << report.err;
   EXPECT_THAT(report.err, Not(HasSubstr("--threads")));
@@ -232,14 +232,14 @@ TEST_F(Beside, ALimitOnProcessesIsToldAsOne) {
       const bool told = result.err.find("--threads") != std::string::npos;
       if (command != two) {
         EXPECT_FALSE(told) << result.err;
-      } else if (most < 2) {  // beyond, libraries may have started one
+      } else if (most < 2) {  // with more, a library may have started one
         EXPECT_TRUE(told) << result.err;
       }
     }
   }
 }
 
-// What a file of the system such as /proc/kmsg does: it is no limit on processes that was reached.
+// A file such as /proc/kmsg answers EAGAIN. The message must not take this for a limit on processes.
 TEST_F(Beside, AReadThatWouldWaitIsOfAFileThatIsNone) {
   fs::create_directory(work() / "v");
   std::string table = "prompt_id,x,a,a|cost,b,b|cost\n";
@@ -251,14 +251,14 @@ TEST_F(Beside, AReadThatWouldWaitIsOfAFileThatIsNone) {
   int refused = 0;
   for (int n = 1; n <= calls_of(check); ++n) {
     const ProgramResult result = wait_for(start_to("EAGAIN", check, n));
-    if (result.exit_code == 0) continue;  // the call was another one, such as that which closes the file
+    if (result.exit_code == 0) continue;  // it was another call, such as the one that closes the file
     EXPECT_EQ(result.exit_code, 3) << n;
     EXPECT_THAT(result.err,
                 HasSubstr("v/table.csv: cannot be read (it waits for another program to write, as a pipe does)\n"))
         << n;
     ++refused;
   }
-  EXPECT_GE(refused, 2);  // to open it, to read from it
+  EXPECT_GE(refused, 2);  // to open the file, and to read from it
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
-// Faults of the file system, for a program that is started with this library preloaded. It counts the calls that
-// concern paths below a folder and, at the one that is asked for, ends the process before it or makes it fail.
+// Makes faults of the file system, in a program that is started with this library preloaded. It counts the calls that
+// concern paths below a folder. Before the chosen call it ends the process, or it makes the call fail.
 //
-//   FAULTS_FOLDER   the folder        FAULTS_AT     the number of the call, from 1; 0: none
-//   FAULTS_COUNT    a file: a line is appended to it for each call
-//   FAULTS_RANK     under mpirun: the rank that it is about, whose calls alone are counted
-//   FAULTS_PROCESSES  so many threads and processes can be started, then no more (EAGAIN)
-//   FAULTS_KIND     kill, stop (until it is told to go on), ENOSPC, EIO, EAGAIN; for calls that write, half-kill and
-//   half-ENOSPC: half of it is written, then the
-//                   process ends or the next call fails; short: half of it is written
+//   FAULTS_FOLDER     the folder
+//   FAULTS_AT         the number of the chosen call, from 1; 0: none
+//   FAULTS_COUNT      a file, to which each call adds a line
+//   FAULTS_RANK       under mpirun: the only rank whose calls are counted
+//   FAULTS_PROCESSES  the number of threads and processes that can be started; further ones fail with EAGAIN
+//   FAULTS_KIND       kill, stop (until SIGCONT), ENOSPC, EIO or EAGAIN. For calls that write there are three more:
+//                     half-kill and half-ENOSPC write half, and then the process ends or the next call fails; short
+//                     writes half
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,10 +32,10 @@
 namespace {
 
 constexpr int kMostDescriptors = 4096;
-std::atomic<bool> below[kMostDescriptors];  // whether a descriptor is of a file below the folder
+std::atomic<bool> below[kMostDescriptors];  // whether a descriptor belongs to a file below the folder
 std::atomic<bool> full{false};              // the next write fails
 
-// Common to the program and to processes that it forks.
+// Memory that the program shares with the processes that it forks.
 struct Shared {
   std::atomic<long> calls{0};
   pid_t program = ::getpid();
@@ -103,10 +104,10 @@ bool concerns(int descriptor) {
   for (;;) ::pause();
 }
 
-// Counts a call; true if it is the one that fails. `half` are calls of which half may happen.
+// Counts a call. Returns true if this call shall fail. `half`: the call may also be done by half.
 bool strikes(const char* name, bool half = false) {
   const long n = ++shared().calls;
-  if (wish().count != nullptr) {  // system calls, which this library does not count
+  if (wish().count != nullptr) {  // by system calls, because this library would count the others
     const int file = static_cast<int>(
         ::syscall(SYS_openat, AT_FDCWD, wish().count, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     char line[64] = "";
@@ -126,7 +127,7 @@ bool strikes(const char* name, bool half = false) {
   return true;
 }
 
-// Counts a thread or process that is about to be started; true if the system starts no more.
+// Counts a thread or process before it starts. Returns true if it shall not start.
 bool too_many() {
   static std::atomic<long> started{0};
   return wish().processes >= 0 && started++ >= wish().processes;
@@ -148,7 +149,7 @@ mode_t mode_of(int flags, va_list arguments) {
 
 }  // namespace
 
-// What glibc declares of these differs by its version: nonnull, noexcept, aliases.
+// Versions of glibc declare these functions differently: nonnull, noexcept, aliases.
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wnonnull-compare"
 #endif

@@ -1,5 +1,5 @@
-// Whatever the file system does, at whatever call: nothing is lost in silence, and the next run ends with the bytes of
-// one that nothing happened to. tests/faults/faults.cpp makes the faults.
+// A fault of the file system may come at any call. Nothing may be lost without a message, and the next run must end
+// with the same bytes as a run without a fault. tests/faults/faults.cpp makes the faults.
 #include <stdlib.h>
 
 #include <chrono>
@@ -19,24 +19,24 @@ using test::Words;
 using Files = std::map<std::string, std::string>;
 
 #if defined(PANDORA_SANITISED)
-constexpr bool kPreloads = false;  // their runtime wants to be the first library
+constexpr bool kPreloads = false;  // a sanitiser's runtime must be the first library
 #else
 constexpr bool kPreloads = true;
 #endif
 
-// Few solves make the fingerprint of the arithmetic, and with it every start, quick; one regime writes files of the
-// same kinds as two.
+// With few solves the fingerprint of the arithmetic is quick, and so is every start. One regime suffices, because two
+// regimes write the same kinds of files.
 const std::string kStudyOfOneRegime =
     test::kTinyStudy + "periods = 8\nregimes = [\"A\"]\nestimation.refit = \"geometric:10\"\noutput.order = false\n";
 
-// What a command has to stand, and how it is repeated.
+// A command that must survive faults, and the command that repeats it.
 struct Scenario {
   Words command, again;
-  std::function<void()> before = [] {};  // makes the folder "v" as the command finds it
-  bool shared = false;                   // with other processes: temporaries stay for a while
-  bool repeats_complete = true;          // whether it may be repeated when all is there
-  std::string spares = {};               // a folder whose files a run can do without, once told
-  std::string rank = {};                 // two ranks run the command, and this one meets the fault
+  std::function<void()> before = [] {};  // makes the folder "v" before the command
+  bool shared = false;                   // other processes may write there, so temporary files stay for a while
+  bool repeats_complete = true;          // whether it may be repeated when it is complete
+  std::string spares = {};               // a folder whose files the run can lack, with a message
+  std::string rank = {};                 // not empty: two ranks run the command, and this rank meets the fault
 };
 
 class Faults : public test::ManyRunsTest {
@@ -45,7 +45,7 @@ class Faults : public test::ManyRunsTest {
     if (!kPreloads) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";
     RunStudyTest::SetUp();
     write("study.toml", kStudyOfOneRegime);
-    ::setenv("PANDORA_PYTHON", "/nowhere", 1);  // pictures are another program's
+    ::setenv("PANDORA_PYTHON", "/nowhere", 1);  // another program makes the pictures
   }
   void TearDown() override {
     if (!kPreloads) return;
@@ -86,7 +86,7 @@ class Faults : public test::ManyRunsTest {
         start(joined({"--allow-run-as-root", "--oversubscribe", "-n", "2", PANDORA_PROGRAM}, command), 0, "mpirun"));
   }
 
-  // Ranks that were left behind hold the folder until they notice.
+  // Repeats the command. Surviving ranks hold the folder until they notice that a rank has died.
   ProgramResult repeat(const Scenario& scenario) {
     ProgramResult result = run(scenario.again);
     for (int i = 0; i < 300 && !scenario.rank.empty() && result.exit_code == 2; ++i) {
@@ -96,7 +96,8 @@ class Faults : public test::ManyRunsTest {
     return result;
   }
 
-  // Without what the scenario may lack and temporaries that a later process removes, where others may be writing.
+  // The files of "v", without those that the scenario may lack. In shared folders also without temporary files, which a
+  // later process removes.
   Files found(const Scenario& scenario) const {
     if (!fs::exists(work() / "v")) return {};
     Files out = files(work() / "v");
@@ -111,7 +112,7 @@ class Faults : public test::ManyRunsTest {
     scenario.before();
   }
 
-  // Every `stride`-th call, with every fault that it can have.
+  // Tries every kind of fault at every call, and of all these cases every `stride`-th.
   void stand(const Scenario& scenario, int stride) {
     begin(scenario);
     fs::remove(base_ / "count");
@@ -212,7 +213,7 @@ class Faults : public test::ManyRunsTest {
   }
 };
 
-// A few of each by default, all under the label slow; strides are coprime to the faults of a call.
+// By default a few cases run, and all under the label slow. Strides are coprime to the number of kinds at a call.
 TEST_F(Faults, OfARun) {
   stand(fresh(), 5);
 }

@@ -1,5 +1,5 @@
-// Any bytes as every file that the program reads back: parts, oracle tables, manifests; and the same bytes as the
-// content of files whose checksums are right, which only a forger writes.
+// Takes any bytes for each kind of file that the program reads back: parts, oracle tables, manifests. Also takes them
+// for the content of such files with right checksums, as only a forger would write them.
 #include <unistd.h>
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace {
 using namespace pandora;
 using nlohmann::json;
 
-// A study with one unit, whose part and table every input is taken for.
+// A study with one unit. Every input is taken for its part and its table.
 struct Fixture {
   StudyConfig config = StudyConfig::parse(
       "replications = 1\nperiods = 4\nT0 = [0]\nenvironments = [\"uniform\"]\nregimes = [\"B\"]\npolicies = "
@@ -54,18 +54,18 @@ void as_part(const Fixture& f, const json& content) {
   try {
     (void)part_contents(f.settings[0], f.parts[0], content);
   } catch (const Damaged&) {
-  } catch (const Error&) {  // of a larger study
+  } catch (const Error&) {  // from a larger study
   }
 }
 
-// A table file with these bytes must give the table that belongs there all the same.
+// Whatever bytes the table's file has, the cache must return the right table.
 void as_table(Fixture& f, const std::string& bytes) {
   std::ofstream(f.cache.path_of(f.key), std::ios::binary) << bytes;
   const OracleTable found = f.cache.get(f.instance, f.contexts, f.options, 0, [&f] { return f.table; });
   (void)found.indices(f.instance, f.contexts);
 }
 
-// The fuzzer's bytes as content: fields of the right names hold pieces of them.
+// Makes content from the fuzzer's bytes: fields with the right names hold pieces of them.
 json content_of(const Fixture& f, const std::string& bytes) {
   try {  // the header that seal() would write
     return unseal("part", "pandora part 1 sha256 " + sha256(bytes) + " " + std::to_string(bytes.size()) + "\n" + bytes);
@@ -87,7 +87,7 @@ json content_of(const Fixture& f, const std::string& bytes) {
   return content;
 }
 
-// The fuzzer's bytes as pieces of a manifest whose checksum is right, beside the study that it claims to be of.
+// Puts the fuzzer's bytes into a manifest with a right checksum, beside the study that it names.
 void as_manifest(const Fixture& f, const std::string& bytes) {
   json any = json::parse(bytes, nullptr, false);
   if (any.is_discarded()) any = bytes;
@@ -131,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     as_part(f, content);
     if (size % 8 == 0) as_table(f, seal("oracle", content));  // writes a file
     as_part(f, unseal("part", seal("part", content)));
-  } catch (const std::invalid_argument&) {  // nests too deeply to be written
+  } catch (const std::invalid_argument&) {  // its nesting is too deep to be written
   }
   try {
     (void)parse_manifest(bytes);

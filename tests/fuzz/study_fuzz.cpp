@@ -1,4 +1,5 @@
-// Any text as a study's file: accepted, and then written so that it reads back to the same; or refused with one line.
+// Takes any text for a study's file. Either it is refused with one line, or it is accepted. An accepted study must be
+// written so that reading it gives the same study.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -21,7 +22,7 @@ void expect_one_line(const pandora::Error& error) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pandora;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  // As a file.
+  // The text is a file.
   try {
     const StudyConfig config = StudyConfig::parse(text, "fuzz.toml");
     const StudyConfig again = StudyConfig::parse(config.toml(), "again.toml");
@@ -29,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error& error) {
     expect_one_line(error);
   }
-  // As words of the command line, "key=value" a line.
+  // The text is words of the command line, one "key=value" a line.
   StudyConfig config;
   for (std::size_t begin = 0, words = 0; begin < text.size() && words < 4; ++words) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());

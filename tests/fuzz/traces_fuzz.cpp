@@ -1,5 +1,5 @@
-// Any bytes as a table of outcomes and as a map of features: taken, and then whole and within its ranges; or refused
-// with one line.
+// Takes any bytes for a table of outcomes and for a map of features. Either they are refused with one line, or the
+// result is complete and within its ranges.
 #include <unistd.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// A file in memory where there is room for one, else on the disk.
+// A file in memory if there is /dev/shm, otherwise on the disk.
 struct Fixture {
   std::filesystem::path file =
       (::access("/dev/shm", W_OK) == 0 ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) /
@@ -32,7 +32,7 @@ struct Fixture {
 };
 
 void expect_utf8(std::string_view text) {
-  (void)nlohmann::json(std::string(text)).dump();  // throws where it is not
+  (void)nlohmann::json(std::string(text)).dump();  // throws if it is not UTF-8
 }
 
 void expect_whole(const TraceTable& table) {
@@ -65,7 +65,7 @@ void use(const TraceTable& table) {
     const FeatureMap map = FeatureMap::fit(table, specs);
     for (const double x : map.apply(table)) require(x >= -1 && x <= 1);
     require(FeatureMap::from_json(nlohmann::json::parse(map.to_json().dump())) == map);
-  } catch (const Error&) {  // columns of names that mean something else, or without classes
+  } catch (const Error&) {  // a column's name means something else, or it has no classes
   }
   try {
     const TraceSplit split = split_rows(table, 0.5);

@@ -1,8 +1,8 @@
-"""What is asked of each world.
+"""The commands that run on each world.
 
-A line is `check`, `fit`, `test`, `frontier` or `show` with options; `A: fit ...` names the cascade's file, which
-`test A ...` and `show A` take. `test A @FILE` is on another file than the world's second draw. Lines with
-`--format text` are printed as people read them.
+A line is `check`, `fit`, `test`, `frontier` or `show` with options. `A: fit ...` gives the cascade's file a name, by
+which `test A ...` and `show A` read it. `test A @FILE` tests on this file in place of the world's second draw. Lines
+with `--format text` keep the output for people.
 """
 
 from __future__ import annotations
@@ -627,7 +627,7 @@ CASES = {
     """,
 }
 
-# Refused whatever the table holds; asked of "two".
+# Commands that are refused for every table; they run on "two".
 REFUSED = """
     fit --evaluator score
     fit --price 20 --max-usd 0.01 --evaluator score
@@ -669,7 +669,7 @@ class Case:
     name: str
     world: str
     argv: list[str]
-    file: str = ""  # the cascade that a fit writes
+    file: str = ""  # the name of the cascade's file that a fit writes
     is_json: bool = True
 
 

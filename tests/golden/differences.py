@@ -1,6 +1,6 @@
-"""Where the Python fits are meant to say something else than golden.jsonl.gz, each with its reason.
+"""The intended differences of the fits in Python from golden.jsonl.gz, each with its reason.
 
-All else agrees to 1e-6; python/tests/offline/test_golden.py holds them against each other.
+All other numbers agree to 1e-6. python/tests/offline/test_golden.py compares them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: What the test switches off, as the rest of each case can be compared then: a reason for each of its stand-ins.
+#: The reason for each part of the program that the test replaces, so that it can compare the rest of each case.
 SWITCHED_OFF = {
     "exact ends": "where fewer than five prompts differ, intervals are those of Clopper and Pearson, not Student's",
     "ranges": "ends of intervals of full tables are cut to the range of what they bound, as those of logs were",
@@ -20,9 +20,9 @@ SWITCHED_OFF = {
     "first in the file": "of answers of equal quality the one that was called first is deployed, as is promised",
     "few failures": "one note for all tells of few failures, and how many prompts could show a bound",
 }
-#: Members that are not compared, by a regular expression of their paths.
+#: A regular expression of the paths of members that are not compared.
 GIVEN_UP = {r"/result/(without|elsewhere)": "fits without a model and under other circumstances are given up"}
-#: Notes that only one of the two has, by how they begin.
+#: The beginnings of notes that only one of the two versions prints.
 NOTES = {
     "what is said of fits without a model": "given up with what it tells of",
     "which qualities are known depends": "labels that lean towards low or high scores are told",
@@ -30,7 +30,7 @@ NOTES = {
     "the log's dollars are taken": "the same",
     "decisions in which no toss": "those that call nothing are counted",
 }
-#: Words of the C++ fits that have become plainer ones.
+#: Words of the C++ fits, and the plainer words that took their place.
 REWORDED = {
     ", which is taken to come by chance alone": "; this assumes that only chance decided which ones",
     "answers that were called and could not be deployed (explore was 0): what they are worth is known from the judge "
@@ -40,19 +40,20 @@ REWORDED = {
 
 @dataclass(frozen=True)
 class Difference:
-    """`where`: of the paths of members. `cases`: names with spaces between; all where there are none."""
+    """`where`: a regular expression of the paths of members. `cases`: names with spaces between them; empty: all."""
 
     reason: str
     where: str
     cases: str = ""
 
     def explains(self, case: str, path: str) -> bool:
-        """Whether this member of the case may differ."""
+        """Whether this member of the case may differ from the kept one."""
         return (not self.cases or case in self.cases.split()) and re.fullmatch(self.where, path) is not None
 
 
-#: Thresholds between which no answer lies are as good, and so are answers of two models with the same estimated
-#: quality. Rounding of sums chose between them in C++; with the order of its sums Python says the same, to 1e-6.
+#: Two thresholds are equally good if no answer lies between them, and so are answers of two models with the same
+#: estimated quality. In C++ the rounding of sums chose between them. With the same order of sums, Python gives the same
+#: results to 1e-6.
 TIES = "a tie, which sums of C++ broke by their last digits; here the lowest threshold, or the first answer"
 DIFFERENCES = [
     Difference("a file that holds what was learned has a version of its own", r"/cascade/version"),

@@ -1,4 +1,4 @@
-"""Numbers of made-up worlds: uniform draws, of which plus, minus, times, divide and square root make all others.
+"""Numbers of made-up worlds. All are made from uniform draws by plus, minus, times, divide and square root.
 
 So they are the same on every machine.
 """
@@ -26,7 +26,7 @@ KINDS = tuple(WORDS)
 
 
 class Draw:
-    """What follows from the uniform draws of one seed."""
+    """Random numbers, made from the uniform draws of one seed."""
 
     def __init__(self, seed: int) -> None:
         self._generator = Generator(PCG64(seed))
@@ -54,7 +54,7 @@ class Draw:
         return spread * (total - 6.0)
 
     def heavy(self, quarters: int) -> float:
-        """At least 1 and above x with probability x^(-4 / quarters)."""
+        """A number of at least 1, which is above x with probability x^(-4 / quarters)."""
         u, out = 1.0 - self.uniform(), 1.0
         root = math.sqrt(math.sqrt(u))
         for _ in range(quarters):
@@ -63,7 +63,7 @@ class Draw:
 
 
 def squashed(x: float) -> float:
-    """From all numbers to (0, 1)."""
+    """Maps all numbers into (0, 1)."""
     return 0.5 + 0.5 * x / (1.0 + abs(x))
 
 
@@ -72,13 +72,15 @@ def clipped(x: float) -> float:
 
 
 def short(x: float) -> float:
-    """As it is written: six digits."""
+    """The text of a number, with six digits."""
     return float(f"{x:.6g}")
 
 
 @dataclass
 class Model:
-    """`skill`: how well it does; `usd`: of a call, on average; `kinds`: what it does better on prompts of a kind."""
+    """`skill`: how good it is. `usd`: mean dollars of a call. `kinds`: how much better it is on prompts of each
+    kind.
+    """
 
     name: str
     skill: float
@@ -95,7 +97,7 @@ class Prompt:
     answers: dict[str, dict[str, Any]]
 
 
-# What a judge says of an answer's quality.
+# Functions from an answer's quality to a judge's score.
 JUDGES: dict[str, Callable[[float, Draw], float]] = {
     "good": lambda q, d: clipped(0.28 + 0.44 * q + d.bell(0.16)),
     "fair": lambda q, d: clipped(0.33 + 0.34 * q + d.bell(0.2)),
@@ -114,14 +116,14 @@ class Law:
     """How prompts and their answers come about."""
 
     models: list[Model]
-    hard: float = 2.0  # what the difficulty of a prompt does to all models
-    own: float = 0.5  # what only one model does
+    hard: float = 2.0  # how much a prompt's difficulty lowers the skill of all models
+    own: float = 0.5  # the size of the noise that each model has for itself
     graded: bool = False  # qualities between 0 and 1
     judges: dict[str, str] = field(default_factory=lambda: {"score": "good"})
     dollars: str = "even"  # or "heavy", "heavier"
-    features: tuple[str, ...] = ()  # of x, z, kind, prompt, embedding
+    features: tuple[str, ...] = ()  # some of x, z, kind, prompt, embedding
     latency: bool = False
-    scale: float = 1.0  # of qualities, as they are written
+    scale: float = 1.0  # the factor on qualities when they are written
 
     def prompts(self, seed: int, count: int, prefix: str = "p") -> list[Prompt]:
         draw = Draw(seed)
@@ -162,7 +164,7 @@ class Law:
         return Prompt(name, columns, answers)
 
 
-# Forms of tables.
+# Functions that write tables in several forms.
 
 
 def cell(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""Logs of decisions of made-up worlds: which models were called, with what probability, and what is known of them."""
+"""Logs of decisions of made-up worlds: the models that were called, the probabilities of these calls, and their
+outcomes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any
 from draws import Draw, Law, Prompt, lines
 
 Row = dict[str, Any]
-# What is known of a call's quality: with what probability, by the draw and the answer.
+# Functions that say with which probability a call's quality is known, from a draw and the answer.
 Labels = Callable[[Row], float]
 
 
@@ -26,7 +28,7 @@ def call_row(prompt: Prompt, decision: str, model: str, propensity: float, label
 
 
 def drawn(draw: Draw, names: list[str], weights: list[float]) -> tuple[str, float]:
-    """One of some, with these weights, and with what probability it came."""
+    """Draws one of some by weights. Also returns its probability."""
     at, total = draw.uniform() * sum(weights), 0.0
     for name, weight in zip(names, weights):
         total += weight
@@ -44,9 +46,9 @@ def in_order(
     labels: Labels | None = None,
     each: int = 1,
 ) -> list[Row]:
-    """One call after the other: the first by weights, a further one of the others with probability `more`.
+    """Calls models one after the other. Weights choose the first; another call follows with probability `more`.
 
-    `each`: decisions of a prompt.
+    `each`: decisions for each prompt.
     """
     draw, rows = Draw(seed), []
     prompts = law.prompts(seed + 500_000, (count + each - 1) // each)
@@ -64,7 +66,7 @@ def in_order(
 
 
 def by_tosses(law: Law, seed: int, count: int, chances: dict[str, float], labels: Labels | None = None) -> list[Row]:
-    """Each model by a toss of its own."""
+    """Decides for each model by a toss of its own whether to call it."""
     draw, rows = Draw(seed), []
     for number, prompt in enumerate(law.prompts(seed + 500_000, count)):
         for model, chance in chances.items():
@@ -87,9 +89,9 @@ def of_service(
     one_call: bool = False,
     first: int = 1,
 ) -> str:
-    """What a service wrote that runs a cascade: decisions by an order with thresholds of scores, and some feedback.
+    """The log of a service that runs a cascade: an order of models with thresholds on scores, and some feedback.
 
-    `one_call`: by a router, which sees no answer. `told`: the probability with which a feedback comes.
+    `one_call`: the service runs a router, which sees no answer. `told`: the probability that feedback comes.
     """
     draw, out = Draw(seed), []
     for number, prompt in enumerate(law.prompts(seed + 500_000, count), first):

@@ -1,4 +1,4 @@
-"""Runs every case of cases.py with a program and writes what came out."""
+"""Runs every case of cases.py with a program and writes the results."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from cases import Case, all_cases
 from probes import probed
 from worlds import write_all
 
-MOST_NUMBERS = 160  # of a list that is kept as it is
+MOST_NUMBERS = 160  # the greatest length of a list that is kept as it is
 MOST_SECONDS = 60
 NUDGES = (1.0 + 1e-12, 1.0 - 1e-12)
 
 
 def digits(x: float) -> float | None:
-    """Twelve digits: what follows them depends on the processor."""
+    """Rounds to twelve digits, because further ones depend on the processor."""
     return float(f"{x:.12g}") if math.isfinite(x) else None
 
 
 def brief(numbers: list[float]) -> dict[str, Any]:
-    """A long list of numbers: how many, sums by which it is known again, and its ends."""
+    """A summary of a long list of numbers: its length, sums that identify it, and its ends."""
     sums = [
         math.fsum(numbers),
         math.fsum(x * x for x in numbers),
@@ -60,7 +60,9 @@ def kept(value: Any) -> Any:
 
 
 def cascade_in(path: Path, record: Any) -> dict[str, Any]:
-    """A cascade's file without what the record has, and with what it does in the place of its sealed state."""
+    """A cascade's file without the members that the record has. In place of its sealed state it has decisions
+    (probes).
+    """
     found: dict[str, Any] = json.loads(path.read_text())
     found["probes"] = probed(path, found)
     found["about_is_the_record"] = kept(found["about"]) == record
@@ -71,11 +73,11 @@ def cascade_in(path: Path, record: Any) -> dict[str, Any]:
 
 
 def rows_in(path: Path) -> dict[str, Any]:
-    """What became of each prompt, by cascade and model: the models that were called, qualities and dollars."""
+    """The results of each prompt, by cascade and model: the models that were called, qualities and dollars."""
     out: dict[str, Any] = {}
     with path.open() as file:
         for row in csv.DictReader(file):
-            # Models alone have one name for all: their price is 0.
+            # Single models all have the price 0, so the model's name distinguishes them.
             key = f"{row['kind']} {row['price']}" + (f" {row['called']}" if row["kind"] == "single" else "")
             of = out.setdefault(key, {"called": [], "quality": [], "usd": []})
             of["called"].append(row["called"])
@@ -92,7 +94,7 @@ AIMS = ("--price", "--max-usd", "--min-quality")
 
 
 def nudged(argv: list[str], factor: float) -> list[str]:
-    """The same case with the last digits of its price or bound changed; nothing where it has none."""
+    """The same case with other last digits of its price or bound; empty if it has neither."""
     out = list(argv)
     for name in AIMS:
         if name in out:
@@ -100,7 +102,7 @@ def nudged(argv: list[str], factor: float) -> list[str]:
             out[at] = ",".join(repr(float(number) * factor) for number in out[at].split(","))
     if "--out" in out:
         out[out.index("--out") + 1] = f"nudged-{factor > 1.0}-{out[out.index('--out') + 1]}"
-    # With --force what is already in the file can stay.
+    # Cases with --force are left out, because they depend on the file that is there.
     return out if any(name in argv for name in AIMS) and "--force" not in argv else []
 
 
@@ -122,11 +124,11 @@ def outcome(program: str, argv: list[str], folder: Path) -> subprocess.Completed
 
 
 def on_edge(program: str, case: Case, argv: list[str], found: dict[str, Any], folder: Path) -> list[str]:
-    """Which members change with the last digits of the aim: what stands there is one of several that are as good."""
+    """The members that change with the last digits of the aim. Several values are equally good for them."""
     if not argv:
         return []
     done = outcome(program, argv, folder)
-    if done.returncode != 0:  # out of range by the nudge
+    if done.returncode != 0:  # the change moved the number out of its range
         return []
     result = kept(json.loads(done.stdout))
     out = [name for name in sorted(found["result"]) if not agrees(found["result"][name], result.get(name))]
@@ -139,7 +141,7 @@ def on_edge(program: str, case: Case, argv: list[str], found: dict[str, Any], fo
 def run(program: str, case: Case, folder: Path) -> dict[str, Any]:
     done = outcome(program, case.argv, folder)
     out: dict[str, Any] = {"case": case.name, "world": case.world, "argv": case.argv, "exit_code": done.returncode}
-    if done.stderr.strip() and not (done.returncode == 0 and "frontier" in case.argv):  # that figures were not drawn
+    if done.stderr.strip() and not (done.returncode == 0 and "frontier" in case.argv):  # it says: no figures
         out["error"] = done.stderr.strip()
     if done.returncode == 0 and not case.is_json:
         out["text"] = re.sub(r"(?m)^\d+ cascades, (.|\n)*", "", done.stdout)  # the last sentence names the folder

@@ -1,4 +1,4 @@
-"""What a cascade's file does with prompts and scores that stand here, asked of the package of the same program."""
+"""The decisions of a cascade's file for some fixed prompts and scores, computed by the package of the same program."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandora
 
 TEXTS = ("python function loop compile", "hello story about the weather", "prove the integral of a prime matrix")
 SCORES = (0.1, 0.5, 0.9)
-PLACES = (-0.6, 0.0, 0.6)  # of every feature
+PLACES = (-0.6, 0.0, 0.6)  # the values of each feature
 
 
 def columns_of(features: dict[str, Any], which: int) -> dict[str, Any]:
-    """A prompt with the columns that features are made of."""
+    """A prompt's columns from which the features are made."""
     out: dict[str, Any] = {}
     for source in features["sources"]:
         if source["kind"] in ("number", "raw", "vector"):
@@ -27,7 +27,7 @@ def columns_of(features: dict[str, Any], which: int) -> dict[str, Any]:
 
 
 def walk(cascade: pandora.Cascade, psi: list[float], score: float) -> dict[str, Any]:
-    """A prompt on whose answers the judge always says the same: calls with estimated qualities, what is deployed."""
+    """Calls with estimated qualities, and the deployed model, if the judge gives every answer this score."""
     request = cascade.begin(psi)
     while request.next() is not None:
         request.observe(0.001, score if request.needs_score else ())
@@ -36,8 +36,8 @@ def walk(cascade: pandora.Cascade, psi: list[float], score: float) -> dict[str, 
 
 
 def probed(path: Path, found: dict[str, Any]) -> dict[str, Any]:
-    """`contexts`: psi of three prompts; `walks`: what is called at psi = 1, x, ..., x, and what is predicted there."""
-    warnings.simplefilter("ignore", pandora.PandoraWarning)  # of cascades that see the quality
+    """`contexts`: psi of three prompts. `walks`: for psi = 1, x, ..., x, the calls and the predictions."""
+    warnings.simplefilter("ignore", pandora.PandoraWarning)  # it comes from cascades that see the quality
     cascade = pandora.Cascade.load(path)
     cascade.set_learning(False)
     cascade.set_explore(0.0)

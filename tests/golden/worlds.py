@@ -1,4 +1,4 @@
-"""Made-up worlds: tables of outcomes and logs of decisions, each drawn from seeds that stand here."""
+"""Made-up worlds: tables of outcomes and logs of decisions, drawn from fixed seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from logs import by_tosses, in_order, json_lines, of_service, without
 
 @dataclass
 class World:
-    """`table` is fitted on, `new` tested on; `files` by name."""
+    """`table` names the file for fits, and `new` the one for tests. `files` has the files by name."""
 
     name: str
     about: str
@@ -43,7 +43,7 @@ def tables(
     change: Change | None = None,
     change_new: Change | None = None,
 ) -> None:
-    """A world of two draws of a law. `new`: prompts of the second, by default half as many."""
+    """A world of two draws of a law. `new`: the number of prompts in the second, by default half as many."""
 
     def text(number: int, prompts: int, how: Change | None) -> str:
         found = law.prompts(1000 * seed + number, prompts, "pn"[number])
@@ -57,7 +57,7 @@ def tables(
 
 
 def log(name: str, about: str, text: Callable[[int], str], seed: int, suffix: str = "jsonl", new: str = "") -> None:
-    """A world of two draws of a log; `new`: the table of another world in place of the second."""
+    """A world of two draws of a log. `new`: the table of another world, which replaces the second draw."""
     table, other = f"{name}.{suffix}", f"{name}-new.{suffix}"
     files = {table: lambda: text(1000 * seed)}
     if not new:
@@ -71,7 +71,7 @@ def some(**models: tuple[float, float]) -> list[Model]:
 
 
 def ladder(count: int, usd: float = 0.001, factor: float = 1.7, step: float = 0.25) -> list[Model]:
-    """Models of which each is better and dearer than the one before."""
+    """Models, each better and dearer than the one before."""
     return [Model(f"m{k}", 0.4 + step * k, usd * factor**k, seconds=0.4 + 0.3 * k) for k in range(count)]
 
 
@@ -83,7 +83,7 @@ SPECIALISTS = [
 ]
 TWO_SIDED = [Model("left", 0.7, 0.002, slope=-1.0), Model("right", 0.7, 0.003, slope=1.0), Model("big", 1.2, 0.02)]
 
-# Whole tables: how many models and prompts.
+# Complete tables with several numbers of models and prompts.
 tables(
     "two",
     "Two models whose graded qualities hang together, 300 prompts, a wide table.",
@@ -197,7 +197,7 @@ tables(
     300,
 )
 
-# What is known of prompts.
+# Features of prompts.
 tables(
     "router-pays",
     "Two models that are each better on one side of a number, and a dear one.",
@@ -463,7 +463,7 @@ tables(
 
 
 def of_model(model: str, seed: int, count: int, prefix: str) -> str:
-    """A file of a folder, which the model's name is the name of."""
+    """A file of a folder. Its name is that of the model."""
     rows = answer_rows(Law(THREE, features=("x",)).prompts(seed, count, prefix))
     return lines(
         [{key: value for key, value in row.items() if key != "model"} for row in rows if row["model"] == model]
@@ -484,7 +484,7 @@ WORLDS.append(
     )
 )
 
-# Holes and repeats.
+# Missing cells and repeated answers.
 
 
 def holes(prompts: list[Prompt], draw: Draw) -> None:
@@ -508,7 +508,7 @@ tables(
 
 
 def repeated(form: Form, most: int, with_number: bool) -> Form:
-    """A prompt's answers several times."""
+    """Repeats a prompt's answers several times."""
 
     def text(prompts: list[Prompt]) -> str:
         rows = answer_rows(prompts)
@@ -541,7 +541,7 @@ tables(
 
 
 def told_again(prompts: list[Prompt], draw: Draw) -> None:
-    """Every fourth prompt says what one before it said."""
+    """Every fourth prompt has the text of an earlier one."""
     for at in range(4, len(prompts), 4):
         prompts[at].columns = dict(prompts[at - 1 - draw.below(3)].columns)
 
@@ -558,7 +558,7 @@ tables(
     change_new=told_again,
 )
 
-# Qualities that are known in part.
+# Tables in which only some qualities are known.
 
 
 def labels(share: float, column: bool = False, by_score: bool = False) -> Change:
@@ -765,7 +765,7 @@ log(
     78,
 )
 
-# What is refused.
+# Tables and logs that are refused.
 log("log-too-short", "Thirty decisions.", lambda seed: json_lines(in_order(LOGGED, seed, 30, 0.7, evenly)), 81)
 
 

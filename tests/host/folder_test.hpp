@@ -30,11 +30,11 @@ class FolderTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(base_); }
 
-  /// Where the directory is made.
+  /// The folder in which the directory is made.
   virtual std::filesystem::path parent() const { return std::filesystem::temp_directory_path(); }
 
-  /// For tests of many runs, which on a disk wait for it three quarters of their time: a file system in memory, unless
-  /// TMPDIR says where, or it has little room. Programs may not run there, nor device files work.
+  /// A folder for tests of many runs, which would wait for a disk three quarters of their time. It is on a file system
+  /// in memory, unless TMPDIR names a folder or memory is short. Programs and device files may not work there.
   static std::filesystem::path in_memory() {
     const char* const folder = "/dev/shm";
     std::error_code error;

@@ -1,4 +1,4 @@
-// The program as a subprocess in a working directory of its own.
+// Runs the program as a subprocess in its own working directory.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 namespace pandora {
 
-/// One after the other.
+/// The words of all lists, one list after the other.
 inline std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& second,
                                        const std::vector<std::string>& third = {},
                                        const std::vector<std::string>& fourth = {}) {
@@ -43,7 +43,7 @@ struct ProgramResult {
   int error_lines() const { return static_cast<int>(std::count(err.begin(), err.end(), '\n')); }
 };
 
-/// A test with a fresh directory in which the program runs; standard output and error go to files beside it.
+/// A test with a fresh directory in which the program runs. Standard output and error go to files beside the directory.
 class ProgramTest : public FolderTest {
  protected:
   void SetUp() override {
@@ -53,7 +53,7 @@ class ProgramTest : public FolderTest {
 
   std::filesystem::path work() const { return base_ / "work"; }
 
-  /// Starts it; `file_limit` bounds the size of the files it can write, 0 means no bound.
+  /// Starts the program. `file_limit` bounds the size of files that it writes; 0: no bound.
   pid_t start(const Words& arguments, rlim_t file_limit = 0, const char* program = PANDORA_PROGRAM) {
     Words words = {program};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -62,7 +62,7 @@ class ProgramTest : public FolderTest {
     argv.push_back(nullptr);
     const std::string out = (base_ / ("out" + beside_)).string(), err = (base_ / ("err" + beside_)).string(),
                       folder = work().string();
-    std::filesystem::remove(out);  // what an earlier run wrote must not pass for this one's
+    std::filesystem::remove(out);  // an earlier run's output must not count for this run
     std::filesystem::remove(err);
     const pid_t child = ::fork();
     if (child != 0) return child;
@@ -72,12 +72,12 @@ class ProgramTest : public FolderTest {
     ::dup2(err_file, STDERR_FILENO);
     ::signal(SIGINT, SIG_DFL);
     if (file_limit > 0) {
-      ::signal(SIGXFSZ, SIG_IGN);  // writes fail instead
+      ::signal(SIGXFSZ, SIG_IGN);  // so that writes fail instead
       const rlimit limit{file_limit, file_limit};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
     if (most_descriptors_ > 0) {
-      ::close_range(3, ~0U, 0);  // what a runner of tests leaves open
+      ::close_range(3, ~0U, 0);  // files that a runner of tests leaves open
       const rlimit limit{most_descriptors_, most_descriptors_};
       ::setrlimit(RLIMIT_NOFILE, &limit);
     }
@@ -85,8 +85,8 @@ class ProgramTest : public FolderTest {
     ::_exit(127);
   }
 
-  /// Until the process has a handler for the signal, which is later than its start by as much as the machine is loaded;
-  /// false if it has ended before.
+  /// Waits until the process has a handler for the signal, which takes longer on a busy machine. Returns false if it
+  /// has ended before.
   static bool wait_until_it_catches(pid_t child, int signal) {
     for (; !has_ended(child); std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
       std::istringstream status(read_file("/proc/" + std::to_string(child) + "/status"));
@@ -97,7 +97,7 @@ class ProgramTest : public FolderTest {
     return false;
   }
 
-  /// Whether it has; it is still to be waited for.
+  /// Whether the process has ended. The caller must still wait for it.
   static bool has_ended(pid_t child) {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
@@ -112,7 +112,7 @@ class ProgramTest : public FolderTest {
 
   ProgramResult run(const Words& arguments, rlim_t file_limit = 0) { return wait_for(start(arguments, file_limit)); }
 
-  /// One line on standard error that names every part; nothing on standard output.
+  /// Expects one line on standard error that has every part, and nothing on standard output.
   void expect_refusal(const Words& arguments, int exit_code, const Words& parts) {
     const ProgramResult result = run(arguments);
     SCOPED_TRACE(testing::PrintToString(arguments));
@@ -123,8 +123,8 @@ class ProgramTest : public FolderTest {
     EXPECT_EQ(result.out, "");
   }
 
-  std::string beside_;           ///< added to the names of its output's files, where another one runs at the same time
-  rlim_t most_descriptors_ = 0;  ///< of those that are started; 0: no bound
+  std::string beside_;           ///< is added to the names of output files, so that two programs can run at a time
+  rlim_t most_descriptors_ = 0;  ///< the limit for started programs; 0: no bound
 };
 
 }  // namespace pandora::test

@@ -1,4 +1,4 @@
-// Indices of changed problems and of any law, against sums that are written out.
+// Compares indices of changed problems, and of any law, with sums that are written out.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -38,7 +38,7 @@ struct Changed {
         contexts(draw_contexts(instance, {{Purpose::online_context, 0, 200}})),
         inputs(index_inputs(instance, sample, contexts)) {}
 
-  // E[(G(l + s w) - sigma)^+] of a cell, over the sample.
+  // The mean of (G(l + s w) - sigma)^+ over the sample, for one row and box.
   double excess(std::size_t at, double sigma) const {
     double sum = 0.0;
     for (const double w : sample.projected)
@@ -63,7 +63,8 @@ TEST(IndicesOf, TheModelAreTheOraclesOwn) {
   for (std::size_t at = 0; at < grid.size(); ++at) EXPECT_NEAR(found[at], grid[at], 6e-4);  // the grid's error
 }
 
-// Halved in the second half of the periods, and one box far dearer than the rest, which would spoil any grid.
+// Costs are halved in the second half of the periods. One box is far dearer than the others, which would spoil any
+// grid.
 TEST(IndicesOf, AChangedProblemBalanceItsCosts) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     Changed changed(regime);

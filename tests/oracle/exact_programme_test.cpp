@@ -1,4 +1,4 @@
-// The programme for finite laws against brute force, which follows every policy through every history.
+// Compares the programme for finite laws with brute force, which follows every policy through every history.
 #include "oracle/exact_programme.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace pandora {
 namespace {
 
-// What the best policy brings after a history of openings, (box, value) each; nothing is said of states.
+// The value of the best policy after a history of openings, each a pair (box, value). It needs no states.
 double brute_force(const FiniteProblem& problem, std::vector<std::pair<std::size_t, double>>& history) {
   double best = problem.outside.value_or(-INFINITY);
   for (const auto& [box, value] : history) best = std::max(best, value);
@@ -42,7 +42,7 @@ FiniteProblem drawn(std::mt19937& random, bool uninspected, bool outside, bool a
     of.cost = 0.3 * unit(random);
     double sum = 0.0;
     for (int k = 0; k < 3; ++k) {
-      // Some values are those of another box, so that ties occur.
+      // Some values also occur in other boxes, so that there are ties.
       of.values.push_back(unit(random) < 0.3 ? 0.25 * k : unit(random));
       sum += of.probabilities.emplace_back(0.05 + unit(random));
     }
@@ -52,7 +52,7 @@ FiniteProblem drawn(std::mt19937& random, bool uninspected, bool outside, bool a
   return out;
 }
 
-// The four kinds of problems, 200 drawn ones each.
+// The kinds of problems, with 200 random ones each.
 class ExactProgramme : public testing::TestWithParam<std::tuple<bool, bool, bool>> {
  protected:
   void for_each(const std::function<void(const FiniteProblem&)>& check) {
@@ -69,7 +69,7 @@ TEST_P(ExactProgramme, EqualsBruteForce) {
   });
 }
 
-// Without boxes that may be deployed unopened Weitzman's rule is optimal, also where a box is opened again.
+// If no box may be deployed unopened, Weitzman's rule is optimal, even if boxes can be opened again.
 TEST_P(ExactProgramme, BoundsWeitzmansRuleAndCommitments) {
   for_each([](const FiniteProblem& problem) {
     const double best = solve_exactly(problem).value, search = weitzman_value(problem);
@@ -85,7 +85,7 @@ TEST_P(ExactProgramme, BoundsWeitzmansRuleAndCommitments) {
   });
 }
 
-// The states are the policy: followed from the first one, they are reached as often as they say and bring the value.
+// The listed states are the policy. Their probabilities and values add up to the value of the programme.
 TEST_P(ExactProgramme, TellsThePolicyThatHasTheValue) {
   for_each([](const FiniteProblem& problem) {
     const auto programme = solve_exactly(problem);
@@ -106,11 +106,11 @@ TEST_P(ExactProgramme, TellsThePolicyThatHasTheValue) {
 
 INSTANTIATE_TEST_SUITE_P(Actions, ExactProgramme, testing::Combine(testing::Bool(), testing::Bool(), testing::Bool()));
 
-// One box: value 1 or 0 at even odds. Opened it brings 0.5 - c, unopened 0.5.
+// One box has the value 1 or 0 with probability 1/2 each. Opened it brings 0.5 - c, and unopened 0.5.
 TEST(ExactProgrammeByHand, OneBox) {
   FiniteProblem problem{{{0.1, {0.0, 1.0}, {0.5, 0.5}, 1}}, false, {}};
   EXPECT_DOUBLE_EQ(solve_exactly(problem).value, 0.4);
-  problem.outside = 0.45;  // opened all the same: 0.5 * 1 + 0.5 * 0.45 - 0.1
+  problem.outside = 0.45;  // the box is still opened: 0.5 * 1 + 0.5 * 0.45 - 0.1
   EXPECT_DOUBLE_EQ(solve_exactly(problem).value, 0.625);
   problem.outside = 0.81;
   const auto nothing = solve_exactly(problem);

@@ -45,7 +45,7 @@ TEST(IndexGrid, IsExactAtTheNodes) {
       }
 }
 
-// Between nodes: the mean of the eight corners with the weights of each coordinate, cbar through its square
+// Between nodes the grid gives the mean of the eight corners, weighted by each coordinate. cbar enters by its square
 // root.
 TEST(IndexGrid, IsTrilinearInShiftScaleAndRootCost) {
   const IndexGrid grid(normal_law(), {6, 3, 11}, kShift, kScale, kCost);
@@ -75,7 +75,7 @@ TEST(IndexGrid, ARangeOfOnePointIsAllowed) {
   EXPECT_NEAR(grid(0.3, 1.2, 0.04), solve(normal_law(), 0.3, 1.2, 0.04), 1e-8);
 }
 
-// Halving the cells divides the error of linear interpolation by four; at least three is asked for.
+// Halving the cells divides the error of linear interpolation by four. The test requires at least three.
 TEST(IndexGrid, ErrorFallsWithTheNumberOfNodes) {
   std::mt19937 engine(4);
   std::uniform_real_distribution<double> unit(0.0, 1.0);
@@ -113,7 +113,7 @@ TEST(OracleIndices, RegimeAEqualsBisectionOnTheWholeSample) {
   }
 }
 
-// l, s~ and cbar of the paper, each from the parameters, with the expectation over the sample written out.
+// The paper's l, s~ and cbar, each computed from the parameters, with the expectation as a sum over the sample.
 TEST(IndexInputs, EqualThePaper) {
   const Instance instance = draw_instance({}, paper_environments()[2], Regime::B, 1, 1);
   const ShockSample sample = draw_shock_sample(instance, 5000);
@@ -134,8 +134,8 @@ TEST(IndexInputs, EqualThePaper) {
     }
 }
 
-// Default shape and bins against direct solves on the whole sample, all three environments: twice the
-// documented largest error of 3e-4.
+// Compares the default grid and bins with direct solves on the whole sample, in all three environments. The bound is
+// twice the largest documented error, 3e-4.
 TEST(OracleIndices, RegimeBIsWithinTheDocumentedErrorOfDirectSolves) {
   for (const Environment& environment : paper_environments()) {
     const Instance instance = draw_instance({}, environment, Regime::B, 0, 1);
@@ -162,7 +162,7 @@ TEST(GridErrors, ReportWhatIsThere) {
   options.grid = {7, 4, 7};
   const GridErrors coarse = grid_errors(instance, sample, contexts, options, 200);
   EXPECT_EQ(coarse.solves, 200);
-  EXPECT_GT(coarse.grid_max, 1e-3);  // a coarse grid is seen to be coarse
+  EXPECT_GT(coarse.grid_max, 1e-3);  // the check notices a coarse grid
   EXPECT_GE(coarse.grid_max, coarse.grid_rms);
   EXPECT_GT(coarse.compression_max, 0.0);
   options.bins = 0;

@@ -1,5 +1,5 @@
-// Tables are what oracle_indices computes, kept without the sample, and oracle_indices is in every bit what the method
-// gives when it is written out.
+// A table holds the results of oracle_indices without the sample. oracle_indices gives the same bits as a plain version
+// of the method.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,7 +12,7 @@
 namespace pandora {
 namespace {
 
-// E[G(s beta' |xi|)] at the Chebyshev nodes of [least, greatest], and the polynomial through them.
+// A plain version of E[G(s beta' |xi|)]: the polynomial through its values at the Chebyshev nodes of [least, greatest].
 class TwinCost {
  public:
   TwinCost(const std::vector<float>& terms, double least, double greatest)
@@ -43,7 +43,7 @@ class TwinCost {
   std::vector<double> values_;
 };
 
-// Nodes of a regular axis over the values that occurred.
+// The nodes of a regular axis over the values that occur.
 struct TwinAxis {
   TwinAxis(int count, double least, double greatest)
       : nodes(count), first(least), step(std::max(greatest - least, 1e-9) / (count - 1)) {}
@@ -63,7 +63,7 @@ std::vector<double> twin_indices(const Instance& instance, const ShockSample& sa
     return std::vector<double>(all.begin() + first_row * columns, all.end());
   };
   const std::vector<double> s = from(contexts.scale, A), context_cost = from(contexts.context_cost, A);
-  std::vector<double> shift;  // of every box
+  std::vector<double> shift;  // one for every box
   for (std::size_t at = static_cast<std::size_t>(first_row) * A; at < contexts.scale.size(); ++at)
     shift.push_back(contexts.reward_shift[instance.environment.location == Location::own ? at : at / A]);
   const auto least = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
@@ -171,13 +171,13 @@ TEST(OracleTable, GivesTheIndicesWithoutTheSample) {
     expect_same_bits(table.inputs(p.instance, p.contexts, 6).scale, inputs.scale);
     EXPECT_EQ(table.grid.has_value(), regime == Regime::B);
     EXPECT_EQ(table.sigma.size(), regime == Regime::A ? 4u : 0u);
-    // The contexts may be drawn anew, alone: earlier rows had no part in the table.
+    // The later contexts can be drawn alone, because earlier rows had no influence on the table.
     const Contexts online = draw_contexts(p.instance, {{Purpose::online_context, 0, 300}});
     expect_same_bits(table.indices(p.instance, online), std::vector<double>(expected.begin() + 6 * 4, expected.end()));
   }
 }
 
-// Rebuilt from its numbers alone, as a file holds them.
+// A table can be rebuilt from the numbers that a file holds.
 TEST(OracleTable, IsWhatItsDataSay) {
   const Problem p = problem(2, Regime::B);
   const OracleTable table = oracle_table(p.instance, p.sample, p.contexts, test::small_oracle());

@@ -24,7 +24,7 @@ std::vector<float> normal_sample(int n, unsigned seed) {
   return sample;
 }
 
-// The values of G and their probabilities, written out from a law.
+// The values of G under a law, with their probabilities.
 struct Values {
   std::vector<double> g, p;
 };
@@ -43,10 +43,8 @@ double index_of(const ProjectedLaw& law, double shift, double scale, double cost
   return solver.index(cost);
 }
 
-// V = high or low with probability p, 1 - p: while sigma >= low only the high value counts, p (high - sigma)
-// = c.
-// Another link: E[(G(l + s W) - sigma)^+] = c by bisection over the draws. At the shifts of -5 and 5.5 the linear link is
-// clipped at 0 and at 1 for some draws, which are ties then; at 30 for all of them.
+// Solves E[(G(l + s W) - sigma)^+] = c for other links by bisection over the draws. At the shifts -5 and 5.5 the linear
+// link is clipped at 0 or at 1 for some draws, which are then ties. At 30 it is clipped for all draws.
 TEST(ReservationIndex, OfOtherLinks) {
   const std::vector<float> sample = normal_sample(801, 9);
   for (const RewardLink link : {RewardLink::algebraic, RewardLink::linear})
@@ -67,6 +65,7 @@ TEST(ReservationIndex, OfOtherLinks) {
       }
 }
 
+// V is high with probability p and low otherwise. While sigma >= low, only the high value counts: p (high - sigma) = c.
 TEST(ReservationSolver, TwoPointsInClosedForm) {
   for (double p : {0.1, 0.5, 0.9}) {
     const ProjectedLaw law{{1.5, -0.5}, {p, 1.0}};
@@ -81,7 +80,7 @@ TEST(ReservationSolver, TwoPointsInClosedForm) {
 TEST(ReservationSolver, ThreePointsInClosedForm) {
   const ProjectedLaw law{{2.0, 0.0, -1.0}, {0.2, 0.7, 1.0}};
   const double a = G(2.0), b = G(0.0), c = G(-1.0);
-  // E(V - b)^+ = 0.2 (a - b), E(V - c)^+ = 0.2 (a - c) + 0.5 (b - c)
+  // E(V - b)^+ = 0.2 (a - b) and E(V - c)^+ = 0.2 (a - c) + 0.5 (b - c).
   const double at_b = 0.2 * (a - b), at_c = 0.2 * (a - c) + 0.5 * (b - c);
   EXPECT_NEAR(index_of(law, 0, 1, at_b / 3), a - at_b / 3 / 0.2, 1e-15);
   EXPECT_NEAR(index_of(law, 0, 1, at_b), b, 1e-15);
@@ -168,11 +167,11 @@ TEST(CompressedLaw, MovesTheIndexByLessThanDocumented) {
       for (double cost : {1e-3, 1e-2, 0.1, 0.25, 0.5}) worst = std::max(worst, std::abs(a.index(cost) - b.index(cost)));
     }
   EXPECT_LT(worst, 1e-5);
-  EXPECT_GT(worst, 0.0);  // it is a compression
+  EXPECT_GT(worst, 0.0);  // so the law was really compressed
 }
 
-// The standard deviation of sigma over fresh samples of the same law. 600 samples know it to 1 / sqrt(1200)
-// = 2.9%, so 15% is five standard errors.
+// The standard error must be the standard deviation of sigma over fresh samples of the same law. 600 samples estimate
+// it with an error of 1 / sqrt(1200) = 2.9%, so 15% is five standard errors.
 TEST(ReservationSolver, StandardErrorIsThatOfFreshSamples) {
   constexpr int kDraws = 500, kSamples = 600;
   for (double cost : {0.02, 0.15, 0.9}) {

@@ -38,7 +38,7 @@ TEST(ShockSample, EqualsTheNaiveProjections) {
     double w = 0.0;
     for (int j = 0; j < kSmall.output; ++j) w += direction[j] * xi[j] / std::sqrt(square);
     projected.push_back(w);
-    for (int a = 0; a < kSmall.boxes; ++a) {  // unsorted: draw i of box a
+    for (int a = 0; a < kSmall.boxes; ++a) {  // unsorted draws: draw i of box a
       double term = 0.0;
       for (int j = 0; j < kSmall.output; ++j) term += instance.beta1[a * kSmall.output + j] * std::abs(xi[j]);
       ASSERT_NEAR(sample.cost_terms[a][i], term, 5e-6);
@@ -59,12 +59,11 @@ TEST(OutputCostTable, IsOneHalfInRegimeA) {
   for (int a = 0; a < kSmall.boxes; ++a) EXPECT_NEAR(table(a, 1.0), 0.5, 1e-15);
 }
 
-// The table against the mean over the sample in double, at scales over the whole of (0.5, 1.5) that s can
-// take. What is seen is the error of cubic interpolation (largest at the ends); at the nodes float sums cost
-// below 1e-8.
+// Compares the table with the mean over the sample in double, at scales in the whole interval (0.5, 1.5) of s. The
+// error comes from cubic interpolation, and is largest at the ends. At the nodes, sums in float cost less than 1e-8.
 TEST(OutputCostTable, EqualsTheMeanOverTheSample) {
   std::vector<Environment> environments(paper_environments().begin(), paper_environments().end());
-  for (Environment environment : paper_environments()) {  // where outputs move costs
+  for (Environment environment : paper_environments()) {  // with costs that depend on outputs
     environment.output_costs = OutputCostLaw::centred;
     environments.push_back(environment);
   }
@@ -97,7 +96,7 @@ TEST(OutputCostTable, IsTheMeanInDoubleAtTheNodes) {
 
 TEST(OutputCostTable, ASingleScaleIsEnough) {
   const Instance instance = naive::small_instance(kSmall, Law::gaussian, Regime::B);
-  const ShockSample sample = draw_shock_sample(instance, 1003);  // no multiple of the strip of partial sums
+  const ShockSample sample = draw_shock_sample(instance, 1003);  // not a multiple of the length of partial sums
   const OutputCostTable table(sample, kSmall.boxes, 0.8, 0.8);
   for (int a = 0; a < kSmall.boxes; ++a) {
     double sum = 0.0;

@@ -1,4 +1,4 @@
-// The optimal policy of Proposition prop:oracle-weitzman: indices from the oracle, control flow from the
+// The optimal policy of Proposition prop:oracle-weitzman, with indices from the oracle and the control flow of the
 // walk.
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct Box {
   double cost;
 };
 
-// Calls visit(values, probability) for every joint outcome.
+// Calls visit(values, probability) for each joint outcome.
 void for_each_outcome(const std::vector<Box>& boxes,
                       const std::function<void(const std::vector<double>&, double)>& visit) {
   std::vector<double> values(boxes.size());
@@ -37,7 +37,7 @@ void for_each_outcome(const std::vector<Box>& boxes,
   descend(0, 1.0);
 }
 
-// Expected utility of walking with the given indices.
+// The expected utility of a walk with the given indices.
 double policy_value(const std::vector<Box>& boxes, const std::vector<double>& sigma) {
   double utility = 0.0;
   for_each_outcome(boxes, [&](const std::vector<double>& values, double probability) {
@@ -61,8 +61,8 @@ double capped_value(const std::vector<Box>& boxes, const std::vector<double>& si
   return value;
 }
 
-// The best of all adaptive policies: from every set of opened boxes and best value, stop or open any other
-// box. One box must be opened, as one output must be deployed.
+// The value of the best adaptive policy. From every set of opened boxes and best value, it may stop or open any other
+// box. At least one box must be opened, because one output must be deployed.
 double best_of_all_policies(const std::vector<Box>& boxes, unsigned opened = 0, double best = -1e300) {
   double value = opened == 0 ? -1e300 : best;
   for (std::size_t a = 0; a < boxes.size(); ++a) {
@@ -81,7 +81,7 @@ std::vector<double> indices(const std::vector<Box>& boxes) {
   return sigma;
 }
 
-// The example of Section "Model": the cascade earns 0.54, the best single box 0.5.
+// The example of the paper's Section "Model": the cascade earns 0.54, and the best single box 0.5.
 TEST(Weitzman, ThePapersTwoBoxes) {
   const std::vector<Box> boxes = {{{1.0}, {1.0}, 0.5}, {{1.0, 0.0}, {0.1, 0.9}, 0.01}};
   const std::vector<double> sigma = indices(boxes);
@@ -125,14 +125,14 @@ TEST(Weitzman, NoAdaptivePolicyDoesBetter) {
     const double optimum = best_of_all_policies(boxes);
     ASSERT_NEAR(policy_value(boxes, sigma), optimum, 1e-10) << "trial " << trial;
     ASSERT_NEAR(capped_value(boxes, sigma), optimum, 1e-10) << "trial " << trial;
-    // the instances are not trivial: wrong indices would lose
+    // The instances are not trivial, because wrong indices lose utility.
     std::vector<double> reversed(sigma.rbegin(), sigma.rend());
     wrong_order_loses += policy_value(boxes, reversed) < optimum - 1e-3;
   }
   EXPECT_GT(wrong_order_loses, 200);
 }
 
-// With costs above all values every index is negative; one box is opened all the same.
+// If costs are above all values, every index is negative, and one box is opened all the same.
 TEST(Weitzman, NegativeIndicesOpenTheBestBoxOnly) {
   const std::vector<Box> boxes = {{{0.9, 0.1}, {0.5, 0.5}, 0.8}, {{0.6, 0.2}, {0.5, 0.5}, 0.5}};
   const std::vector<double> sigma = indices(boxes);
@@ -142,9 +142,9 @@ TEST(Weitzman, NegativeIndicesOpenTheBestBoxOnly) {
   EXPECT_NEAR(best_of_all_policies(boxes), -0.1, 1e-12);
 }
 
-// (eq:max:utility) on a drawn instance: over fresh periods the oracle's utility minus max_a min(mu, sigma)
-// has mean zero, if and only if the indices solve their equations for the boxes that are opened. Allowed: 4.5
-// standard errors of the periods and of the indices' own Monte Carlo sample.
+// Tests (eq:max:utility) on a drawn instance. Over fresh periods, the oracle's utility minus max_a min(mu, sigma) has
+// mean zero if and only if the indices solve their equations for the opened boxes. The bound is 4.5 standard errors,
+// from the periods and from the sample behind the indices.
 class WeitzmanCell : public testing::TestWithParam<std::tuple<int, Regime>> {};
 INSTANTIATE_TEST_SUITE_P(Weitzman, WeitzmanCell,
                          testing::Combine(testing::Values(0, 1, 2), testing::Values(Regime::A, Regime::B)));
@@ -170,11 +170,11 @@ TEST_P(WeitzmanCell, UtilityIsTheMeanOfTheCappedValues) {
     queries += outcome.queried;
   }
   const statistics::Mean found = statistics::mean(difference);
-  // s.e. of sigma is sd / (P(mu > sigma) sqrt(M)) and moves the difference by at most P(mu > sigma) per
-  // opened box
+  // The standard error of sigma is sd / (P(mu > sigma) sqrt(M)). For each opened box, it moves the difference by at
+  // most P(mu > sigma) times as much.
   const double of_indices = 0.5 * queries / kPeriods / std::sqrt(200000.0);
   EXPECT_LT(std::abs(found.value), statistics::kAlarm * std::hypot(found.standard_error, of_indices));
-  EXPECT_LT(found.standard_error, 2e-3);  // the comparison has power
+  EXPECT_LT(found.standard_error, 2e-3);  // so the comparison is precise
   EXPECT_GT(queries / kPeriods, 1.0);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What configuring says to a compiler that is too old, to a C++ library that lacks what is used and to words that are none: one sentence
-# each. And that a folder which is configured again for other processors has the mark of those.
+# Checks that CMake refuses, with one sentence each, a compiler that is too old, a C++ library that lacks something that
+# is used, and options with wrong values. Also checks that a folder that is configured again for other processors gets
+# their mark.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 scripts/install-dependencies.sh g++-11 g++-11 clang-16 clang++-16 libc++-16-dev /usr/lib/llvm-16/include/c++/v1/vector \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which program the launcher of packaging/levels starts: with scripts in the places of the three, here and on processors that
-# qemu-user plays.
+# Checks which program the launcher of packaging/levels starts. Scripts take the places of the three programs. The test
+# runs on this processor and on processors that qemu-user emulates.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

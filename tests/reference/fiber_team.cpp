@@ -10,7 +10,7 @@
 
 #include "tests/reference/stacks.hpp"
 
-// GCC says so by a macro, clang by a feature.
+// GCC reports a sanitiser by a macro, and clang by a feature.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define PANDORA_TSAN 1
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kStack = std::size_t{256} << 10;
 
-// What a member has sent and not yet waited for.
+// A copy that a member has started and not yet waited for.
 struct Copy {
   void* to;
   const void* from;
@@ -42,7 +42,7 @@ struct Fiber {
 #if defined(PANDORA_TSAN)
   void* known = __tsan_create_fiber(0);
   int runs = 0;
-  // The functions in which a run ends never return, and the sanitiser's list of callers has an end.
+  // The functions in which a run ends never return, and the sanitiser has room for a limited number of callers.
   void forget_callers() {
     if (++runs % 4096 != 0) return;
     __tsan_destroy_fiber(known);
@@ -54,7 +54,7 @@ struct Fiber {
 #endif
 };
 
-// Members that meet: a block or a warp.
+// The members of a block or of a warp, which meet at a barrier.
 struct Meeting {
   int live = 0, arrived = 0;
   std::vector<int> waiting;
@@ -72,7 +72,8 @@ struct Block {
 #if defined(PANDORA_TSAN)
   void* known = nullptr;
 #endif
-  // What a member gives to a shuffle, in one of two places in turn: the next may come before all have read this one.
+  // The values that members give to a shuffle. A member has two places and takes them in turn, because the next shuffle
+  // may come before all have read this value.
   static constexpr std::size_t kMostBytes = 16;
   std::vector<std::array<std::array<char, kMostBytes>, 2>> given;
   std::vector<unsigned char> turn;
@@ -89,7 +90,7 @@ void switch_to(StackPoint& from, int to) {
   from.leave_for(next);
 }
 
-// Another member goes on, or the scheduler where none can.
+// Lets another member go on, or the scheduler if no member can.
 void leave(StackPoint& from) {
   std::vector<int>& ready = block->ready;
   if (ready.empty()) return switch_to(from, -1);
@@ -123,7 +124,7 @@ void member() {
   end_one(block->all);
   end_one(block->warps[static_cast<std::size_t>(self / 32)]);
   leave(block->fibers[static_cast<std::size_t>(self)]->at);
-  std::abort();  // nobody comes back
+  std::abort();  // nobody returns to an ended member
 }
 
 }  // namespace
@@ -174,7 +175,7 @@ int run_fibers(int members, FiberOrder order, const std::function<void()>& body)
   b.given.resize(std::max(b.given.size(), n));
   b.turn.assign(n, 0);
   b.ready.clear();
-  std::memset(b.shared, 0xff, sizeof b.shared);  // not numbers
+  std::memset(b.shared, 0xff, sizeof b.shared);  // NaN everywhere
 #if defined(PANDORA_TSAN)
   b.known = __tsan_get_current_fiber();
 #endif

@@ -1,6 +1,6 @@
-// A block of threads as fibers of one CPU thread: what a GPU's members do side by side, in an order that is random
-// between barriers. A body that reads what another member has not yet written gives other bytes with another seed. Which
-// access it was, the checked programs of the stand-in for CUDA say (tests/cuda_stand_in).
+// Runs a block of threads as fibers of one CPU thread. A GPU's members work side by side; here their order is random
+// between barriers. If a body reads something that another member has not written yet, its bytes change with the seed.
+// The checked programs of the stand-in for CUDA (tests/cuda_stand_in) tell which access it was.
 #pragma once
 
 #include <cstring>
@@ -10,27 +10,28 @@
 
 namespace pandora::test {
 
-/// The block that runs on this thread, as its members see it.
+/// The block that runs on this thread, for use by its members.
 struct Fibers {
   static int rank();
   static int size();
   static void* shared();  ///< kMostShared bytes
-  static void sync();     ///< all members of the block
+  static void sync();     ///< waits for all members of the block
   static void sync_warp();
-  static const void* exchange(const void* value, std::size_t bytes, int from);  ///< of another member of the warp
-  static void copy(void* to, const void* from, std::size_t bytes);              ///< done by arrived(), not before
+  static const void* exchange(const void* value, std::size_t bytes, int from);  ///< another warp member's value
+  static void copy(void* to, const void* from, std::size_t bytes);              ///< is only done at arrived()
   static void arrived();
 };
 
-/// In which order the members of a block run.
+/// The order in which the members of a block run.
 struct FiberOrder {
   unsigned seed = 1;
 };
 
-/// body() by `members` fibers; returns at how many barriers the whole block met. Fails the test where some wait for ever.
+/// Runs body() by `members` fibers. Returns the number of barriers at which the whole block met. Fails the test if some
+/// members wait for ever.
 int run_fibers(int members, FiberOrder order, const std::function<void()>& body);
 
-/// What is a warp of a block: 32 of its members.
+/// A warp of a block: 32 of its members.
 struct FiberWarp : ScalarTeam {
   int rank() const { return Fibers::rank() % 32; }
   int size() const { return Fibers::size() < 32 ? Fibers::size() : 32; }
@@ -82,12 +83,13 @@ inline TeamPart<FiberTeam> part_of(const FiberTeam& team) {
   return {{}, team.rank() / 32, parts_of(team.size())};
 }
 
-/// body(team) by every member; returns at how many barriers they met.
+/// Every member runs body(team). Returns the number of barriers at which they met.
 inline int by_fibers(int members, const std::function<void(const FiberTeam&)>& body, FiberOrder order = {}) {
   return run_fibers(members, order, [&body] { body(FiberTeam{}); });
 }
 
-/// Teams of `members` fibers, and of 32 where a device has warps; items in an order that is random too.
+/// A backend whose teams have `members` fibers, or 32 fibers in place of a device's warp. Items also run in a random
+/// order.
 class FiberBackend : public ScalarBackend {
  public:
   explicit FiberBackend(int members, FiberOrder order = {}) : members_(members), order_(order) {}
@@ -114,7 +116,7 @@ class FiberBackend : public ScalarBackend {
   }
 
  private:
-  // From a random one on, in steps that reach all.
+  // Begins with a random item, and goes around through all of them.
   template <class Each>
   void for_items(int items, Each&& each) {
     const int first = static_cast<int>(next().seed % static_cast<unsigned>(items > 0 ? items : 1));

@@ -1,5 +1,5 @@
-// That engines and twins of a lane agree: the reference engine with the naive lane, every other engine and a policy of
-// Weitzman's rule with the reference engine.
+// Checks that several versions of a lane agree. The reference engine is compared with the naive lane. Other engines,
+// and a policy by code with Weitzman's rule, are compared with the reference engine.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ inline LaneSpec armed(LaneSpec lane, const Replication& replication) {
   return lane;
 }
 
-/// Same decisions in every period, scores and widths to 1e-6, summed utilities to 1e-9.
+/// Expects the same decisions in every period, scores and widths to 1e-6, and summed utilities to 1e-9.
 inline LaneTally expect_naive_lane(const Replication& replication, const LaneSpec& lane,
                                    const EstimationOptions& options) {
   const naive::Result wanted = naive::run_lane(replication, lane, options);
@@ -57,11 +57,11 @@ inline LaneTally expect_naive_lane(const Replication& replication, const LaneSpe
   });
   EXPECT_EQ(tally.periods, static_cast<int>(wanted.periods.size()));
   EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
-  EXPECT_NEAR(tally.realised_utility, wanted.realised_utility, 1e-9);  // what is realised, not what is told
+  EXPECT_NEAR(tally.realised_utility, wanted.realised_utility, 1e-9);  // also with rewards that are never told
   return tally;
 }
 
-/// Of every policy that learns, with and without a calibration.
+/// The lanes of every policy that learns, with and without a calibration.
 inline std::vector<LaneSpec> lanes_that_learn(const Replication& replication) {
   std::vector<LaneSpec> out;
   for (const LaneSpec& lane : all_lanes(replication, {0, kCalibration}, {0.1}))
@@ -69,8 +69,8 @@ inline std::vector<LaneSpec> lanes_that_learn(const Replication& replication) {
   return out;
 }
 
-/// The lane under the reference engine's decisions, in blocks of several lengths on vectors and as a device runs it with
-/// one thread: utility, widths, scores and estimates are the reference's.
+/// Runs the lane with the reference engine's decisions: in blocks of several lengths on vectors, and like a device with
+/// one thread. Expects the utility, widths, scores and estimates of the reference engine.
 inline void expect_engines_follow(const Replication& replication, const LaneSpec& lane,
                                   const EstimationOptions& estimation,
                                   std::initializer_list<int> lengths = {1, 7, 32}) {
@@ -88,8 +88,8 @@ inline void expect_engines_follow(const Replication& replication, const LaneSpec
     };
     EXPECT_NEAR(sum(tally.regret), sum(reference.regret), 1e-9);
     ASSERT_EQ(actual.scores.size(), expected.scores.size());
-    // Rounding alone moves widths by 1e-10 or so; the solvers stop within 3e-4 widths of the minimiser. Where theta_hat's
-    // error of that size puts a learned reward on the other side of an index, a joint fit loses a weight.
+    // Rounding alone moves widths by about 1e-10, and the solvers stop within 3e-4 widths of the minimum. If such an
+    // error of theta_hat puts a learned reward on the other side of an index, a sample of a joint fit loses its weight.
     const double width = lane.fits_jointly() ? (lane.learns_reward() ? 1e-3 : 1e-4) : 1e-7;
     for (std::size_t at = 0; at < expected.scores.size(); ++at) {
       ASSERT_NEAR(actual.widths[at], expected.widths[at], width) << at;
@@ -108,7 +108,7 @@ inline void expect_engines_follow(const Replication& replication, const LaneSpec
   });
 }
 
-/// A policy that is code on the same estimator has DOW's numbers in every digit.
+/// Expects that a policy by code, with the same estimator, has DOW's numbers in every digit.
 inline void expect_twins(const Replication& replication, const EstimationOptions& estimation) {
   for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
     const LaneSpec lane = dow_lane(reward, kCalibration);
@@ -117,8 +117,8 @@ inline void expect_twins(const Replication& replication, const EstimationOptions
   }
 }
 
-/// As a device runs DOW of an unknown reward and LinUCB with teams of several fibers: the decisions and scores of one
-/// thread.
+/// Runs DOW with an unknown reward, and LinUCB, like a device with teams of several fibers. Expects the scores of one
+/// thread, under its decisions.
 inline void expect_teams_follow(const Replication& replication, const EstimationOptions& estimation) {
   const UnitOfLanes unit{&replication,
                          {armed(dow_lane(RewardModel::learned, kCalibration), replication),

@@ -1,4 +1,4 @@
-// One matrix with the arrays of a block, as the bodies of kernels/lane/ are given it.
+// One matrix with the arrays of a block, in the form in which the bodies of kernels/lane/ take them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace pandora::test {
 
-/// P starts at the identity and lies as teams with or without vectors want it.
+/// P starts at the identity. Its layout is that for teams with vectors or without.
 template <class Real>
 struct GramMemory {
   engine::Shape shape;
@@ -65,7 +65,7 @@ struct GramMemory {
   }
 };
 
-/// Images and Gram matrix of the block's contexts under P, and start_gram.
+/// Forms the images and the Gram matrix of the block's contexts under P, and calls start_gram.
 template <class Real, class Team>
 void form_gram(const Team& team, const engine::Shape& shape, const engine::GramView<Real>& g,
                const engine::BlockContexts<Real>& block) {

@@ -1,4 +1,4 @@
-// Samples of one box with random contexts: what solves of rho_hat are tested on.
+// Samples of one box with random contexts, for tests of solves of rho_hat.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct IndexData {
   IndexSamples samples;
 };
 
-/// n samples of m features, an intercept and uniform ones.
+/// n samples with m features: an intercept, and uniform features.
 inline IndexData random_index_data(int n, int m, std::uint64_t seed) {
   Random random(seed);
   std::vector<std::vector<float>> psi;

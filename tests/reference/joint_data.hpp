@@ -10,8 +10,8 @@
 
 namespace pandora::test {
 
-// Samples of A boxes whose slopes have a common part; box a has fewer the higher its number, and the last may have
-// none.
+// Samples of A boxes whose slopes have a common part. Boxes with higher numbers have fewer samples, and the last may
+// have none.
 struct JointData {
   JointData(int boxes, int features, int n, std::uint64_t seed, bool last_is_empty = false) : A(boxes), m(features) {
     Random random(seed);
@@ -55,8 +55,8 @@ struct DenseFit {
     return out;
   }
   int refit(int most_steps = 0) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
-  // Under the present ridges and dispersions: a ridge on intercepts, on slopes one for their mean over the boxes and one
-  // for what they are beside it.
+  // The objective under the present ridges and dispersions. There is a ridge on intercepts, one on the mean slope of
+  // the boxes, and one on the deviations from it.
   double objective() const {
     double sum = 0.5 * all().dot(penalty() * all());
     for (std::size_t a = 0; a < rho.size(); ++a)

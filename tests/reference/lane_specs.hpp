@@ -1,11 +1,11 @@
-// Lanes as policies ask for them, for tests that need one and no policy.
+// Lanes as policies make them, for tests that need a lane but no policy.
 #pragma once
 
 #include "kernels/rules/spec.hpp"
 
 namespace pandora::test {
 
-/// DOW; with c_rho = 0 and the reward known it is the plug-in.
+/// A lane of DOW. With c_rho = 0 and a known reward it is the plug-in policy.
 inline LaneSpec dow_lane(RewardModel reward, int T0, double c_rho = 0.1) {
   LaneSpec lane;
   lane.score = Score::learned_index;
@@ -27,7 +27,7 @@ inline LaneSpec linucb_lane(int T0, double c_b = 0.1) {
   return lane;
 }
 
-/// Weitzman's rule on whatever scores it is given.
+/// Weitzman's rule on any given scores.
 inline LaneSpec weitzman_rule() {
   LaneSpec spec;
   spec.order = Order::by_score;

@@ -33,7 +33,7 @@ std::vector<float> context(const Stream& stream, std::uint32_t period, int n) {
   std::vector<float> x;
   for (int j = 0; j < n; ++j) {
     const std::uint32_t word = block(stream, static_cast<std::uint32_t>(j / 4), period, 0)[j % 4];
-    // two's complement fraction, rounded once to float
+    // The word is a fraction in two's complement. It is rounded once to float.
     const double value = word < 2147483648u ? word : static_cast<double>(word) - 4294967296.0;
     x.push_back(static_cast<float>(value / 2147483648.0));
   }
@@ -42,7 +42,7 @@ std::vector<float> context(const Stream& stream, std::uint32_t period, int n) {
 
 namespace {
 
-// Coordinate j where a pair of words makes a pair of normals.
+// Coordinate j of a law in which a pair of words makes a pair of normals.
 float normal(const Stream& stream, std::uint32_t j, std::uint32_t period, std::uint32_t box, std::uint32_t attempt) {
   const Words words = block(stream, j / 4, period, box, attempt);
   const std::uint32_t pair = j % 4 / 2;
@@ -51,7 +51,7 @@ float normal(const Stream& stream, std::uint32_t j, std::uint32_t period, std::u
   return j % 2 == 0 ? first : second;
 }
 
-// z = sqrt(r) g + sqrt(1 - r) e with the g of box 255, which stands for all.
+// z = sqrt(r) g + sqrt(1 - r) e. All boxes share g, which is drawn as for box 255.
 float correlated(const Environment& environment, const Stream& stream, std::uint32_t j, std::uint32_t period,
                  std::uint32_t box, std::uint32_t attempt) {
   const float common = static_cast<float>(std::sqrt(environment.correlation)),
@@ -82,7 +82,7 @@ std::vector<float> untruncated_shock(const Environment& environment, int n, cons
       value = signed_uniform(block(stream, coordinate / 4, period, box, attempt)[coordinate % 4]);
     } else if (environment.law == Law::gaussian) {
       value = normal(stream, coordinate, period, box, attempt);
-    } else {  // a pair of words makes one coordinate
+    } else {  // laws in which a pair of words makes one coordinate
       const Words words = block(stream, coordinate / 2, period, box, attempt);
       value = student_t5(words[coordinate % 2 * 2], words[coordinate % 2 * 2 + 1]);
     }
@@ -95,7 +95,7 @@ Shock shock(const Environment& environment, int n, const Stream& stream, std::ui
   Shock out;
   while (true) {
     out.xi = untruncated_shock(environment, n, stream, period, box, out.rejected);
-    float square = 0.0f;  // summed in order with fma: the decision at the sphere is part of the definition
+    float square = 0.0f;  // in order with fma, because rejection must agree
     for (float value : out.xi) square = std::fma(value, value, square);
     if (square <= environment.truncation_radius * environment.truncation_radius) return out;
     ++out.rejected;

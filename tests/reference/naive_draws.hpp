@@ -1,7 +1,7 @@
-// The draws of a replication, one scalar at a time, from the stream layout: key = seed, counter word 0 =
+// The draws of a replication, one scalar at a time, from the layout of streams: key = seed, counter word 0 =
 // block + attempt * 2^16, word 1 = period, word 2 = box + purpose * 2^8 + environment * 2^16 + regime * 2^24,
-// word 3 = replication. Vectors are materialised. Only the functions of one word pair (two_normals and so on)
-// are shared with the code under test; distributions_test.cpp tests those on their own.
+// word 3 = replication. Vectors are stored in full. Only the functions of one pair of words, such as two_normals, are
+// shared with the code under test. distributions_test.cpp tests those by themselves.
 #pragma once
 
 #include <vector>
@@ -24,8 +24,8 @@ std::vector<double> centred_row(const Stream& stream, std::uint32_t box, int n);
 /// Uniform[-1, 1]^n.
 std::vector<float> context(const Stream& stream, std::uint32_t period, int n);
 
-/// The vector xi of one attempt, scaled but not truncated. An environment with a correlation: as boxes that are drawn
-/// together have it (docs/scenarios.md, "Dependence").
+/// The vector xi of one attempt, scaled but not truncated. If the environment has a correlation, xi is drawn as for
+/// boxes that are drawn together (docs/scenarios.md, "Dependence").
 std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
                                      std::uint32_t box, std::uint32_t attempt);
 

@@ -13,9 +13,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-// The root of a strongly monotone field. A Newton step is kept only where it shrinks the field; else a few
-// steps of length 1/L, which always do. The result is certified by the norm of the field, not by how it was
-// found.
+// The root of a strongly monotone field. A Newton step is kept only if it shrinks the field. Otherwise a few steps of
+// length 1/L follow, which always shrink it. The norm of the field proves the result.
 VectorXd root(const std::function<VectorXd(const VectorXd&)>& field,
               const std::function<MatrixXd(const VectorXd&)>& jacobian, double lipschitz, int size) {
   VectorXd at = VectorXd::Zero(size), value = field(at);
@@ -86,7 +85,7 @@ VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<do
 VectorXd fit_index_in_ball(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
                            const VectorXd& ridge, double radius, Loss loss) {
   VectorXd at = VectorXd::Zero(samples[0].psi.size());
-  if (radius == 0.0 || ridge.minCoeff() > 1e-3) {  // with less of a ridge the zero may be far away
+  if (radius == 0.0 || ridge.minCoeff() > 1e-3) {  // with a smaller ridge the zero may be far away
     const VectorXd zero = fit_index(samples, mu, ridge, loss);
     if (radius == 0.0 || zero.norm() <= radius) return zero;
   }
@@ -129,7 +128,7 @@ VectorXd fit_reward_in_disc(const std::vector<RewardSample>& samples, double rid
   Eigen::Matrix2d design = ridge * Eigen::Matrix2d::Identity();
   for (const RewardSample& sample : samples) design += sample.phi * sample.phi.transpose();
   const Eigen::Matrix2d inverse = design.inverse();
-  const auto norm_at = [&](double angle) {  // reward_norm, without its vectors of any size
+  const auto norm_at = [&](double angle) {  // reward_norm for d = 2
     const Eigen::Vector2d theta(radius * std::cos(angle), radius * std::sin(angle));
     Eigen::Vector2d residual = ridge * theta;
     for (const RewardSample& sample : samples) {
@@ -143,7 +142,7 @@ VectorXd fit_reward_in_disc(const std::vector<RewardSample>& samples, double rid
   double best = 0.0;
   for (int k = 1; k < kAngles; ++k) best = norm_at(k * kStep) < norm_at(best) ? k * kStep : best;
   double low = best - kStep, high = best + kStep;
-  for (int step = 0; step < 45; ++step) {  // by thirds
+  for (int step = 0; step < 45; ++step) {  // ternary search
     const double left = low + (high - low) / 3.0, right = high - (high - low) / 3.0;
     (norm_at(left) < norm_at(right) ? high : low) = norm_at(left) < norm_at(right) ? right : left;
   }

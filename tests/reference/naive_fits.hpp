@@ -1,4 +1,4 @@
-// The fits behind rho_hat and theta_hat with nothing clever: sums over all samples, and the root of the stationarity
+// The fits of rho_hat and theta_hat in the plainest way: sums over all samples, and the root of the stationarity
 // condition by Newton's method with dense inverses.
 #pragma once
 
@@ -26,7 +26,7 @@ struct RewardSample {
 double reward_link(double z);  ///< G, the logistic function
 double index_link(double z);   ///< Lambda = tanh
 
-/// A ridge for every coordinate of rho: of its first and of the others.
+/// A ridge for every coordinate of rho: one for the first coordinate, and one for each of the others.
 Eigen::VectorXd ridges_of(int m, double first, double others);
 
 /// diag(ridge) rho + sum_s m_s(rho) psi_s with the rewards mu_s (eq:known-theta-loss-gradient).
@@ -41,8 +41,8 @@ inline Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const 
   return fit_index(samples, mu, ridges_of(static_cast<int>(samples[0].psi.size()), ridge, ridge), loss);
 }
 
-/// The minimiser over the ball of that radius (0: everywhere): the zero or, where that lies outside, what gradient
-/// steps that are projected on the ball lead to.
+/// The minimiser over the ball of this radius (0: everywhere). If the zero lies outside the ball, it is the limit of
+/// gradient steps that are projected on the ball.
 Eigen::VectorXd fit_index_in_ball(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
                                   const Eigen::VectorXd& ridge, double radius, Loss loss = Loss::reservation);
 
@@ -50,13 +50,13 @@ Eigen::VectorXd fit_index_in_ball(const std::vector<IndexSample>& samples, const
 Eigen::VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 Eigen::VectorXd fit_reward(const std::vector<RewardSample>& samples, double ridge, int d);
 
-/// ||reward_gradient||^2 in the inverse of ridge I + sum_k phi_k phi_k' (eq:hat:theta:def), and where it is least on
-/// the disc of that radius (0: everywhere): the zero or, where that lies outside, the best of the circle's angles (d =
-/// 2).
+/// ||reward_gradient||^2 in the inverse of ridge I + sum_k phi_k phi_k' (eq:hat:theta:def), and its minimiser on the
+/// disc of this radius (0: everywhere). If the zero lies outside the disc, it is the best angle of the circle, for d =
+/// 2.
 double reward_norm(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 Eigen::VectorXd fit_reward_in_disc(const std::vector<RewardSample>& samples, double ridge, int d, double radius);
 
-// What the gradient is made of, sample by sample, for the loss that the index is fitted with.
+// The parts of the gradient for each sample, by the loss of the index.
 double link_of(Loss loss, double z);   ///< Lambda, or the identity
 double slope_of(Loss loss, double z);  ///< its derivative
 bool is_active(double mu, double z, Loss loss = Loss::reservation);
@@ -67,7 +67,7 @@ Eigen::MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const st
                                const Eigen::VectorXd& ridge, const Eigen::VectorXd& rho, Loss loss);
 Eigen::MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 
-/// The score of Score::hindsight: whether no box has a greater mu* - c, and none before it as great a one.
+/// The score of Score::hindsight. It prefers the first box with the greatest mu* - c.
 inline double naive_hindsight(const Tape& tape, int row, int a) {
   const auto net = [&](int b) { return tape.mu[tape.at(row, b)] - tape.cost[tape.at(row, b)]; };
   const auto is_there = [&](int b) { return (tape.there(row) >> b & 1) != 0; };
@@ -80,23 +80,23 @@ inline double naive_hindsight(const Tape& tape, int row, int a) {
   return 2.0;
 }
 
-/// ||v|| in the inverse of the matrix: the width of an estimate in direction v.
+/// ||v|| in the inverse of the matrix, which is the width of an estimate in the direction v.
 double norm_in_inverse(const Eigen::VectorXd& vector, const Eigen::MatrixXd& matrix);
 
-/// Whether an estimate lies on the sphere of a ball that it is minimised over.
+/// Whether an estimate lies on the boundary of the ball over which it is minimised.
 inline bool binds(const Eigen::VectorXd& estimate, double radius) {
   return radius > 0.0 && estimate.norm() > radius * (1.0 - 1e-9);
 }
 
-/// What a naive lane keeps of a box.
+/// The state that a naive lane keeps for a box.
 struct Box {
   std::vector<IndexSample> samples;
-  std::vector<double> payoffs;  ///< LinUCB: r - c of each sample
+  std::vector<double> payoffs;  ///< for LinUCB: r - c of each sample
   Eigen::VectorXd rho;
   double reward_widths = 0.0;  ///< sum of ||phi||^2_{Phi^-1}
   int n_last = 0;              ///< samples at the last exact solve
-  Eigen::MatrixXd H, M;        ///< `tracking`
-  int n_rebuilt = 0;           ///< samples when H and M were last summed afresh
+  Eigen::MatrixXd H, M;        ///< for `tracking`
+  int n_rebuilt = 0;           ///< samples when H and M were last summed anew
 };
 
 }  // namespace pandora::naive

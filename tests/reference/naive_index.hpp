@@ -19,7 +19,7 @@ inline double excess(const std::vector<double>& v, const std::vector<double>& p,
   return sum;
 }
 
-/// sigma with E[(V - sigma)^+] = cost > 0, for values in [0, 1] and cost < 2.
+/// The sigma with E[(V - sigma)^+] = cost > 0, for values in [0, 1] and cost < 2.
 inline double reservation_index(const std::vector<double>& v, const std::vector<double>& p, double cost) {
   double low = -2.0, high = 1.0;  // the excess is at least 2 at -2 and 0 at 1
   for (int i = 0; i < 60; ++i) {

@@ -88,7 +88,7 @@ class Lane {
   VectorXd phi(int row, int a) const { return features(tape_.phi_of(row, a), d_); }
   double true_mu(int row, int a) const { return reward_link(theta_star_.dot(phi(row, a))); }
 
-  // mu_s of a past sample: the truth, or the plug-in at the present theta_hat
+  // mu_s of a past sample: the true value, or the plug-in at the present theta_hat.
   double plug_in(const IndexSample& sample) const {
     return reward_link(sample.phi.dot(unknown() ? theta_ : theta_star_));
   }
@@ -148,7 +148,7 @@ class Lane {
     box.rho = fit_index_in_ball(box.samples, mu, loss_ridges(), options_.radius_rho, spec_.loss);
     box.n_last = static_cast<int>(box.samples.size());
     if (box.n_last < RefitSchedule::kCurvatureGrowth * box.n_rebuilt - 1e-9) return;
-    if (!unknown() && box.n_last < RefitSchedule::kTrackingExact) return;  // no use before: exact solves every sample
+    if (!unknown() && box.n_last < RefitSchedule::kTrackingExact) return;  // every sample is solved exactly until then
     box.n_rebuilt = box.n_last;
     box.H = index_jacobian(box.samples, mu, loss_ridges(), box.rho, spec_.loss);
     box.M.setZero();
@@ -189,7 +189,7 @@ class Lane {
       }
       if (stop && !opens_all) break;
     }
-    // max_element returns the first maximum, that is the lowest box; boxes left closed stand at -1
+    // max_element returns the first maximum, which is the lowest box. Boxes that stayed closed have -1.
     period.deployed = static_cast<int>(std::max_element(mu.begin(), mu.end()) - mu.begin());
     return period;
   }
@@ -276,7 +276,7 @@ class Lane {
     return period;
   }
 
-  // The factor of the bonus in period t + 1 of the horizon.
+  // The bonus's factor in period t + 1 of the horizon.
   double factor(int t, int a) const {
     const double time = spec_.T0 + t + 1, n = std::max<double>(1.0, static_cast<double>(boxes_[a].samples.size()));
     switch (spec_.bonus.kind) {
@@ -433,7 +433,7 @@ class Lane {
   int samples_ = 0, samples_at_solve_ = 0;
   double multiplier_ = spec_.pacing.start;
   VectorXd theta_star_, theta_;
-  MatrixXd curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
+  MatrixXd curvature_;  // eta_0 I + sum G' phi phi', with G' when each term was added
   double rewards_at_solve_ = 0.0;
 };
 }  // namespace

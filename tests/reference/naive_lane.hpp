@@ -1,5 +1,5 @@
-// A whole lane written from the paper with nothing clever: all samples are stored, every matrix is built
-// afresh and inverted densely where it is needed, every estimate is the root of its stationarity condition.
+// A whole lane, written from the paper in the plainest way. All samples are stored. Every matrix is built anew and
+// inverted densely whenever it is needed, and every estimate is the root of its stationarity condition.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What a lane draws for itself in a period, one word after the other, of which rewards it is told, and which boxes are there.
+// A lane's own draws in a period, one word after the other; the rewards that it is told; and the boxes that are there.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace pandora::naive {
 
-/// Of period t, from 0.
+/// The draws of a lane in period t, which counts from 0.
 struct LaneDraws {
   const Instance& instance;
 
@@ -32,16 +32,16 @@ struct LaneDraws {
     return pair[a % 2];
   }
 
-  /// The period's numbers in (0, 1): 0 says whether the order is random, 1 whether all boxes are opened.
+  /// The period's numbers in (0, 1). Number 0 decides whether the order is random, and 1 whether all boxes are opened.
   double uniform(int t, int which) const { return open_uniform(word(Purpose::exploration, 0, t, 1, which)); }
 
-  /// Boxes are queried in random order from the largest of these on.
+  /// A random order queries boxes by this number, the largest first.
   double place(int t, int a) const {
     return word(Purpose::random_order, static_cast<std::uint32_t>(a / 4), t, 0, a % 4);
   }
 };
 
-/// The online periods whose rewards are told at the end of period t: its own, or what the tape says.
+/// The online periods whose rewards are told at the end of period t: t itself, or the periods that the tape lists.
 inline std::vector<int> told_at(const Tape& tape, int t) {
   const Feedback& feedback = tape.feedback;
   if (feedback.first.empty()) return {t};
@@ -60,14 +60,14 @@ inline std::vector<int> boxes_there(const Tape& tape, int row) {
   return out;
 }
 
-/// Of an order what is there, or the first box that is.
+/// The boxes of an order that are there. If none of them is there, the first box that is.
 inline std::vector<int> those_there(const Tape& tape, int row, std::vector<int> order) {
   const std::vector<int> there = boxes_there(tape, row);
   std::erase_if(order, [&](int a) { return std::count(there.begin(), there.end(), a) == 0; });
   return order.empty() ? std::vector<int>{there[0]} : order;
 }
 
-/// The thresholds of the boxes of a list that are there; all of them where the order is another.
+/// The thresholds of those boxes of a list that are there. With another order, all thresholds.
 inline std::vector<double> thresholds_there(const Tape& tape, int row, const LaneSpec& spec) {
   if (spec.order != Order::listed) return {std::begin(spec.threshold), std::end(spec.threshold)};
   std::vector<double> out;

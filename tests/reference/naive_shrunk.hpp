@@ -1,4 +1,5 @@
-// Two-level shrinkage with nothing clever: the penalty as mean and deviations, one dense Hessian, its inverse.
+// Two-level shrinkage in the plainest way: a penalty on the mean slope and on deviations, a dense Hessian, and its
+// inverse.
 #pragma once
 
 #include <Eigen/LU>
@@ -14,14 +15,14 @@ namespace pandora::naive {
 struct Shrunk {
   int A = 0, m = 0;
   double ridge = 1.0, mean = 1000.0, own = 1000.0, scale = 1.0;
-  std::size_t fitted = 0;  // samples of the refit before
+  std::size_t fitted = 0;  // samples at the last refit
   bool measured = false;
   Shrinkage learns = Shrinkage::two_level;
   std::vector<int> group;  // of every box; all in one unless slopes are tied
   int most_steps = 50;
   double tolerance = 1.0;
   std::vector<double> kappa;
-  Eigen::MatrixXd C;  // of the Hessian that was inverted last
+  Eigen::MatrixXd C;  // the last inverse of a Hessian
   double inverted_mean = 0.0, inverted_own = 0.0, mean_trace = 0.0, own_trace = 0.0;
   std::vector<double> determined;
 
@@ -50,7 +51,8 @@ struct Shrunk {
     return group[a] == group[b] ? 1.0 / static_cast<double>(std::count(group.begin(), group.end(), group[a])) : 0.0;
   }
 
-  // ridge on every intercept; on slopes lambda_m for their projection on the mean over boxes, lambda_d for the rest
+  // The penalty: a ridge on every intercept, lambda_m on the mean slope of the boxes, and lambda_d on the deviations
+  // from it.
   Eigen::MatrixXd penalty() const {
     Eigen::MatrixXd P = Eigen::MatrixXd::Zero(A * m, A * m);
     for (int a = 0; a < A; ++a)
@@ -118,7 +120,7 @@ struct Shrunk {
   }
 
  private:
-  // Three times the mean square of a feature; what is not learned yet goes with it.
+  // Sets the scale to three times the mean square of a feature. Ridges that are not learned yet are multiplied by it.
   void measure(const std::vector<std::vector<IndexSample>>& samples) {
     double square = 0.0, n = 0.0;
     for (const auto& box : samples)
@@ -135,7 +137,7 @@ struct Shrunk {
     measured = true;
   }
 
-  // C, and what it tells of the slopes and of every box.
+  // Computes C, its traces for the slopes, and how far the samples of each box determine its parameters.
   void invert(const Point& here) {
     const Eigen::MatrixXd prior = penalty();
     C = here.hessian.inverse();

@@ -1,4 +1,4 @@
-// One box with samples of its own, as the bodies of kernels/solve/ are given it.
+// One box with its samples, in the form in which the bodies of kernels/solve/ take it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace pandora::test {
 
-/// Behind the tape lies what no sum may read.
+/// Behind the tape there are values that no sum may read.
 template <class Real>
 class OneBox {
  public:
@@ -60,13 +60,13 @@ class OneBox {
   }
   OneBox(const OneBox&) = delete;
 
-  /// From the rho that stands; false if it did not converge.
+  /// Solves from the present rho. Returns false if it did not converge.
   template <class Team>
   bool solve(const Team& team) {
     const engine::Problem<Real> problem{shape_, ridge_, 1.0, 1.0, {}, {}, &lane_};
     return engine::BoxSolve<Real, Team>(team, problem, lane_, 0, scratch_).solve(false);
   }
-  /// The first n samples only.
+  /// From here on only the first n samples count.
   void use(int n) { box_.samples = n; }
   void weigh(const std::vector<double>& weights) {
     sample_weight_.assign(weights.begin(), weights.end());

@@ -1,4 +1,4 @@
-// The start of every test that needs a GPU.
+// Every test that needs a GPU starts with this.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 
 #include "host/lanes/devices/device.hpp"
 
-/// Skips the test where there is no usable device and says why; with REQUIRE_GPU=1 in the environment it fails instead.
+/// If there is no usable device, skips the test with the reason. With REQUIRE_GPU=1 in the environment the test fails
+/// instead.
 #define PANDORA_REQUIRE_GPU()                                                    \
   if (const std::string none = pandora::find_devices().none; !none.empty()) {    \
     const char* const required = std::getenv("REQUIRE_GPU");                     \

@@ -1,5 +1,5 @@
-// A backend that runs the bodies as a device would, a lane's elements one by one and all lanes through a block
-// together, on the CPU.
+// A backend that runs the bodies like a device, but on the CPU: a lane's elements one by one, and all lanes through a
+// block together.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class ScalarBackend : public engine::HostMemory {
   }
 };
 
-/// With a sort: what the preparation of a replication needs.
+/// A backend with a sort, which the preparation of a replication needs.
 template <class Base>
 class Sorting : public Base {
  public:

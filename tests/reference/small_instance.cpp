@@ -89,7 +89,7 @@ Instance with_linear_indices(Instance instance) {
   for (std::vector<double>* zero : {&instance.beta0, &instance.beta1, &instance.c0, &instance.c1})
     zero->assign(zero->size(), 0.0);
   std::normal_distribution<double> normal(0.0, 1.5);
-  for (int k = 0; k < 101; ++k) instance.shock_quantiles.push_back(normal(engine));  // fills no strip
+  for (int k = 0; k < 101; ++k) instance.shock_quantiles.push_back(normal(engine));  // no multiple of a strip
   std::sort(instance.shock_quantiles.begin(), instance.shock_quantiles.end(), std::greater<>());
   return instance;
 }

@@ -1,4 +1,4 @@
-// Small replications and hand-made data for tests: a few boxes and features, so that naive twins stay fast.
+// Small replications and data for tests. They have few boxes and features, so that naive versions are fast.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace pandora::test {
 
-/// Doubles from a fixed seed; unlike the standard distributions, the same with every library.
+/// Random doubles from a fixed seed. Unlike those of the standard distributions, they are the same with every library.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -29,7 +29,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Calibration periods of small problems, where one number serves.
+/// The number of calibration periods in small problems that need only one.
 inline constexpr int kCalibration = 12;
 
 inline Dimensions small_dimensions(int boxes, int context, int reward_features) {
@@ -65,7 +65,7 @@ inline Study small_study(const Dimensions& dimensions, std::vector<Environment> 
   return study;
 }
 
-/// Costs below the paper's, so that several boxes are opened in many periods.
+/// An environment with lower costs than the paper's, so that several boxes are opened in many periods.
 inline Environment cheap_environment() {
   Environment environment = paper_environments()[0];
   environment.cost_level = 0.1;
@@ -83,7 +83,7 @@ inline Replication small_replication(const Dimensions& dimensions, Regime regime
   return out;
 }
 
-/// Rows psi as given; everything else that a context carries is left empty.
+/// Contexts with these rows psi. All other members are empty.
 inline Contexts contexts_of(const std::vector<std::vector<float>>& psi) {
   Contexts contexts;
   contexts.rows = static_cast<int>(psi.size());
@@ -97,7 +97,7 @@ inline Contexts contexts_of(const std::vector<std::vector<float>>& psi) {
   return contexts;
 }
 
-/// A one-box tape that holds nothing but reward features.
+/// A tape of one box that has only reward features.
 inline Tape tape_of_features(const std::vector<std::vector<float>>& phi) {
   Tape tape;
   tape.contexts.rows = static_cast<int>(phi.size());
@@ -107,7 +107,7 @@ inline Tape tape_of_features(const std::vector<std::vector<float>>& phi) {
   return tape;
 }
 
-/// Root of an increasing function on [low, high].
+/// The root of an increasing function on [low, high].
 template <class Function>
 double bisect(Function&& increasing, double low, double high) {
   for (int i = 0; i < 200; ++i) {
@@ -124,7 +124,7 @@ struct PeriodView {
   const PeriodOutcome* outcome;
 };
 
-/// A lane of the reference engine; afterwards `look` sees its periods one by one.
+/// Runs a lane in the reference engine. Then `look` gets its periods one by one.
 template <class Look>
 LaneTally run_observed(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
                        Look&& look) {
@@ -136,12 +136,12 @@ LaneTally run_observed(const Replication& replication, const LaneSpec& lane, con
   return tally;
 }
 
-/// The lanes of all policies that are rules, at the given T_0, where they apply.
+/// The lanes of all policies that are combinations of rules, for each given T_0 at which they apply.
 inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s,
                                        const std::vector<double>& hyperparameters = {0.1}) {
   std::vector<LaneSpec> lanes;
   Grids grids(hyperparameters);
-  grids.set("c_shrunk_theta", {0.0});  // a bonus on rewards is the same for all fits: lanes of DOW have one
+  grids.set("c_shrunk_theta", {0.0});  // lanes of DOW test the bonus on rewards
   for (const Policy& policy : all_policies())
     for (const PolicyVariant& variant : policy.variants(grids))
       for (const int T0 : T0s)

@@ -1,4 +1,4 @@
-// What a solve writes to, in memory of its own.
+// The memory to which a solve writes.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace pandora::test {
 
-/// One slot of a pool, all zeros.
+/// One slot of a pool, filled with zeros.
 template <class Real>
 class SolveMemory {
  public:
   SolveMemory() = default;
   SolveMemory(const SolveMemory&) = delete;
 
-  /// For a team of so many members in so many groups; `joint`: doubles of a joint solve.
+  /// Makes the slot for a team of `members` in `groups`. `joint`: the number of doubles of a joint solve.
   engine::SolveScratch<Real> allocate(const engine::Shape& shape, int groups, int members, std::size_t joint = 0) {
     engine::ScratchPool<Real> pool{};
     pool.groups = groups;

@@ -1,5 +1,5 @@
-// Stacks that one thread changes between: fibers. By hand on x86-64, where ucontext's system calls would take most of
-// the time; never inlined into what a sanitiser watches.
+// Stacks between which one thread changes (fibers). On x86-64 this is assembly, because ucontext's system calls would
+// take most of the time. The code is never inlined into code that a sanitiser watches.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@ extern "C" void pandora_switch_stack(void** from, void* to);
 
 namespace pandora::test {
 
-/// A stack that stands still, or one of which nothing has run.
+/// The point at which a stack waits, or the start of a stack on which nothing has run.
 class StackPoint {
  public:
-  /// start() runs on the stack, `bytes` from `lowest` on, when it is first switched to; it must not return.
+  /// The stack has `bytes` from `lowest` on. The first switch to it runs start(), which must not return.
   void start_at(char* lowest, std::size_t bytes, void (*start)()) {
-    // What pandora_switch_stack pops, and the address that it returns to; the stack is then aligned as at a function's
-    // start.
+    // These are the values that pandora_switch_stack pops, and the address to which it returns. The stack is then
+    // aligned as at a function's start.
     auto** top = reinterpret_cast<void**>(lowest + bytes / 16 * 16 - 64);
     *--top = nullptr;
     *--top = reinterpret_cast<void*>(start);
     for (int k = 0; k < 6; ++k) *--top = nullptr;
     at_ = top;
   }
-  /// From here to there, until somebody switches back.
+  /// Switches from this stack to `there`. Returns when somebody switches back.
   void leave_for(const StackPoint& there) { pandora_switch_stack(&at_, there.at_); }
 
  private:
@@ -33,7 +33,7 @@ class StackPoint {
 
 }  // namespace pandora::test
 
-// A symbol of each file that includes this.
+// Every file that includes this header has its own symbol.
 asm(R"(
 .text
 .type pandora_switch_stack,@function

@@ -1,4 +1,4 @@
-// Statistics of the tests, each with the rate of false alarms of the bound that goes with it.
+// Statistics for tests. Each comment has the rate of false alarms of the bound that tests use.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ struct Mean {
   double standard_error = 0.0;
 };
 
-/// Mean and its standard error by two passes.
+/// The mean and its standard error, by two passes.
 template <class Container>
 Mean mean(const Container& sample) {
   const double n = static_cast<double>(sample.size());
@@ -22,21 +22,21 @@ Mean mean(const Container& sample) {
   return {sum / n, std::sqrt(squares / (n - 1.0) / n)};
 }
 
-/// Distance of `estimate` from `truth` in standard errors. |.| > 4.5 is a false alarm in 7 of a million
+/// The distance of `estimate` from `truth` in standard errors. A bound of 4.5 gives a false alarm in 7 of a million
 /// tests.
 inline double in_standard_errors(Mean estimate, double truth) {
   return (estimate.value - truth) / estimate.standard_error;
 }
 
-/// The same for `count` hits of `trials` with probability p.
+/// The same for `count` hits in `trials` with probability p.
 inline double in_standard_errors(double count, double trials, double p) {
   return (count - trials * p) / std::sqrt(trials * p * (1.0 - p));
 }
 
 inline constexpr double kAlarm = 4.5;
 
-/// sqrt(n) times the Kolmogorov-Smirnov distance; > 2.5 is a false alarm in 2 exp(-2 * 2.5^2) = 7 of a
-/// million.
+/// sqrt(n) times the Kolmogorov-Smirnov distance. A bound of 2.5 gives a false alarm in 2 exp(-2 * 2.5^2) = 7 of a
+/// million tests.
 template <class Value, class Distribution>
 double kolmogorov_smirnov(std::vector<Value> sample, Distribution&& distribution) {
   std::sort(sample.begin(), sample.end());
@@ -51,7 +51,7 @@ double kolmogorov_smirnov(std::vector<Value> sample, Distribution&& distribution
 
 inline constexpr double kKolmogorovAlarm = 2.5;
 
-/// Chi-square statistic against equal probabilities as a normal score (Wilson and Hilferty).
+/// The chi-square statistic for equal probabilities, as a normal score (Wilson and Hilferty).
 inline double chi_square_score(const std::vector<int>& counts) {
   double total = 0.0, chi2 = 0.0;
   for (int count : counts) total += count;
@@ -68,7 +68,7 @@ inline double normal_distribution(double x) {
   return 0.5 * std::erfc(-x / std::sqrt(2.0));
 }
 
-/// Student t with 5 degrees of freedom in closed form (Abramowitz and Stegun 26.7.3).
+/// The distribution of Student's t with 5 degrees of freedom in closed form (Abramowitz and Stegun 26.7.3).
 inline double t5_distribution(double t) {
   const double angle = std::atan(t / std::sqrt(5.0)), c = std::cos(angle);
   return 0.5 + (angle + std::sin(angle) * (c + 2.0 / 3.0 * c * c * c)) / std::acos(-1.0);

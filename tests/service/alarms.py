@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""How often a Monitor gives an alarm where nothing changes, and how soon where one of three models falls: the figures of docs/serving.md.
-usage: alarms.py RUNS      (python of `make python`; README.md has what 400 runs say)
+"""Measures how often a Monitor gives a false alarm, and how soon it notices that one of three models falls.
+usage: alarms.py RUNS      (python of `make python`)
+
+README.md has the results of 400 runs, and docs/serving.md uses them.
 """
 import sys
 
@@ -12,9 +14,9 @@ MODELS = ["a", "b", "c"]
 
 
 def alarmed(seed, requests, change=None, share=1.0):
-    """The request at which there was an alarm, or None; from `change` on answers of "a" are worse by 0.1.
+    """The request of the first alarm, or None. From the request `change` on, answers of "a" are worse by 0.1.
 
-    A share of the requests has feedback.
+    `share`: the share of requests that have feedback.
     """
     draw, monitor = np.random.default_rng(seed), Monitor(MODELS, price=1.0, alpha=0.05, against="c", share=0.1)
     models, estimated = draw.choice(3, size=requests, p=[0.5, 0.3, 0.2]), draw.uniform(0.2, 0.9, requests)
@@ -30,9 +32,10 @@ def alarmed(seed, requests, change=None, share=1.0):
 
 
 def feedbacks(seed, spread, before, most=20_000):
-    """How many feedbacks of a model tell that its answers are worse by 0.1, behind so many; and what the monitor says.
+    """The number of feedbacks until a fall by 0.1 is reported, and the number that the monitor predicted.
 
-    `spread`: the standard deviation of quality about 0.5; 0.5: answers are right or wrong.
+    `before`: feedbacks before the fall. `spread`: the standard deviation of quality if its mean is 0.5; with a spread
+    of 0.5, answers are right or wrong.
     """
     draw, monitor, n = np.random.default_rng(seed), Monitor(MODELS, price=1.0), before + most
     expected = draw.uniform(0.2, 0.9, n)
@@ -57,7 +60,7 @@ def main(runs):
         found = [alarmed(1000 + seed, change + most, change, share) for seed in range(runs // 4)]
         waits = [np.inf if at is None else at - change for at in found if at is None or at >= change]
         median, most = np.median(waits), np.quantile(waits, 0.9, method="higher")
-        of_a = 0.45 * share  # a tenth of the requests is the control's
+        of_a = 0.45 * share  # the control takes a tenth of the requests
         print(f"| {share:.0%} | {change:,} | {of_a * median:.0f} feedbacks of the model | {of_a * most:.0f} | {median:,.0f} "
               f"| {most:,.0f} |", flush=True)
     print("\n| deviation of quality | feedbacks before the fall | median | 90% | the monitor said |\n" + "|---" * 5 + "|")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What it costs that many workers decide by versions: a simulated service with known truth, on a simulated clock.
+"""Measures the cost of deciding by versions, with many workers. The service is simulated, and its truth is known.
 usage: workers.py SEEDS REQUESTS [POLICY] [SHARE OF REQUESTS WITH FEEDBACK]      (python of `make python`)
-README.md has the table and what it took.
 
-Twenty requests a second come to workers by chance. A call takes a second on average, and feedback comes a minute after
-the answer on average. A decision is written a second after it was made. The learner reads at once what is written, and
-publishes a version each half a second, which every worker adopts two seconds later. In place of all that, "at once" is
-one process that learns of a decision when it is made, and decides by it from then on. When half of the requests have
-come a model more is there, which is on trial first; after three quarters another one is down for a minute.
+README.md has the table and the processor time. The clock is simulated too. Twenty requests a second come to random
+workers. A call takes a second on average, and feedback comes a minute after the answer on average. A decision is
+written a second after it was made. The learner reads all that is written at once. It publishes a version every half
+second, which every worker adopts two seconds later. "At once" is a single process, which learns from a decision when it
+is made and decides by it from then on. After half of the requests a new model comes, on trial at first. After three
+quarters another model is down for a minute.
 """
 
 from __future__ import annotations
@@ -37,23 +37,25 @@ DOLLARS, WORTH = np.array([0.001, 0.004, 0.012, 0.03, 0.006]), np.array([-0.4, 0
 PER_SECOND, CALL_SECONDS, FEEDBACK_SECONDS = 20.0, 1.0, 60.0
 SYNC_SECONDS, PUBLISH_SECONDS, ADOPT_SECONDS = 1.0, 0.5, 2.0
 DOWN, DOWN_SECONDS = "large", 60.0
-EARLY = 1000  # requests of which regret is told
+EARLY = 1000  # requests whose regret is printed
 
 
 class Requests(NamedTuple):
-    """n requests with what each of the A models would answer."""
+    """n requests, with the answers that each of the A models would give."""
 
     psi: np.ndarray  #: n x (1 + FEATURES)
     quality: np.ndarray  #: n x A, 0 or 1
-    score: np.ndarray  #: n x A, the judge's
+    score: np.ndarray  #: n x A, the judge's scores
     dollars: np.ndarray  #: n x A
-    seconds: np.ndarray  #: n x A, of a call
+    seconds: np.ndarray  #: n x A, how long each call takes
     feedback: np.ndarray  #: n, seconds from the answer to its feedback; inf: there is none
-    worker: np.ndarray  #: n, in [0, 1): which one it comes to
+    worker: np.ndarray  #: n, in [0, 1): chooses the worker
 
 
 def requests(seed: int, n: int, share: float) -> Requests:
-    """Each model has qualities of its own for each feature; the judge is right more often than not."""
+    """Draws n requests. Each model has its own slopes of quality in the features. The judge is more often right than
+    not.
+    """
     draw, size = np.random.default_rng(seed), (n, len(MODELS))
     slopes = draw.normal(0.0, 1.0, (FEATURES, len(MODELS)))
     x = draw.uniform(-1.0, 1.0, (n, FEATURES))
@@ -124,7 +126,7 @@ class Service:
         state = live.states[live.position(model)]
         before = state.rests_until
         live.fail(number, model)
-        if state.rests_until > before:  # which the others hear of
+        if state.rests_until > before:  # the other workers are told
             self._at(now + SYNC_SECONDS + PUBLISH_SECONDS, self._rest, live, model)
 
     def _rest(self, _: float, first: RunningCascade, model: str) -> None:
@@ -175,7 +177,7 @@ def fresh(policy: str) -> Learned:
 
 
 def utilities(policy: str, given: Requests) -> dict[str, np.ndarray]:
-    """Of each request by one process that learns at once, and by that many workers."""
+    """The utility of each request for one process that learns at once, and for several numbers of workers."""
     out = {"at once": Service(fresh(policy), 1, at_once=True).run(given)}
     return out | {str(k): Service(fresh(policy), k, at_once=False).run(given) for k in (1, 8, 40)}
 
@@ -187,13 +189,13 @@ def told(values: Sequence[float], digits: int = 4) -> str:
 
 
 def regret(run: np.ndarray, at_once: np.ndarray) -> float:
-    """Of the first requests, against what `at once` has per request in the quarter before the new model comes."""
+    """The regret of the first requests, against the mean of `at once` in the quarter before the new model comes."""
     n = len(run)
     return float(np.sum(at_once[n // 4 : n // 2].mean() - run[:EARLY]))
 
 
 def main(seeds: int, n: int, policies: Sequence[str], shares: Sequence[float]) -> None:
-    """A row for each."""
+    """Prints a row for each policy, share of feedback and number of workers."""
     print("| policy | feedback | workers | utility | less one at once | less one worker | regret of the first 1,000 |")
     print("|---|---|---|---|---|---|---|")
     for policy, share in itertools.product(policies, shares):

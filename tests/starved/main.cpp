@@ -1,6 +1,6 @@
-// The program, with an allocation that fails: the PANDORA_FAIL_AT-th one after the start (PANDORA_FAIL_FOR of them in a
-// row, 1 if that is not given), whoever asks: operator new, HDF5, the C library. PANDORA_COUNT_TO names a file for how
-// many there were.
+// The program with failing allocations. The PANDORA_FAIL_AT-th allocation after the start fails. With PANDORA_FAIL_FOR
+// so many in a row fail. It does not matter who allocates: operator new, HDF5 or the C library. PANDORA_COUNT_TO names
+// a file that gets the number of allocations.
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 #if defined(PANDORA_SANITISED) || !defined(__GLIBC__)
 int main() {
-  return 77;  // they bring allocators of their own
+  return 77;  // sanitisers and other C libraries have their own allocators
 }
 #else
 #include <atomic>
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
       std::fprintf(to, "%llu\n", static_cast<unsigned long long>(asked.load()));
       std::fclose(to);
     }
-  counting = true;  // what is destroyed after main
+  counting = true;  // for the destructors that run after main
   return code;
 }
 #endif

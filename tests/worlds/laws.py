@@ -1,8 +1,9 @@
-"""Worlds whose truth is known: laws of prompts and answers, and what is recorded of them.
+"""Worlds whose truth is known: laws of prompts and answers, and the tables and logs that record them.
 
-An answer is right (quality 1) or wrong (0). A judge's score is 1 / (1 + exp(-z)), z normal around +-sharp, so that the
-probability of a right answer follows from its score. A law is drawn in two ways: as a table has it, and with `exact`
-qualities and dollars, their expectations given all that a policy can see. Means over exact draws are the truth.
+An answer is right (quality 1) or wrong (0). A judge's score is 1 / (1 + exp(-z)), with z normal around +-sharp, so that
+the probability of a right answer follows from its score. A law is drawn in two ways. A usual draw is like a table. An
+`exact` draw replaces qualities and dollars by their expectations given all that a policy can see. Means over exact
+draws are the truth.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Answers:
-    """Of every model to every prompt, rows x models; `columns`: what is known of prompts, by name."""
+    """The answers of all models to all prompts, rows x models. `columns`: features of the prompts, by name."""
 
     quality: Floats
     usd: Floats
@@ -27,7 +28,7 @@ class Answers:
     columns: Mapping[str, Floats | list[str]]
 
 
-#: Of a generator, a number of prompts and whether the draw is exact.
+#: Takes a generator, a number of prompts, and whether the draw is exact.
 Law = Callable[[np.random.Generator, int, bool], Answers]
 Recorder = Callable[[np.random.Generator, Answers], Mapping[str, Any]]
 
@@ -43,8 +44,8 @@ def answers(
     mean_length: float = 1.0,
     looks: bool = True,
 ) -> Answers:
-    """right: rows x models, the probability of a right answer; usd: by model, of an answer of length 1. `looks`:
-    whether policies go by scores.
+    """right: rows x models, the probability of a right answer. usd: dollars of an answer of length 1, by model.
+    `looks`: whether policies see scores.
     """
     quality = (draw.random(right.shape) < right).astype(float)
     z = sharp * (2.0 * quality - 1.0) + draw.normal(size=right.shape)
@@ -56,21 +57,21 @@ def answers(
 
 
 def evenly(draw: np.random.Generator, count: int, exact: bool) -> Floats:
-    """Rows x 1, uniform in [0, 1); of an exact draw one in each of as many equal parts."""
+    """Rows x 1, uniform in [0, 1). An exact draw has one number in each of `count` equal parts."""
     if exact:
         return (draw.permutation(count)[:, None] + draw.random((count, 1))) / count
     return draw.random((count, 1))
 
 
 def null(draw: np.random.Generator, prompts: int, exact: bool) -> Answers:
-    """Three equal models, a judge and six numbers of noise: nothing can be gained."""
+    """Three equal models, a judge, and six features that are noise. Nothing can be gained."""
     right = np.repeat(draw.uniform(0.4, 1.0, (prompts, 1)), 3, axis=1)
     columns = {f"x{k}": draw.uniform(-1.0, 1.0, prompts) for k in range(6)}
     return answers(draw, exact, right, np.full(3, 0.001), 0.0, columns)
 
 
 def sides(draw: np.random.Generator, prompts: int, exact: bool) -> Answers:
-    """Two models, each better on one side of a number; for routers, which see no score."""
+    """Two models, each better on one side of a feature. This world is for routers, which see no score."""
     x = 2.0 * evenly(draw, prompts, exact) - 1.0
     right = 0.55 + 0.2 * draw.random((prompts, 1)) + 0.2 * x * np.array([1.0, -1.0])
     columns = {"x": x[:, 0], "z": draw.normal(size=prompts)}
@@ -78,10 +79,10 @@ def sides(draw: np.random.Generator, prompts: int, exact: bool) -> Answers:
 
 
 def ladder(draw: np.random.Generator, prompts: int, exact: bool, tail: bool = False, each: int = 1) -> Answers:
-    """Three models, the dearer the better, and a number that tells how hard prompts are.
+    """Three models, the dearer the better, and a feature that says how hard a prompt is.
 
-    `tail`: dollars have infinite variance. `each`: prompts of a session, on average, of about equal hardness; hard
-    sessions are longer.
+    `tail`: dollars have infinite variance. `each`: the mean number of prompts in a session. The prompts of a session
+    are about equally hard, and hard sessions are longer.
     """
     sessions = prompts // each
     hard = evenly(draw, sessions, exact)
@@ -92,7 +93,7 @@ def ladder(draw: np.random.Generator, prompts: int, exact: bool, tail: bool = Fa
     columns: dict[str, Floats | list[str]] = {"x": hard[:, 0] + 0.2 * draw.normal(size=len(of))}
     if each > 1:
         columns["prompt"] = [f"session {session}" for session in of]
-    length = draw.random((len(of), 1)) ** -0.5 if tail else 1.0  # above t with probability t^-2
+    length = draw.random((len(of), 1)) ** -0.5 if tail else 1.0  # it is above t with probability t^-2
     usd = np.array([0.001, 0.003, 0.009])
     return answers(draw, exact, right, usd, 1.2, columns, length, 2.0 if tail else 1.0)
 
@@ -120,7 +121,7 @@ def apart(draw: np.random.Generator, prompts: int, exact: bool) -> Answers:
 
 
 def whole(draw: np.random.Generator, of: Answers) -> Mapping[str, Any]:
-    """Every answer."""
+    """Records every answer."""
     rows, models = of.usd.shape
     return {
         "models": [f"m{model}" for model in range(models)],
@@ -133,7 +134,7 @@ def whole(draw: np.random.Generator, of: Answers) -> Mapping[str, Any]:
 
 
 def labelled(share: float) -> Recorder:
-    """Every answer, and of a share of them the quality."""
+    """Records every answer, and the quality of a share of them."""
 
     def recorded(draw: np.random.Generator, of: Answers) -> Mapping[str, Any]:
         known = draw.random(of.quality.shape) < share
@@ -143,7 +144,7 @@ def labelled(share: float) -> Recorder:
 
 
 def calls(of: Answers, made: npt.NDArray[np.bool_], propensity: Floats) -> Mapping[str, Any]:
-    """A log of the calls that were made."""
+    """Records the calls that were made, as a log."""
     row, model = np.nonzero(made)
     cells = {"quality": of.quality, "cost": of.usd, "score": of.score, "propensity": propensity}
     return {
@@ -155,7 +156,9 @@ def calls(of: Answers, made: npt.NDArray[np.bool_], propensity: Floats) -> Mappi
 
 
 def one_call(draw: np.random.Generator, of: Answers) -> Mapping[str, Any]:
-    """Of each prompt one answer, of a model that was drawn; where there is an x, by its side."""
+    """Records one answer for each prompt, of a random model. If there is a column x, its sign changes the
+    probabilities.
+    """
     models = of.usd.shape[1]
     p = np.full(of.usd.shape, 1.0 / models)
     if "x" in of.columns:
@@ -165,15 +168,15 @@ def one_call(draw: np.random.Generator, of: Answers) -> Mapping[str, Any]:
 
 
 def tosses(draw: np.random.Generator, of: Answers) -> Mapping[str, Any]:
-    """Each model was called by a toss of its own; one in eight decisions called nothing, and has no row."""
+    """Calls each model by a toss of its own. One in eight decisions calls no model and has no row."""
     p = np.broadcast_to([0.6, 0.5, 0.375], of.usd.shape)
     return calls(of, draw.random(p.shape) < p, p)
 
 
 @dataclass(frozen=True)
 class World:
-    """`prompts` of a law, of which that is recorded, and what a fit is asked for. `fresh`: those of an exact draw,
-    which leave the truth an error below a tenth of those of fits.
+    """A law, its number of prompts, the way of recording, and the options of the fit. `fresh`: the prompts of an exact
+    draw, so many that the truth's error is below a tenth of a fit's error.
     """
 
     law: Law
@@ -214,5 +217,5 @@ def _worlds() -> dict[str, World]:
     }
 
 
-#: By name; of each, any number of draws.
+#: The kinds of worlds by name. Each can be drawn any number of times.
 WORLDS = _worlds()

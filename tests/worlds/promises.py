@@ -1,9 +1,9 @@
-"""Whether fits keep what they promise: of worlds whose truth is known, how many promises cover it.
+"""Checks whether fits keep their promises, on worlds whose truth is known.
 
-A line of CSV for each kind of world: how many of its worlds' 95% intervals of utility, quality, dollars and gain hold
-the truth of what was deployed, and the bounds that were told (of so many); how many gains were claimed, and how many of
-them are none; half the mean width of the utility's interval, and CPU seconds. `kept`: whether each covers within three
-standard errors of 95% or more, and losses are within three of 2.5% of the worlds or fewer.
+Prints a line of CSV for each kind of world. README.md explains the columns. Most of them count the worlds in which a
+promise holds: the 95% intervals of utility, quality, dollars and gain, and bounds. Others count claimed gains, and
+those that are none in truth. The last columns are half the mean width of the utility's interval, CPU seconds, and
+`kept`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pandora.offline import api
 from pandora.offline.judge import Meeting
 from pandora.offline.outcomes import QUALITY, USD
 
-FRESH = 10**9  #: the number of the draw that the truth is computed from
-ROUNDING = 1e-9  #: of a mean over so many
+FRESH = 10**9  #: the number of the draw from which the truth is computed
+ROUNDING = 1e-9  #: of means over so many prompts
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a world: whether intervals hold the truth, a bound is told and holds it, a gain is claimed and is none."""
+    """The result of one world: which intervals hold the truth, and whether bounds and claimed gains are right."""
 
     cpu_seconds: float
     half_width: float = math.nan
@@ -51,7 +51,7 @@ HEADER = ",".join(["world", "prompts", "worlds", *COUNTS, "half_width", "cpu_sec
 
 
 def table(name: str, number: int) -> Any:
-    """What is recorded of a world; of the number FRESH all that a policy can see, and expectations."""
+    """The recorded table of a world. For the number FRESH it is an exact draw with everything that a policy can see."""
     world, draw = WORLDS[name], np.random.default_rng([zlib.crc32(name.encode()), number])
     if number == FRESH:
         return Trace(whole(draw, world.law(draw, world.fresh, True)))._table
@@ -64,7 +64,7 @@ def _fresh(name: str) -> Any:
 
 
 def truth(name: str, cascade: Any, single: str) -> tuple[Any, Any]:
-    """Mean quality, dollars and calls of a cascade, and by how much they are more than a model's alone."""
+    """Mean quality, dollars and calls of a cascade, and the same minus those of a single model."""
     meeting = Meeting(cascade, _fresh(name), None, None)
     quality = meeting.table.quality()
     own, alone = meeting.numbers(quality), meeting.alone(meeting.table.models.index(single), quality)
@@ -72,7 +72,7 @@ def truth(name: str, cascade: Any, single: str) -> tuple[Any, Any]:
 
 
 def outcome(of: tuple[str, int]) -> Outcome:
-    """Of a world, by name and number."""
+    """The outcome of a world, given by name and number."""
     name, number = of
     _fresh(name)
     start = time.process_time()
@@ -106,7 +106,7 @@ def outcome(of: tuple[str, int]) -> Outcome:
 
 
 def is_kept(count: dict[str, int], worlds: int) -> bool:
-    """Whether as many cover and as few are losses as chance allows."""
+    """Whether coverage and losses are within three standard errors of 95% and 2.5%, or better."""
 
     def most(of: int, share: float) -> float:
         return of * share + 3.0 * math.sqrt(of * share * (1.0 - share))
@@ -117,7 +117,7 @@ def is_kept(count: dict[str, int], worlds: int) -> bool:
 
 
 def line(name: str, found: list[Outcome]) -> str:
-    """Of a kind of world."""
+    """The line of CSV of a kind of world."""
     count = {member: sum(getattr(one, member) for one in found) for member in COUNTS}
     half_width = np.nanmean([one.half_width for one in found])
     numbers = [WORLDS[name].prompts, len(found), *count.values()]

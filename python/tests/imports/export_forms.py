@@ -1,4 +1,4 @@
-"""Made-up worlds, and how each program whose exports are read would write them."""
+"""Made-up worlds, and exports of them in the form of each program whose exports are read."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 NAMES = ("openai:gpt-5-nano", "org/large, v2", 'say "hi"', "模型 3")
 STARTS = ("Add", "Größe,", "two\nlines", 'q"uote')
-#: Dollars for a million tokens in and out.
+#: The dollars for a million tokens in, and for a million tokens out.
 PRICES = {name: (0.05 * 7**at, 0.4 * 5**at) for at, name in enumerate(NAMES)}
 
 
 @dataclass
 class World:
-    """What models answered: prompts x models."""
+    """The answers of models: prompts x models."""
 
     models: list[str]
     texts: list[str]
@@ -27,7 +27,7 @@ class World:
     tokens: list[list[tuple[int, int]]]
 
     def columns(self) -> dict[str, Any]:
-        """As pandora.Trace takes them, with the dollars of the world."""
+        """The columns as pandora.Trace takes them, with these dollars."""
         return {
             "models": self.models,
             "quality": self.quality,
@@ -38,19 +38,19 @@ class World:
 
     @property
     def priced(self) -> list[list[float]]:
-        """Dollars by tokens."""
+        """The dollars by the prices of tokens."""
         return [
             [(into * PRICES[m][0] + out * PRICES[m][1]) / 1e6 for m, (into, out) in zip(self.models, row)]
             for row in self.tokens
         ]
 
     def cells(self) -> list[tuple[int, int]]:
-        """Every prompt and model."""
+        """All pairs of prompt and model."""
         return [(p, m) for p in range(len(self.texts)) for m in range(len(self.models))]
 
 
 def world(seed: int, prompts: int = 24) -> World:
-    """Of two to four models, of which some have odd names; qualities are right or wrong, or graded."""
+    """A world of two to four models, some with odd names. Qualities are 0 and 1, or graded."""
     draw = random.Random(seed)
     models = list(NAMES[: 2 + seed % 3])
     texts = [f"{draw.choice(STARTS)} {p} {draw.random()}" for p in range(prompts)]
@@ -66,20 +66,20 @@ def world(seed: int, prompts: int = 24) -> World:
 
 
 def lines(path: pathlib.Path, records: list[dict[str, Any]]) -> str:
-    """An object a line."""
+    """JSON lines, with one object on each line."""
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return str(path)
 
 
 def table(path: pathlib.Path, rows: list[list[Any]]) -> str:
-    """CSV."""
+    """A table as CSV."""
     with path.open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     return str(path)
 
 
 def promptfoo(w: World, folder: pathlib.Path) -> str:
-    """results.json, with what stands around the results."""
+    """The file results.json, with everything that surrounds the results in it."""
     results = [
         {
             "id": f"{p}-{m}",
@@ -127,7 +127,7 @@ def llmrouter(w: World, folder: pathlib.Path) -> str:
 
 
 def lm_eval(w: World, folder: pathlib.Path) -> str:
-    """A folder for each model; names of models lose what no folder can have, as there."""
+    """A folder for each model. As in lm-evaluation-harness, names lose characters that no folder can have."""
     for m, model in enumerate(w.models):
         inside = folder / "results" / folder_of(model)
         inside.mkdir(parents=True)
@@ -151,14 +151,14 @@ def lm_eval(w: World, folder: pathlib.Path) -> str:
 
 
 def folder_of(model: str) -> str:
-    """As lm_eval's sanitize_model_name does it."""
+    """The name of a model's folder, as lm_eval's sanitize_model_name makes it."""
     for char in '"<>:/|\\?*[]':
         model = model.replace(char, "__")
     return model
 
 
 def alpaca_eval(w: World, folder: pathlib.Path) -> str:
-    """A list of every model against the same reference."""
+    """A list for each model, compared with the same reference."""
     annotations = [
         {
             "instruction": w.texts[p],
@@ -180,7 +180,7 @@ def alpaca_eval(w: World, folder: pathlib.Path) -> str:
 
 
 def openai_batch(w: World, folder: pathlib.Path) -> str:
-    """A folder with the input and an output for each model, whose lines come in another order."""
+    """A folder with an input and an output for each model. The output's lines have another order."""
     inside = folder / "batch"
     inside.mkdir()
     asked = [
@@ -223,7 +223,7 @@ def _moment(milliseconds: int) -> str:
 
 
 def litellm(w: World, folder: pathlib.Path) -> str:
-    """Spend logs whose prompts were stored."""
+    """Spend logs with stored prompts."""
     records = [
         {
             "request_id": f"r{p}-{m}",
@@ -246,7 +246,7 @@ def litellm(w: World, folder: pathlib.Path) -> str:
 
 
 def langfuse(w: World, folder: pathlib.Path) -> str:
-    """Observations, of which one is a span, and scores."""
+    """Observations and scores. One of the observations is a span."""
     inside = folder / "langfuse"
     inside.mkdir()
     observations = [

@@ -1,4 +1,4 @@
-"""Exports of other programs: what their forms hold comes back, what they lack is named, damage is one clear error."""
+"""Exports of other programs. Their content comes back, missing parts are named, and damage gives one clear error."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ WRITERS: dict[str, Callable[[forms.World, pathlib.Path], str]] = {
 }
 
 
-#: These log no tokens.
+#: These programs log no tokens.
 BY_CHARACTERS = ("lm-eval", "alpaca-eval")
 
 
 def options_of(kind: str, w: forms.World, folder: pathlib.Path) -> dict[str, Any]:
-    """What must be said of the export beside."""
+    """The options that an import of this export needs."""
     given: dict[str, Any] = {}
     if kind in ("llmrouter", "openai-batch", *BY_CHARACTERS):
         given["prices"] = {**forms.PRICES, **{forms.folder_of(name): pair for name, pair in forms.PRICES.items()}}
@@ -58,7 +58,7 @@ def dollars(kind: str, w: forms.World) -> list[list[float]]:
 
 
 def qualities(kind: str, w: forms.World) -> list[list[float]]:
-    """As far as the form holds their digits: AlpacaEval's are 1 more."""
+    """The qualities with the digits that the form holds. AlpacaEval's numbers are greater by 1."""
     return [[1.0 + q - 1.0 for q in row] for row in w.quality] if kind == "alpaca-eval" else w.quality
 
 
@@ -122,7 +122,7 @@ def test_the_command_writes_what_python_has(kind: str, tmp_path: pathlib.Path, c
     trace = pandora.Trace.from_export(kind, source, **given)
     assert pandora.Trace(tmp_path / "out.jsonl").digest == trace.digest
     assert said.err == "".join(f"pandora: {note}\n" for note in trace.notes)
-    assert run(*words) == 2 and "out.jsonl" in capsys.readouterr().err  # it is there
+    assert run(*words) == 2 and "out.jsonl" in capsys.readouterr().err  # the file exists
     assert run(*words, "--force", "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["answers"] == len(w.cells())
     assert not list(tmp_path.glob("*.partial"))
@@ -154,7 +154,7 @@ def test_tables_are_read_and_refused_as_they_were(tmp_path: pathlib.Path) -> Non
         pandora.Trace(forms.lines(tmp_path / "bad.jsonl", [row]))
     assert recognised(str(tmp_path / "nothing")) == ""
     os.mkfifo(tmp_path / "pipe")
-    assert recognised(str(tmp_path / "pipe")) == ""  # and is not waited for
+    assert recognised(str(tmp_path / "pipe")) == ""  # it does not wait for the pipe
     with pytest.raises(pandora.DataError, match="no such regular file"):
         pandora.Trace.from_export("promptfoo", tmp_path / "pipe")
 
@@ -249,7 +249,7 @@ def test_lm_eval_asks_for_a_metric_of_each_task(tmp_path: pathlib.Path) -> None:
     with pytest.raises(pandora.DataError, match=r"\) and metrics \(.*\); name one by filter and one by metric$"):
         lm_means(folder)
     assert set(lm_means(folder, filter="strict", metric="f1").values()) == {0.25}
-    for model in PAIR:  # of a task with a filter and a metric of its own none is asked
+    for model in PAIR:  # a task with one filter and one metric needs no option
         forms.lines(folder / model / "samples_other.jsonl", [lm_record(9, "none", 0.0, metrics=["acc"], acc=0.25)])
     assert set(lm_means(folder, filter="strict", metric="f1").values()) == {0.25}
 
@@ -389,7 +389,7 @@ def test_a_batch_is_joined_by_custom_id(tmp_path: pathlib.Path) -> None:
     with pytest.raises(pandora.DataError, match="custom_id q0 asks something else than before"):
         pandora.Trace.from_export("openai-batch", source, quality=quality, prices=forms.PRICES)
     (source / "input2.jsonl").unlink()
-    again = {**answers[0], "custom_id": "q2"}  # what had expired, in a batch of its own
+    again = {**answers[0], "custom_id": "q2"}  # an expired request, again in another batch
     forms.lines(source / "output9.jsonl", [again])
     trace = pandora.Trace.from_export("openai-batch", source, quality=quality, prices=forms.PRICES, missing="drop")
     assert any("prompts that not every model answers: 1 (q2)" in note for note in trace.notes)
@@ -431,7 +431,7 @@ def test_retries_are_one_row_with_all_their_dollars(tmp_path: pathlib.Path) -> N
         spend("r1", "a", 1e-6, **failed),
         spend("r2", "a", 2e-6, **failed),
         spend("r3", "a", 4e-6, session_id="s"),
-        spend("r4", "b", 8e-6, **failed),  # a fallback that brought nothing
+        spend("r4", "b", 8e-6, **failed),  # a fallback that failed
         spend("r5", "b", 16e-6, session_id="other"),
     ]
     found, notes = spend_rows(tmp_path, records)
@@ -439,7 +439,7 @@ def test_retries_are_one_row_with_all_their_dollars(tmp_path: pathlib.Path) -> N
     assert "calls that were tried again, in one row with all their dollars: 2" in notes
     assert "left out: calls without an answer: 1" in notes
     assert "dollars of calls without an answer, which no row has: 8e-06" in notes
-    twice = [spend("r1", "a", 1e-6), spend("r1", "a", 1e-6), spend("r1", "a", 2e-6)]  # a copy, and another attempt
+    twice = [spend("r1", "a", 1e-6), spend("r1", "a", 1e-6), spend("r1", "a", 2e-6)]  # a copy, a new attempt
     found, notes = spend_rows(tmp_path, twice)
     assert found == [("r1", "a", 1.0, pytest.approx(3e-6), 3.0)] and "left out: records that stand twice: 1" in notes
     asked = {"messages": [{"role": "user", "content": "same"}]}
@@ -462,7 +462,7 @@ def test_langfuse_joins_scores(tmp_path: pathlib.Path) -> None:
     forms.lines(source / "observations.jsonl", [failed, *observations])
     trace = pandora.Trace.from_export("langfuse", source, metric="accuracy")
     assert trace.quality.tolist() == w.quality and trace.cost[0, 0] == w.cost[0][0] + 0.25
-    for record in observations:  # a cascade: nobody knows which model a trace's score praises
+    for record in observations:  # in a cascade, a trace's score belongs to an unknown model
         record["trace_id"] = record.get("trace_id", "").partition("-")[0]
     forms.lines(source / "observations.jsonl", observations)
     forms.lines(source / "scores.jsonl", [{**score, "observation_id": None, "trace_id": "t0"} for score in scores])
@@ -490,7 +490,7 @@ def test_helicone_in_csv(tmp_path: pathlib.Path) -> None:
         [f"r{k}", *times, json.dumps({"messages": [{"content": "same"}]}), model, 0.01 * k]
         for k, model in enumerate("xab")
     ]
-    rows[0][2], rows[0][5] = 429, "a"  # tried again
+    rows[0][2], rows[0][5] = 429, "a"  # a second attempt
     source = forms.table(tmp_path / "output.csv", [[*header, "cost"], *rows])
     with pytest.raises(pandora.DataError, match="have no scores, and nothing else .*; give quality"):
         pandora.Trace.from_export("helicone", source)
@@ -527,11 +527,11 @@ def test_options_of_other_kinds_are_refused(tmp_path: pathlib.Path, capsys: Outp
     assert "kind promptfu: unknown; the nearest is promptfoo; use lm-eval, " in capsys.readouterr().err
     assert run("import", "promptfoo", str(tmp_path / "none"), "--out", str(tmp_path / "t.jsonl")) == 3
     assert "there is no such file or folder" in capsys.readouterr().err
-    assert run("import", "promptfoo", source, "--out", source, "--force") == 2  # its own input
+    assert run("import", "promptfoo", source, "--out", source, "--force") == 2  # the output is its own input
 
 
 def attempt(kind: str, source: str, given: dict[str, Any]) -> int:
-    """Rows of an import, or -1 for one clear error."""
+    """The number of imported rows, or -1 after one clear error."""
     try:
         return pandora.Trace.from_export(kind, source, missing="drop", **given).rows
     except pandora.Error as error:

@@ -1,6 +1,7 @@
-// Preloaded by test_allocations.py: the n-th allocation of at least 1 KiB that the extension module asks for fails, be it by
-// `operator new` or, as Eigen's, by malloc. Small ones are left alone: nanobind and nlohmann::json end the process where
-// they lack a few hundred bytes, for an argument or in a destructor. So are Python's own.
+// test_allocations.py preloads this library. In it the n-th allocation by the extension module of at least 1 KiB fails,
+// whether by `operator new` or, as in Eigen, by malloc. Small allocations do not fail, because nanobind and
+// nlohmann::json end the process if they lack a few hundred bytes for an argument or in a destructor. Python's own
+// allocations do not fail either.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -14,7 +15,7 @@ extern "C" void __libc_free(void*);
 
 namespace {
 
-long left = 0;  // allocations until one fails; 0: none does
+long left = 0;  // the number of allocations until one fails; 0: none fails
 std::uintptr_t module_begin = 0, module_end = 0;
 
 bool fails(std::size_t size) {

@@ -1,4 +1,6 @@
-"""Learning while memory is short: whichever large allocation of the engine fails, a lesson is learned or it is not."""
+"""Learning with short memory: whichever large allocation of the engine fails, a lesson is learned whole or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def members(price: float = 2.0, *more: str) -> Members:
 
 
 def calls_of(k: int) -> list[tuple[str, Callable[[Learning], object]]]:
-    """Every kind of call about the k-th request."""
+    """Makes every kind of call about the k-th request."""
     random = np.random.default_rng(k)
     psi = as_psi([1.0, *random.normal(size=23)])
     answers = [
@@ -70,9 +72,9 @@ def child() -> None:
                     preloaded.fail_at(ctypes.c_long(0))
                 if unreached:
                     break
-                if learning.estimator.saved() != before:  # it succeeded in spite of the failure, or has half happened
+                if learning.estimator.saved() != before:  # it was learned in spite of the failure, or by half
                     assert learning.estimator.saved() == after, f"{name} of request {k}, allocation {n}"
-                call(Learning(members(), before))  # nothing of the process was harmed
+                call(Learning(members(), before))  # the process still works
             else:
                 raise AssertionError(f"{name}: never ends")
             if name.startswith("learn"):
@@ -88,7 +90,7 @@ def test_a_failed_allocation_leaves_what_was_learned(tmp_path: pathlib.Path) -> 
     environment = {**os.environ, "LD_PRELOAD": str(library)}
     run = subprocess.run([sys.executable, str(HERE)], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-2000:]
-    assert int(run.stdout) > 50  # allocations that failed
+    assert int(run.stdout) > 50  # the number of failed allocations
 
 
 if __name__ == "__main__":

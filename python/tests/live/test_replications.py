@@ -1,4 +1,4 @@
-"""A running cascade that is fed with a replication's periods is the reference engine's lane, in every digit."""
+"""A running cascade that plays a replication's periods equals the reference engine's lane, in every digit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ STUDY: dict[str, Any] = {
     "engine": {"kind": "reference"},
     "oracle": {"samples": 2000, "grid": [9, 5, 9], "order_contexts": 50},
 }  # fmt: skip
-STREAM = (1, 0, 1, 0)  # of draws: seed, environment, regime, replication
+STREAM = (1, 0, 1, 0)  # the stream of draws: seed, environment, regime, replication
 
 
 def rules_of(policy: str, learns: bool, T0: int) -> dict[str, Any]:
-    """Those of the engine's policy, as a cascade has them."""
+    """The rules of the engine's policy, in the form for a cascade."""
     plain = "shrunk_weitzman" if policy == "shrunk_weitzman" else "dow"
     c = {"dow": 0.1, "shrunk_weitzman": 0.2, "thompson_weitzman": 0.1}.get(policy, 0.0)
     rules = json.loads(_core.lane_rules(plain, learns, c, T0, 0.1 if policy == "dow" else 0.0))
@@ -45,12 +45,12 @@ def rules_of(policy: str, learns: bool, T0: int) -> dict[str, Any]:
 
 
 class Live(pandora.Policy):
-    """Plays a running cascade with the rules of the policy `twin_of`, and saves and loads it every so many steps."""
+    """Plays a running cascade with the rules of the policy `twin_of`, and saves and loads it now and then."""
 
     twin_of: ClassVar[str]
     estimation: ClassVar[dict[str, Any]]
     saved_after = 0
-    #: by T0 and setting of each period what the cascade says of it, and what it deployed
+    #: By T0 and reward setting: for each period the cascade's explanation, and the deployed box.
     told: ClassVar[dict[tuple[int, str], list[dict[str, Any]]]]
     not_in_digest = ("told",)
 
@@ -64,7 +64,7 @@ class Live(pandora.Policy):
             random_order=STREAM,
         )  # fmt: skip
         self.cascade = RunningCascade(members)
-        self.cascade.epoch = 0  # numbers 1, 2, ..., by which rules draw
+        self.cascade.epoch = 0  # so that requests have the numbers 1, 2, ..., on which draws depend
         self.log = self.told.setdefault((lane.T0, lane.reward), [])
         self.steps = 0
 
@@ -76,11 +76,11 @@ class Live(pandora.Policy):
         self.cascade.calibrate(request.period, request.psi, name, output.cost, self.seen(output), reward)
 
     def between(self) -> None:
-        """Between any two steps it may be saved and loaded."""
+        """Saves and loads the cascade, which is allowed between any two steps."""
         self.steps += 1
         if self.saved_after and self.steps % self.saved_after == 0:
             self.cascade = parse(text_of(self.cascade), "memory")
-            self.cascade.epoch = 0  # no part of what is learned
+            self.cascade.epoch = 0  # a saved cascade does not keep it
 
     def begin(self, request: pandora.Request) -> None:
         self.between()
@@ -120,7 +120,7 @@ def of_cascade(told: dict[str, Any]) -> Any:
 def play(
     tmp_path: pathlib.Path, policies: list[str], refit: str, saved_after: int = 0, **estimation: Any
 ) -> tuple[pandora.Results, dict[str, type[Live]]]:
-    """A study of the engine's policies and their twins."""
+    """Runs a study of the engine's policies and their twins."""
     study = {**STUDY, "policies": policies, "estimation": {"refit": refit, "eta_index": 0.4, "eta_reward": 2.0}}
     study["estimation"].update(estimation)
     given = {**json.loads(_core.estimation(refit, estimation.get("forget", 0.0), 0)), "eta_1": 0.4, "eta_0": 2.0}
@@ -140,7 +140,7 @@ def play(
 
 
 def require_equal(results: pandora.Results, twins: dict[str, type[Live]]) -> int:
-    """How many lanes were compared, period by period."""
+    """Compares lanes period by period, and returns how many."""
     lanes = 0
     for policy, twin in twins.items():
         for (T0, reward), told in twin.told.items():
@@ -152,7 +152,7 @@ def require_equal(results: pandora.Results, twins: dict[str, type[Live]]) -> int
             assert len(told) == len(wanted) == T
             for own, theirs in zip(told, wanted):
                 mine, engines = of_cascade(own), of_engine(theirs)
-                if setting == "none":  # nothing is shown to it
+                if setting == "none":  # it sees no rewards of outputs
                     mine, engines = (mine[0], mine[2]), (engines[0], engines[2])
                 assert mine == engines, (policy, T0, reward, theirs["period"])
             lanes += 1

@@ -1,4 +1,4 @@
-"""Running cascades: what is tried beyond the rules, calls that fail, models that rest, come and go, and files."""
+"""Running cascades: exploration, calls that fail, models that rest, come and go, and files."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ def in_order(order: Sequence[str], thresholds: Sequence[float], explore: float =
 
 
 def learner(models: Sequence[str] = NAMES, price: float = 2.0, psi: int = 2, **more: Any) -> Members:
-    """Of the kind indices; it learns the quality from feedback, or with evaluator="quality" knows it."""
+    """A cascade of the kind indices. It learns the quality from feedback, or knows it with evaluator="quality"."""
     return new_members(models, price, **{"evaluator": "score", "policy": "dow", "c_theta": 0.1, "psi": psi, **more})
 
 
 def routed(**more: Any) -> Members:
-    """psi = (1, x): below 0 "cheap" alone, above it "cheap" and, below 0.7, "dear"."""
+    """psi = (1, x). Below x = 0 it calls "cheap" alone. Above, it calls "cheap" and then, below a score of 0.7,
+    "dear".
+    """
     router = {"learner": "ridge", "quality": [0.5, 0.5, 0.0, 0.25], "dollars": [0.0] * 4}
     plans = [{"order": ["cheap"], "thresholds": []}, {"order": ["cheap", "dear"], "thresholds": [0.7]}]
     given = {"kind": "routed", "models": ["dear", "cheap"], "price": 2.0, "evaluator": "score", "index_features": 2}
@@ -48,7 +50,7 @@ def routed(**more: Any) -> Members:
 
 
 def same_numbers(members: Members, saved: Optional[str] = None) -> RunningCascade:
-    """A cascade, or one that goes on from its text, whose requests are 1, 2, ..., whatever the object."""
+    """A new cascade, or one from a saved text. Its requests always have the numbers 1, 2, ..."""
     cascade = RunningCascade(members) if saved is None else parse(saved, "memory")
     cascade.epoch = 0
     return cascade
@@ -67,7 +69,7 @@ def end(cascade: RunningCascade, request: int, score: float = 0.9) -> str:
 def serve(
     cascade: RunningCascade, requests: int, seed: int, fails: Callable[[str], bool] = lambda model: False
 ) -> list[Any]:
-    """Made-up requests, each with its feedback; what was called and deployed, and what explain() says of it."""
+    """Serves made-up requests with feedback. Returns the calls, the deployed models and the explanations."""
     draw, out = random.Random(seed), []
     for _ in range(requests):
         request = cascade.begin([1.0, *(draw.uniform(-1.0, 1.0) for _ in range(cascade.members.m - 1))])
@@ -84,12 +86,12 @@ def serve(
     return out
 
 
-# ---- beyond the rules ----
+# ---- exploration ----
 
 
 def courses(order: list[int], threshold: float, scores: list[float], explore: float) -> dict[tuple[int, ...], float]:
-    """How likely the rules of docs/serving.md make each course of a request, written from that page alone: the models
-    that are called, then the one whose answer is deployed. `threshold`: of the first model.
+    """The probability of each course of a request by the rules of docs/serving.md, written from that page alone. A
+    course has the called models, and then the deployed one. `threshold` belongs to the first model.
     """
     found: dict[tuple[int, ...], float] = defaultdict(float)
 
@@ -114,7 +116,7 @@ def courses(order: list[int], threshold: float, scores: list[float], explore: fl
 
 @pytest.mark.parametrize("first", [0.5, 0.8])
 def test_courses_of_requests_have_their_probabilities(first: float) -> None:
-    """And calls say theirs."""
+    """Calls also report their own probabilities."""
     scores, requests = [first, 0.9, 0.6], 6000
     likely = courses([0, 1], 0.7, scores, 0.4)
     assert sum(likely.values()) == pytest.approx(1.0, abs=1e-12)
@@ -132,7 +134,7 @@ def test_courses_of_requests_have_their_probabilities(first: float) -> None:
     for one, probability in likely.items():
         expected = requests * probability
         assert abs(seen[one] - expected) <= 4.5 * math.sqrt(expected * (1.0 - probability)) + 1e-9, one
-    for line in lines:  # of each first call that a log has, its probability is the one of the page
+    for line in lines:  # the log has the page's probability for each first call
         call = line["calls"][0]
         assert call["propensity"] == pytest.approx(0.4 / 3 + 0.6 * (call["model"] == "small"))
         assert sum(one["deploy_propensity"] for one in line["calls"]) == pytest.approx(1.0)
@@ -155,7 +157,7 @@ def test_saved_and_loaded_at_any_step_it_goes_on_to_the_same_bytes(members: Memb
             fails, score = draw.random() < 0.1, draw.random()
             for one in (steady, moved):
                 one.fail(request, model, 0.1, "busy") if fails else one.observe(request, model, 0.1, [score])
-        if not steady.explain(request)["calls"]:  # all have failed
+        if not steady.explain(request)["calls"]:  # all models have failed
             steady.cancel(request)
             moved.cancel(request)
             continue
@@ -227,13 +229,13 @@ def test_a_model_that_fails_again_and_again_rests_and_is_tried_by_one_request() 
         end(cascade, request)
     for _ in range(4):
         end(cascade, begin("medium"))
-    # Of two that are open at once the first one tries it. It fails: the next four pass it over at once.
+    # If two requests are open, the first one tries the resting model. The trial fails, so the next four skip it.
     first, second = begin("small"), begin("medium")
     cascade.fail(first, "small")
     end(cascade, first), end(cascade, second)
     for _ in range(4):
         end(cascade, begin("medium"))
-    # A trial that is given up is none; one that succeeds ends the rest, also of a cascade that was saved meanwhile.
+    # A cancelled trial does not count. A trial that succeeds ends the rest, also if the cascade was saved meanwhile.
     cascade.cancel(begin("small"))
     cascade = parse(text_of(cascade), "memory")
     third = begin("small")
@@ -297,7 +299,7 @@ def test_a_request_may_be_of_one_model_alone(answers: bool) -> None:
     cascade = RunningCascade(in_order(NAMES[:2], [0.8], 0.5))
     request = cascade.begin([1.0])
     cascade.only(request, "large")
-    assert cascade.next(request) == "large"  # though it is not in the order
+    assert cascade.next(request) == "large"  # although it is not in the order
     if answers:
         cascade.observe(request, "large", 0.1, [0.1])
         assert cascade.next(request) is None and cascade.deploy(request) == "large"
@@ -330,14 +332,14 @@ def test_models_come_late_go_and_come_back(members: Members) -> None:
     cascade.add_model("late")
     request = cascade.begin([1.0, 0.5])
     told = cascade.explain(request)["models"]
-    assert told[3]["width"] > told[0]["width"] and cascade.next(request) == "late"  # its trial
+    assert told[3]["width"] > told[0]["width"] and cascade.next(request) == "late"  # the new model's trial
     again = reloaded(cascade)
     assert serve(again, 60, 8) == serve(cascade, 60, 8) and text_of(again) == text_of(cascade)
     request = cascade.begin([1.0, 0.5])
     first, position = str(cascade.next(request)), cascade.position(str(cascade.next(request)))
     score = cascade.explain(request)["models"][position]["score"]
     cascade.remove_model(first)
-    assert cascade.next(request) != first  # the open request goes on without it
+    assert cascade.next(request) != first  # the open request goes on without this model
     assert parse(text_of(cascade), "memory").models()[position] == (first, True)
     cascade.add_model(first)
     assert cascade.explain(cascade.begin([1.0, 0.5]))["models"][position]["score"] == pytest.approx(score, abs=0.05)
@@ -362,7 +364,7 @@ def test_a_price_makes_over_what_was_learned(members: Members) -> None:
     changed.begin([1.0, 0.5])
     changed.set_price(6.0)
     own, other = (c.explain(c.begin([1.0, 0.5]))["models"] for c in (changed, wanted))
-    for one, two in zip(own, other):  # learned ridges remember a little
+    for one, two in zip(own, other):  # learned ridges still remember the old price a little
         assert one["prediction"] == pytest.approx(two["prediction"], abs=1e-7 if members.learns_reward else 0.003)
     before = text_of(changed)
     changed.set_price(6.0)
@@ -411,7 +413,7 @@ def test_thresholds_and_routers_go_on_without_a_model_and_hold_for_their_price()
 def test_a_router_chooses_where_it_begins_and_its_thresholds_go_on() -> None:
     cascade = RunningCascade(routed())
     request = cascade.begin([1.0, -0.5])
-    cascade.observe(request, "cheap", 0.1)  # nobody judged it
+    cascade.observe(request, "cheap", 0.1)  # without a score
     assert cascade.next(request) is None and cascade.deploy(request) == "cheap"
     assert cascade.explain(request)["calls"][0]["quality"] is None
     request = cascade.begin([1.0, 0.5])
@@ -474,7 +476,7 @@ def test_a_newcomer_that_is_better_is_adopted_and_a_worse_one_costs_its_trial() 
 @pytest.mark.parametrize("schedule", ["geometric:1.5", "tracking", "every:1"])
 @pytest.mark.parametrize("evaluator", ["quality", "score"])
 def test_calls_happen_whole_or_not_at_all(schedule: str, evaluator: str) -> None:
-    """With psi of 1e7, as a fit may have seen them, of which no estimate can be solved."""
+    """Some psi are 1e7, as a fit may have seen them. With them no estimate can be solved."""
     ends = np.array([[1.0, 1.0], [-1e9, 1e9], [-1e9, 1e9]], np.float32)
     cascade = RunningCascade(replace(learner(NAMES[:2], 2.0, 3, evaluator=evaluator, refit=schedule), psi_range=ends))
     draw, failures = random.Random(3), 0
@@ -510,7 +512,7 @@ def test_calls_happen_whole_or_not_at_all(schedule: str, evaluator: str) -> None
 def test_contexts_that_no_estimate_can_be_solved_of_are_refused() -> None:
     for members in (learner(psi=3), learner(psi=3, policy="shrunk_weitzman", refit="every:1")):
         cascade, draw = RunningCascade(members), random.Random(3)
-        for t in range(60):  # every other one at the bound
+        for t in range(60):  # every second psi is at the bound
             far = MOST_PSI if t % 2 else 1.0
             request = cascade.begin([1.0, far * draw.choice([-1, 1]), far * draw.uniform(-1, 1)])
             end(cascade, request, draw.random())
@@ -564,7 +566,7 @@ def test_what_is_held_fits_into_a_file() -> None:
 @pytest.mark.parametrize("forget", [1.0, 19.0])
 @pytest.mark.parametrize("policy", ["dow", "shrunk_weitzman"])
 def test_with_samples_that_are_forgotten_it_is_saved_too(forget: float, policy: str) -> None:
-    """And so many requests open between two that are learned from that all are forgotten."""
+    """So many requests are open between two lessons that all samples are forgotten."""
 
     def played(every: int) -> str:
         cascade = same_numbers(learner(policy=policy, forget=forget))
@@ -605,7 +607,7 @@ def test_feedback_in_any_order_teaches_the_same() -> None:
 
 
 def test_a_new_cascade_looks_beyond_its_first_model() -> None:
-    """Without a bonus on rewards ties go to the first model, which is then the only one that anything is learned of."""
+    """Without a bonus on rewards, ties go to the first model, and the cascade learns only about this model."""
     for policy in ("shrunk_weitzman", "dow"):
         first = {}
         for c_theta in (1.0, 0.0):
@@ -617,7 +619,7 @@ def test_a_new_cascade_looks_beyond_its_first_model() -> None:
                 while (model := cascade.next(request)) is not None:
                     cascade.observe(request, model, 0.02 if model == "small" else 0.01, [draw.uniform(0.4, 0.6)])
                     called += 1
-                assert t > 0 or called == 3  # it begins with a call of every model
+                assert t > 0 or called == 3  # the first request calls every model
                 deployed = cascade.deploy(request)
                 found += deployed == "small"
                 cascade.feedback(request, 0.6 if deployed == "small" else 0.9)
@@ -662,7 +664,7 @@ def test_numbers_go_on_in_another_epoch_when_their_places_are_through() -> None:
     assert parse(text_of(cascade), "memory").next(last[2]) == "small"
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 def test_a_forked_child_has_a_whole_cascade_and_numbers_of_its_own() -> None:
     cascade, enough = RunningCascade(learner(most_samples=100)), threading.Event()
 
@@ -714,7 +716,7 @@ def test_files_that_are_not_whole_are_refused() -> None:
     for _ in range(100):
         at = draw.randrange(len(text) - 1)
         flipped = text[:at] + chr(ord(text[at]) ^ (1 << draw.randrange(7))) + text[at + 1 :]
-        with contextlib.suppress(pandora.DataError):  # a change of blanks alone changes nothing
+        with contextlib.suppress(pandora.DataError):  # a change of blanks is no damage
             assert text_of(parse(flipped, "c.json")) == text
 
 

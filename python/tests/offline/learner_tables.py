@@ -1,4 +1,4 @@
-"""Small tables from whole numbers alone, the same on every machine and with every numpy."""
+"""Small tables that are made from whole numbers, so that they are the same on every machine and with every numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = npt.NDArray[np.float64]
 
 
 def uniform(seed: int, *shape: int) -> Array:
-    """Multiples of 0.001 in [0, 1), by splitmix64."""
+    """Random multiples of 0.001 in [0, 1), by splitmix64."""
     with np.errstate(over="ignore"):
         x = (np.arange(int(np.prod(shape)), dtype=np.uint64) + np.uint64(seed * 1_000_003)) * np.uint64(
             0x9E3779B97F4A7C15
@@ -39,15 +39,15 @@ def outcomes(
     twins: bool = False,
     strength: float = 2.0,
 ) -> Outcomes:
-    """`kind`: of qualities, "0/1", "share" or "real". `levels`: of every feature, where it has few. `twins`: the last
-    plan is as the first.
+    """`kind`: the kind of qualities, "0/1", "share" or "real". `levels`: the number of values of every feature, if they
+    are few. `twins`: the last plan is the same as the first.
     """
     x = np.round(4.0 * (uniform(seed, rows, features) - 0.5), 3)
     if levels:
         x = np.asarray(np.floor(uniform(seed, rows, features) * levels), np.float64)
     slopes = strength * (uniform(seed + 1, features, plans) - 0.5)
     score = np.zeros((rows, plans))
-    for column, slope in zip(x.T, slopes):  # no product of matrices, whose roundings differ
+    for column, slope in zip(x.T, slopes):  # a product of matrices may round differently
         score += column[:, None] * slope
     noise = uniform(seed + 2, rows, plans)
     if kind == "0/1":
@@ -62,7 +62,7 @@ def outcomes(
     return Outcomes(x.astype(np.float32), quality, usd)
 
 
-#: what golden_learners.json is of: arguments of outcomes()
+#: The arguments of outcomes() from which golden_learners.json was made.
 CASES: dict[str, dict[str, Any]] = {
     "three models, 0/1": dict(seed=11, rows=150, features=3, plans=3),
     "two models, shares": dict(seed=21, rows=60, features=2, plans=2, kind="share"),

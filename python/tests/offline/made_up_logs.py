@@ -1,6 +1,4 @@
-"""Prompts with known answers, logs of decisions about them, and the arrays that the library would read from such
-files.
-"""
+"""Prompts with known answers, logs of decisions on them, and the arrays that the library reads from such files."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class World:
-    """Every answer to every prompt: rows x models."""
+    """All answers to all prompts: rows x models."""
 
     quality: Floats
     score: Floats
@@ -33,7 +31,7 @@ class World:
 
     @staticmethod
     def drawn(seed: int, rows: int) -> World:
-        """Dearer models are better, the judge sees it with noise, and hard prompts are hard for all."""
+        """Dearer models are better, the judge sees this with noise, and hard prompts are hard for all models."""
         draw = np.random.default_rng(seed)
         hard = draw.random((rows, 1))
         right = draw.random((rows, 3)) < np.clip(0.95 - 0.7 * hard + 0.22 * np.arange(3), 0.0, 1.0)
@@ -44,17 +42,17 @@ class World:
         return World(quality, score, usd)
 
     def outcomes(self, judge_usd: float = 0.0) -> Outcomes:
-        """As a policy that looks at scores meets it."""
+        """The outcomes for a policy that sees scores."""
         return Outcomes(self.score, self.quality, self.usd, None, judge_usd)
 
     def worth(self, order: Order, judge_usd: float = 0.0) -> Floats:
-        """Quality, dollars and calls."""
+        """The mean quality, dollars and calls of an order."""
         found: Floats = order.walk(self.outcomes(judge_usd)).numbers.mean(axis=1)
         return found
 
 
 def in_order(world: World, seed: int, first: tuple[float, ...] = (0.5, 0.3, 0.2), more: float = 0.6) -> list[Row]:
-    """A first call by these probabilities, and with probability `more` each a further one of any model that is left."""
+    """Draws a first call by these probabilities, and each further call, of any model left, with probability `more`."""
     draw, out = np.random.default_rng(seed), []
     for prompt in range(len(world.quality)):
         left, p = list(range(3)), list(first)
@@ -70,7 +68,7 @@ def in_order(world: World, seed: int, first: tuple[float, ...] = (0.5, 0.3, 0.2)
 
 
 def by_tosses(world: World, seed: int, p: tuple[float, ...], by_hardness: float = 0.0) -> list[Row]:
-    """Each model by a toss of its own; decisions in which none was called have no row."""
+    """Calls each model by a toss of its own. Decisions without a call have no row."""
     draw, out = np.random.default_rng(seed), []
     for prompt in range(len(world.quality)):
         shift = by_hardness * (float(world.usd[prompt, 0]) / 0.0008 - 1.0)
@@ -84,7 +82,7 @@ def by_tosses(world: World, seed: int, p: tuple[float, ...], by_hardness: float 
 def service(
     world: World, seed: int, order: Order, explore: float, judge_usd: float = 0.0, told: float = 0.8
 ) -> list[Row]:
-    """What a cascade logs that explores, as rows of calls; `rules` and `deployed` stand in the first of a decision."""
+    """The log of a cascade that explores, a row for each call. A decision's first row has `rules` and `deployed`."""
     draw, out = np.random.default_rng(seed), []
     for prompt in range(len(world.quality)):
         calls: list[Row] = []
@@ -154,7 +152,7 @@ def full(world: World, latency: bool = False) -> list[Row]:
 
 
 def written(path: Path, rows: list[Row]) -> Path:
-    """As JSON lines; of a service (`service`) as it writes them."""
+    """Writes rows as JSON lines. `service`: in the form in which a service writes them."""
     if not any("deployed" in row for row in rows):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         return path
@@ -186,7 +184,7 @@ def written(path: Path, rows: list[Row]) -> Path:
 
 
 def labelled(rows: list[Row], seed: int, p: Any, told: bool = True) -> list[Row]:
-    """Of these qualities some are known: `p` of a row is the probability; `told`: as label_propensity."""
+    """Hides some qualities. `p`: from a row the probability that its quality is known. `told`: add it to the row."""
     draw, out = np.random.default_rng(seed), []
     for row in rows:
         chance = float(p(row))
@@ -198,7 +196,7 @@ def labelled(rows: list[Row], seed: int, p: Any, told: bool = True) -> list[Row]
 
 
 def arrays_of(rows: list[Row]) -> dict[str, Any]:
-    """Decisions x models as the reader of tables makes them; decisions and models in the order of their appearance."""
+    """The arrays of the reader of tables, decisions x models, both in the order of their appearance."""
     prompts = list(dict.fromkeys(row["prompt_id"] for row in rows))
     models = list(dict.fromkeys(row["model"] for row in rows))
     number = {name: at for at, name in enumerate(prompts)}
@@ -217,7 +215,7 @@ def arrays_of(rows: list[Row]) -> dict[str, Any]:
 
 
 def log_of(rows: list[Row], openings: Openings = Openings.IN_ORDER, judge_usd: float = 0.0) -> tuple[CallLog, Floats]:
-    """The log, and its scores."""
+    """The log of these rows, and its scores."""
     of = arrays_of(rows)
     log = CallLog.of_arrays(
         "log",
@@ -240,14 +238,14 @@ def log_of(rows: list[Row], openings: Openings = Openings.IN_ORDER, judge_usd: f
 def source_of(
     rows: list[Row], openings: Openings = Openings.IN_ORDER, evaluator: str = "score", judge_usd: float = 0.0
 ) -> LogSource:
-    """As a fit has it."""
+    """The source that a fit uses."""
     log, score = log_of(rows, openings, judge_usd)
     shown: Optional[Floats] = log.quality if evaluator == "quality" else None if evaluator == "none" else score
     return LogSource(log, evaluator, shown, score)
 
 
 def hashed_groups(names: list[str]) -> Groups:
-    """As `_core.group_prompts`: numbered in the order of a hash."""
+    """The groups of `_core.group_prompts`, which are numbered in the order of a hash."""
     hashes = [_mixed(_mixed(_fnv(name.encode()))) for name in names]
     ranks: npt.NDArray[np.int64]
     distinct, ranks = np.unique(np.array(hashes, np.uint64), return_inverse=True)
@@ -269,5 +267,5 @@ def _mixed(x: int) -> int:
 
 
 def standard_error(values: list[float]) -> float:
-    """Of their mean."""
+    """The standard error of their mean."""
     return float(np.std(values, ddof=1)) / math.sqrt(len(values))

@@ -1,4 +1,4 @@
-"""What fits need of the library over arrays: against what is plain in numpy, and what the library does itself."""
+"""The library's functions on arrays for fits, compared with plain numpy and with the library itself."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_views_keep_their_table() -> None:
     given = world()
     views = [_core.TableArrays(table_of(pandora.Trace(given))).quality for _ in range(20)]
     gc.collect()
-    world(2000)  # would take the memory
+    world(2000)  # so that it takes the freed memory
     for view in views:
         np.testing.assert_array_equal(view, given["quality"])
 
@@ -209,7 +209,7 @@ def grid(seen: Numbers) -> Numbers:
 
 
 def test_a_search_by_sums_of_a_twin_finds_the_same_thresholds() -> None:
-    """With values of few kinds, of which many tie: the first of the best wins."""
+    """There are few values, so that many candidates are equally good. The first of the best wins."""
     for seed in range(10):
         draw = np.random.default_rng(seed)
         seen, quality = draw.integers(0, 4, (50, 3)) / 3.0, draw.integers(0, 3, (50, 3)) / 2.0
@@ -263,7 +263,7 @@ def test_features_of_some_rows_look_at_no_other(table: _core.TraceTable) -> None
     fitted = _core.features_fit(table, specs, rows, counts)
     assert fitted.json == _core.features_fit(table.select_rows(rows.tolist()), specs, np.arange(len(rows))).json
     whole = _core.features_fit(table, specs, np.arange(table.rows), counts)
-    near = _core.features_fit(table, specs, rows, counts, whole)  # sets out from another place, and goes as far
+    near = _core.features_fit(table, specs, rows, counts, whole)  # starts elsewhere, and ends at the same place
     a, b = _core.features_apply(fitted, table, counts), _core.features_apply(near, table, counts)
     np.testing.assert_array_equal(a[:, 2], b[:, 2])
     for j in range(2):
@@ -292,7 +292,7 @@ def fit(table: _core.TraceTable, kind: str, evaluator: str, context: list[str]) 
 @pytest.mark.parametrize("kind", ["thresholds", "router", "routed", "indices"])
 @pytest.mark.parametrize("evaluator", ["quality", "score"])
 def test_a_test_of_rows_does_what_requests_do(table: _core.TraceTable, kind: str, evaluator: str) -> None:
-    """One request after the other, by the fitted cascade as its file has it."""
+    """Runs one request after the other by the fitted cascade, as its file has it."""
     fitted = fit(table, kind, evaluator, [] if kind == "thresholds" else ["hardness", "text:2"])
     again = parse(text_of(fitted), "memory")
     assert text_of(again) == text_of(fitted)
@@ -332,7 +332,7 @@ def test_indices_are_learned_from_rows(table: _core.TraceTable, learned: bool) -
     def run(of: Any, some: Any, there: int = 7) -> Any:
         return of.run(psi, 20.0 * arrays.usd, shown, some, there)
 
-    # Row by row, told of each answer.
+    # Learns row by row, from each answer.
     whole = taught(rows)
     rules = _core.lane_rules("shrunk_weitzman", learned, 0.0, len(rows), 0.0)
     alone = _core.IndexEstimator(rules, _core.estimation(), 3, psi.shape[1], 6 if learned else 0, "[1, 0, 0, 0]")
@@ -349,7 +349,7 @@ def test_indices_are_learned_from_rows(table: _core.TraceTable, learned: bool) -
     assert len(np.unique(deployed)) > 1 and (called[:, 1] >= 0).any()
     without, _ = run(taught(rows), rows, there=3)
     assert (without != 2).all() and (called == 2).any()
-    # A fold that sets out from the whole table's estimates ends where it does alone.
+    # A fold's fit that starts from the whole table's estimates ends at the same point as alone.
     some, held_out = rows[rows % 5 != 0], rows[rows % 5 == 0]
     for own, near in zip(run(taught(some), held_out), run(taught(some, whole), held_out)):
         assert len(own) == len(held_out)

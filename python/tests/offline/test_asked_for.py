@@ -1,4 +1,4 @@
-"""Features without outcomes, and cascades as they are asked for: of a kind, exploring, forgetting."""
+"""Features without outcomes, and cascades by options: a kind, exploring, forgetting."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def test_a_kind_that_is_asked_for_is_given() -> None:
         "quality": np.column_stack([np.full(200, 0.9), draw.uniform(0.0, 0.3, 200)]),
         "cost": np.full((200, 2), 0.01),
         "columns": {"kind": [f"k{k}" for k in kinds]},
-    }  # a is best, whatever the prompt
+    }  # a is best for every prompt
     for kind in ("router", "routed", "indices"):
         cascade = pandora.Cascade.fit(table, price=1.0, evaluator="quality", context="kind", kind=kind)
         assert cascade.about is not None and not cascade.about["pays"]
-        # plans of one model each are a router, whichever of the two was asked for
+        # If every plan has one model, the cascade is a router, whichever of the two kinds was asked for.
         assert cascade.kind == kind or (kind, cascade.kind) == ("routed", "router")
         assert "as was asked for" in cascade.about["verdict"] and "a alone" in cascade.about["verdict"]
     auto = pandora.Cascade.fit(table, price=1.0, evaluator="quality", context="kind")
@@ -50,7 +50,7 @@ def test_a_kind_that_is_asked_for_is_given() -> None:
 
 
 def test_indices_of_a_fit_explore_and_forget() -> None:
-    """A model that was bad at the fit has become good: only who calls it again, and forgets, finds that."""
+    """A model that was bad at the fit has become good. Only a cascade that explores and forgets finds this."""
     draw = np.random.default_rng(2)
     quality = np.column_stack([draw.normal(0.7, 0.1, 400), draw.normal(0.2, 0.1, 400)]).clip(0, 1)
     table = {"models": ["a", "b"], "quality": quality, "scores": {"score": quality}, "cost": np.full((400, 2), 0.01)}

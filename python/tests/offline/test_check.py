@@ -1,4 +1,4 @@
-"""What a table holds and what routing can pay, against implementations by loops and against cases by hand."""
+"""The content of a table and the gain of routing, compared with loops and with cases by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def table_of(seed: int = 1, rows: int = 200, models: int = 3, share: float = 1.0, **more: Any) -> Any:
-    """A judge that knows something, prompts of unequal difficulty; a share of the qualities is known."""
+    """A table with a judge that knows something and prompts of unequal difficulty. A share of the qualities is
+    known.
+    """
     draw = np.random.default_rng(seed)
     hard = draw.normal(size=(rows, 1))
     quality = (hard + draw.normal(size=(rows, models)) < np.linspace(0.0, 1.5, models)).astype(float)
@@ -45,7 +47,7 @@ def test_correlations_are_pearsons() -> None:
 
 
 def isotonic(x: Floats, y: Floats, at: float) -> float:
-    """The nondecreasing fit at a score that was seen: max over a <= at of min over b >= at of means of y in [a, b]."""
+    """The nondecreasing fit at an observed score: max over a <= at of min over b >= at of the means of y in [a, b]."""
     means = [
         min(float(y[(x >= a) & (x <= b)].mean()) for b in np.unique(x) if b >= at) for a in np.unique(x) if a <= at
     ]
@@ -64,7 +66,7 @@ def test_explained_variance_is_of_prompts_that_were_not_calibrated_on() -> None:
         below, above = x[x <= s], x[x >= s]
         if not len(below) or not len(above):
             seen = isotonic(x, y, x.min() if not len(below) else x.max())
-        else:  # between two scores that were seen along a line
+        else:  # linear between two observed scores
             low, high = below.max(), above.min()
             part = (s - low) / (high - low) if high > low else 0.0
             seen = (1.0 - part) * isotonic(x, y, low) + part * isotonic(x, y, high)
@@ -123,7 +125,7 @@ def test_indices_of_models_in_their_order() -> None:
     seen = np.array([[0.2, 1.0, 0.5], [0.4, 0.0, 0.5]])
     usd = np.array([[0.1, 0.1, 0.0], [0.1, 0.3, 0.0]])
     found = ModelIndices.fit(seen, usd, 1.0)
-    assert found.order == (1, 2, 0)  # (1 - s) / 2 = 0.2; the value itself; 0.3 - 0.1
+    assert found.order == (1, 2, 0)  # the indices: from (1 - s) / 2 = 0.2; the value itself; 0.3 - 0.1
     assert found.indices == pytest.approx((0.6, 0.5, 0.2))
 
 
@@ -138,7 +140,7 @@ def test_a_reservation_index_solves_its_equation() -> None:
 
 @pytest.mark.parametrize("evaluator", ["quality", "score"])
 def test_headroom_by_loops(evaluator: str) -> None:
-    """Fits of folds are those of the parts; here they are walked and counted again, prompt by prompt."""
+    """The fits of folds are taken as they are. The test walks them again, prompt by prompt, and counts."""
     table, price = table_of(8, 150), 40.0
     h = check_table(table, evaluator, [price]).headrooms[0]
     quality, usd, groups = table.quality(), table.cost(), Groups.of_table(table)
@@ -186,14 +188,14 @@ def test_policies_of_folds_saw_the_other_folds_alone() -> None:
 
 
 def test_ties_between_policies_are_not_decided_by_rounding() -> None:
-    """Where both do the same on every prompt of the other folds, the index policy is taken."""
+    """If both policies do the same on every prompt of the other folds, the index policy is taken."""
     source = TableSource(table_of(9, 50, 2), "quality")
     fold, single, index = source.groups.folds, np.zeros((3, 50)), np.zeros((3, 50))
     cascade = np.zeros((3, 50))
     cascade[0] = 0.1 * (fold == 3)
     fits = [check.FoldFit(0, Order((1,)), ModelIndices((0,), (0.5,)))] * 6
     found = check._conclude(source, 1.0, np.stack([single, cascade, index]), fits, fold)
-    assert found.routing_gain.value == 0.0  # in fold 3 the index policy, in others the cascade
+    assert found.routing_gain.value == 0.0  # fold 3 takes the index policy, and the others the cascade
     cascade[0] = 0.1 * (fold >= 3)
     found = check._conclude(source, 1.0, np.stack([single, cascade, index]), fits, fold)
     assert found.routing_gain.value == pytest.approx(cascade[0].mean())
@@ -245,13 +247,13 @@ def test_members_and_sentences() -> None:
 def test_labels_in_part_have_estimated_means_and_no_bound() -> None:
     whole, some = table_of(14, 1500), table_of(14, 1500, share=0.3)
     found = check_table(some, prices=[20.0])
-    assert found.evaluator == "score"  # nobody can look at what is not known
+    assert found.evaluator == "score"  # an evaluator cannot be an unknown quality
     assert math.isnan(found.headrooms[0].bound.gain.value)
     assert found.verdicts[0].split(" at price")[0] in ("routing pays", "no cascade is better")
     truth = whole.quality().mean(axis=0)
     for model, facts in enumerate(found.facts["models"]):
         assert facts["estimated_quality"].low < truth[model] < facts["estimated_quality"].high
-        assert 1.0 < facts["times_as_wide"] < 2.0  # sqrt(1 / 0.3) without a judge
+        assert 1.0 < facts["times_as_wide"] < 2.0  # without a judge it would be sqrt(1 / 0.3)
     assert found.can.estimators == ["ips", "snips", "dr"]
     assert "plugin needs every answer's quality; quality is known of " in found.can.reasons[0]
     record = check_json(found)
@@ -262,7 +264,7 @@ def test_labels_in_part_have_estimated_means_and_no_bound() -> None:
 
 
 def test_labels_that_became_known_with_different_probabilities() -> None:
-    """Good-looking answers were labelled more often; weights 1 / label_propensity undo it."""
+    """Answers with high scores were labelled more often. The weights 1 / label_propensity correct for this."""
     whole, draw = table_of(22, 3000, 2), np.random.default_rng(22)
     quality, score = whole.quality(), whole.score("score")
     p = np.where(score > 0.5, 0.8, 0.2)
@@ -281,7 +283,7 @@ def test_labels_that_became_known_with_different_probabilities() -> None:
     means = identified.estimated_means(table, "score")
     for model, mean in enumerate(means):
         assert mean.quality.low < quality[:, model].mean() < mean.quality.high
-        assert quality[known[:, model], model].mean() > mean.quality.high  # what plain means would say
+        assert quality[known[:, model], model].mean() > mean.quality.high  # a plain mean would be this high
         n = 3000
         full = math.sqrt(quality[:, model].var() / n) * 1.961
         assert mean.widening == pytest.approx((mean.quality.high - mean.quality.value) / full, rel=0.05)

@@ -1,4 +1,4 @@
-"""Choices between candidates whose every row is made up, and the parts of a fit by hand."""
+"""Choices between made-up candidates, and the parts of a fit by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pandora.offline.words import bound_text, tail_text
 from pandora.offline.worth import DollarTail, Worth, interval_of_json
 
 ROWS = 100
-#: Standard error of a spread of 0.2 to both sides over these rows, widened as of what was fitted.
+#: The standard error of values that vary by 0.2 to both sides over these rows, widened as after cross-fitting.
 ERROR = CROSS_FITTED * 0.2 / math.sqrt(ROWS - 1)
 
 
@@ -28,7 +28,9 @@ def each_its_own(rows: int) -> Groups:
 
 
 def choice(aim: tuple[str, float], *made_up: tuple[Any, ...]) -> Choice:
-    """Of candidates: kind, price, quality, dollars, and of some by how much quality is now above and now below."""
+    """The choice among candidates (kind, price, quality, dollars). A fifth number: quality varies by it to both
+    sides.
+    """
     sign = np.where(np.arange(ROWS) % 2 == 0, 1.0, -1.0)
     candidates = [Candidate(kind, price, model) for model, (kind, price, *_) in enumerate(made_up)]
     rows = [
@@ -53,7 +55,7 @@ def test_the_simpler_kind_unless_the_other_leads_by_its_error(lead: float, kind:
     ("router", "thresholds", "kind"), [(0.705, 0.7, "router"), (0.7, 0.705, "thresholds"), (0.65, 0.66, "routed")]
 )
 def test_the_best_of_those_that_need_less(router: float, thresholds: float, kind: str) -> None:
-    """Of kinds that are simpler than the best and perhaps as good, the better one; it is held against the best."""
+    """Among kinds that are simpler than the best and perhaps as good, the better one is compared with the best."""
     found = choice(
         ("price", 1.0),
         (SINGLE, 1.0, 0.5, 0.0),
@@ -68,7 +70,7 @@ def test_the_best_of_those_that_need_less(router: float, thresholds: float, kind
 
 @pytest.mark.parametrize(("lead", "kind"), [(-0.001, "router"), (0.001, "thresholds")])
 def test_a_router_and_thresholds_go_by_their_worth(lead: float, kind: str) -> None:
-    """One needs a context and no judge, the other a judge and no context: neither is the simpler one."""
+    """One needs a context and no judge, and the other a judge and no context. So neither of them is simpler."""
     made_up = (SINGLE, 1.0, 0.5, 0.0), ("router", 1.0, 0.7, 0.0), ("thresholds", 1.0, 0.7 + lead, 0.0, 0.2)
     assert choice(("price", 1.0), *made_up).kind == kind
 
@@ -88,13 +90,13 @@ def test_prices_are_tried_until_one_does_not_keep_the_bound() -> None:
         ("thresholds", 4.0, 0.5, 0.001),
         ("thresholds", 2.0, 0.6, 0.002),
         ("thresholds", 1.0, 0.8, 0.004),
-        ("thresholds", 0.5, 0.9, 0.002),  # after a failure nothing is believed
+        ("thresholds", 0.5, 0.9, 0.002),  # after one that fails, later ones are not tried
     ]
     found = choice(("max_usd", 0.003), *made_up)
     picked = found.picked["thresholds"]
     assert (picked.number, picked.met) == (3, True) and picked.bound == pytest.approx(0.002)
-    assert found.single.number == 0  # the other one is too dear
-    assert found.kind == "thresholds" and found.gain.value == pytest.approx(0.2)  # in quality
+    assert found.single.number == 0  # the other single model is too dear
+    assert found.kind == "thresholds" and found.gain.value == pytest.approx(0.2)  # a gain in quality
     found = choice(("max_usd", 0.02), *made_up)
     assert (found.picked["thresholds"].number, found.single.number) == (5, 1)
 
@@ -109,7 +111,7 @@ def test_a_bound_on_quality_is_kept_by_the_cheapest_with_confidence() -> None:
     )
     assert found.picked["thresholds"].number == 2 and found.kind == "thresholds"
     assert found.picked["thresholds"].bound == pytest.approx(0.85 - 1.6604 * ERROR, abs=1e-4)
-    assert found.gain.value == pytest.approx(15.0)  # dollars saved on 1,000 prompts
+    assert found.gain.value == pytest.approx(15.0)  # the dollars that it saves on 1,000 prompts
 
 
 def test_where_nothing_keeps_the_bound_the_nearest_is_taken() -> None:
@@ -122,7 +124,7 @@ def test_where_nothing_keeps_the_bound_the_nearest_is_taken() -> None:
     for aim, kind, number in ((("min_quality", 0.9), "thresholds", 2), (("max_usd", 0.001), SINGLE, 0)):
         found = choice(aim, *made_up)
         assert (found.kind, found.chosen.number, found.chosen.met) == (kind, number, False)
-    # What alone keeps a bound needs no gain.
+    # If only one candidate keeps the bound, it needs no gain.
     assert choice(("min_quality", 0.75), made_up[0], made_up[2]).kind == "thresholds"
 
 
@@ -130,14 +132,14 @@ def test_a_promise_is_corrected_by_what_folds_do_better_on_all_rows_than_in_thei
     folds, whole = np.arange(5), np.array([[0.1, 0.5, 0.3, 0.9, 0.7], [1.0, 2.0, 3.0, 4.0, 5.0]])
     by_fold = np.stack([whole] * 5)
     assert corrected(whole, by_fold, folds) == pytest.approx(whole)
-    by_fold[folds, 0, folds] -= 0.25  # a fifth of that on all rows, so 0.25 - 0.05
+    by_fold[folds, 0, folds] -= 0.25  # a fifth of this on all rows, so 0.25 - 0.05
     by_fold[:, 1] = folds[:, None]
     assert corrected(whole, by_fold, folds)[0] == pytest.approx(whole[0] - 0.2)
-    assert corrected(whole, by_fold, folds)[1] == pytest.approx(whole[1])  # fits that cost less everywhere say nothing
+    assert corrected(whole, by_fold, folds)[1] == pytest.approx(whole[1])  # cheaper fits correct nothing
 
 
 def two_models(rows: int, dear: float, noise: float = 0.0) -> Outcomes:
-    """A cheap model whose answers vary between 0 and 1, and one for $0.10 whose answers are worth `dear`."""
+    """A cheap model with qualities between 0 and 1, and a model for $0.10 whose answers have the quality `dear`."""
     draw = np.random.default_rng(1)
     quality = np.column_stack([draw.random(rows), dear + draw.uniform(-noise, noise, rows)])
     return Outcomes(quality, quality, np.full((rows, 2), [0.0, 0.1]))
@@ -146,10 +148,10 @@ def two_models(rows: int, dear: float, noise: float = 0.0) -> Outcomes:
 @pytest.mark.parametrize(
     ("outcomes", "fitted", "told"),
     [
-        (two_models(400, 0.85), 0.74837, 0.75),  # going on pays below 0.75, where the curve is flat
+        (two_models(400, 0.85), 0.74837, 0.75),  # a second call pays below 0.75, where the curve is flat
         (two_models(400, 0.85), 0.75163, 0.75),
         (two_models(400, 0.85), 0.75, 0.75),
-        (two_models(100_000, 0.8785, 0.1), 0.7785, 0.78),  # 0.75 and 0.8 are told apart from it, and 0.78 is not
+        (two_models(100_000, 0.8785, 0.1), 0.7785, 0.78),  # 0.75 and 0.8 are clearly worse, and 0.78 is not
     ],
 )
 def test_thresholds_have_few_digits_where_they_do_as_well(outcomes: Outcomes, fitted: float, told: float) -> None:
@@ -166,8 +168,8 @@ def test_a_fitted_threshold_stays_where_every_other_loses() -> None:
 def test_prices_span_what_dollars_can_mean() -> None:
     usd = np.array([[0.0, 0.001, 0.01], [0.0, 0.001, 0.03]] * 2)
     prices = price_grid(usd)
-    assert prices[0] == pytest.approx(0.1)  # the dearest model's $0.02 are worth 0.002
-    assert prices[-1] >= 1000.0 > prices[-2]  # the cheapest answer that costs is worth all of the quality
+    assert prices[0] == pytest.approx(0.1)  # at this price the dearest model's $0.02 count 0.002
+    assert prices[-1] >= 1000.0 > prices[-2]  # at this price the cheapest paid answer costs all of the quality
     assert all(b / a == pytest.approx(2.0, abs=0.1) for a, b in zip(prices, prices[1:]))
     assert price_grid(np.zeros((4, 3))) == [1.0]
     told = [rounded(*of) for of in ((0.2718, 2), (28.8136, 3), (34567.0, 2), (1.0, 3), (0.00012345, 3))]
@@ -176,7 +178,7 @@ def test_prices_span_what_dollars_can_mean() -> None:
 
 @pytest.mark.parametrize("most", [0.9, 1.4, 2.0, 2.6, 3.3])
 def test_orders_in_time_are_nearly_the_best_of_two_models(most: float) -> None:
-    """Against every order of two models with every threshold on a grid that keeps the bound."""
+    """Compares with every order of two models and every threshold of a grid that keep the bound."""
     draw = np.random.default_rng(9)
     quality = np.clip(np.array([0.6, 0.75, 0.9]) + draw.normal(0.0, 0.25, (600, 3)), 0.0, 1.0)
     usd, seconds = (
@@ -199,7 +201,7 @@ def test_orders_in_time_are_nearly_the_best_of_two_models(most: float) -> None:
 
 
 def test_a_saving_has_the_interval_of_a_ratio() -> None:
-    """Its error by leaving out one prompt after the other."""
+    """Its error comes from leaving out one prompt at a time."""
     draw = np.random.default_rng(3)
     alone = draw.uniform(0.5, 1.5, 400)
     usd = alone * draw.uniform(0.0, 0.4, 400)
@@ -221,7 +223,7 @@ def test_bounds_of_one_side_are_those_of_students_t_and_follow_a_tail() -> None:
     assert even.bound(True) == pytest.approx(5.0 + 1.8125 * even.error, abs=1e-3)  # t with 10 degrees of freedom
     assert even.bound(False) == pytest.approx(5.0 - 1.8125 * even.error, abs=1e-3)
     assert even.interval().high == pytest.approx(5.0 + 2.2281 * even.error, abs=1e-3)
-    for upper, t in ((True, 1.8125), (False, -1.8125)):  # upwards: both go up
+    for upper, t in ((True, 1.8125), (False, -1.8125)):  # both move upwards
         assert tailed.bound(upper) > tailed.value + t * tailed.error + 0.1 * tailed.error
 
 
@@ -234,7 +236,7 @@ def test_bounds_count_one_more_of_a_prompt_that_stands_out() -> None:
     normal = means(draw.normal(10.0, 1.0, (200, 100)))
     ordinary = means(np.where(draw.random((200, 400)) < 0.2, 0.01, 0.002) * draw.uniform(0.5, 1.5, (200, 400)))
     assert not any(mean.one_more() for mean in normal) and sum(mean.one_more() > 0.0 for mean in ordinary) <= 20
-    # Samples of a lognormal law whose skewness seems small enough for a bound.
+    # Samples from a lognormal law whose skewness seems small enough for a bound.
     seeming = [mean for mean in means(draw.lognormal(0.0, 1.0, (800, 400))) if 25.0 * mean.skewness**2 <= 400.0]
     truth, least = math.exp(0.5), 0.95 * len(seeming) - 3.0 * math.sqrt(0.95 * 0.05 * len(seeming))
     assert len(seeming) > 300 and all(mean.one_more() >= 0.0 for mean in seeming)
@@ -254,7 +256,7 @@ def test_a_tail_of_dollars_is_told_by_its_dearest_prompts() -> None:
     assert bound_text(Aim(AimKind.MAX_USD, 9.0), True, 5.0, tail).startswith(
         "whether at most 9 dollars per prompt is kept"
     )
-    assert DollarTail.of(usd, Groups(np.arange(300) % 10, 10)).prompts == 10  # rows of one prompt are one observation
+    assert DollarTail.of(usd, Groups(np.arange(300) % 10, 10)).prompts == 10  # the rows of a prompt are one observation
     assert not DollarTail.of(np.full(300, 0.5), each_its_own(300)).heavy
 
 
@@ -278,7 +280,7 @@ def test_rows_that_are_taken_keep_their_prompts() -> None:
 
 
 def naive_walk(order: Order, outcomes: Outcomes, row: int) -> tuple[list[int], int, list[float], float]:
-    """The models that are called for a row, the deployed one, its quality, dollars and calls, and seconds."""
+    """For a row: the called models, the deployed one, its quality, the dollars, calls and seconds."""
     assert outcomes.latency is not None
     called: list[int] = []
     deployed, usd, seconds = order.order[0], 0.0, 0.0
@@ -298,7 +300,7 @@ def naive_walk(order: Order, outcomes: Outcomes, row: int) -> tuple[list[int], i
 @pytest.mark.parametrize("order", [Order((1,)), Order((2, 0), (0.5,)), Order((0, 3, 1, 2), (0.75, 0.5, 0.25))])
 def test_a_walk_is_that_of_a_naive_one(order: Order) -> None:
     random = np.random.default_rng(5)
-    seen = random.integers(0, 5, (400, 4)) / 4.0  # with ties
+    seen = random.integers(0, 5, (400, 4)) / 4.0  # with equal values
     seen[random.random(seen.shape) < 0.1] = np.nan
     quality, usd, latency = random.random((3, 400, 4))
     outcomes = Outcomes(seen, quality, usd, judge_usd=0.125, latency=latency)

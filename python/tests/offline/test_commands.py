@@ -1,4 +1,4 @@
-"""The commands: what they print, write and refuse, and with which exit code."""
+"""The commands: their output, files, refusals and exit codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """With fit.csv and new.csv, wide tables of two models whose names a spreadsheet would run."""
+    """A folder with fit.csv and new.csv, wide tables of two models. A spreadsheet would run their names as formulas."""
     where = tmp_path_factory.mktemp("commands")
     for name, seed in (("fit.csv", 3), ("new.csv", 4)):
         draw = np.random.default_rng(seed)
@@ -181,7 +181,9 @@ def test_errors_are_one_sentence(
 
 
 def test_a_check_takes_a_log_as_it_is(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    """A judge from 1 to 5, tokens in place of dollars, answers of a cache, and two answers to a prompt; or a hole."""
+    """The log has a judge from 1 to 5, tokens in place of dollars, cached answers, and two answers or none to a
+    prompt.
+    """
     if sys.version_info < (3, 11):
         pytest.skip("TOML is read from Python 3.11 on")
     monkeypatch.chdir(folder)

@@ -1,4 +1,4 @@
-"""What a log of decisions says: estimators against naive loops, logs whose truth is known, and what is refused."""
+"""Logs of decisions: estimators compared with naive loops, logs with known truth, and refusals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test(
     openings: Openings = Openings.IN_ORDER,
     judge_usd: float = 0.0,
 ) -> PolicyEstimate:
-    """Of an order whose models are numbered as in MODELS, by scores as they are."""
+    """Tests an order, whose models are numbered as in MODELS, on uncalibrated scores."""
     source = source_of(rows, openings, judge_usd=judge_usd)
     return estimate(source, order, how)
 
@@ -76,7 +76,7 @@ def estimate(source: LogSource, order: Order, how: Estimator = Estimator.DR) -> 
 
 
 def naive(source: LogSource, order: Order, how: Estimator) -> tuple[list[float], list[float]]:
-    """Quality and dollars by row, by loops over rows and calls; of SNIPS the weights times them."""
+    """Quality and dollars of each row, by loops over rows and calls. For SNIPS they are multiplied by the weights."""
     log, reader = source.log, source.reader
     assert source.shown is not None
     here = [source.models.index(MODELS[m]) for m in order.order]
@@ -157,7 +157,7 @@ def test_estimators_are_what_loops_say(how: Estimator, openings: Openings) -> No
     quality, usd = naive(source, CASCADE, how)
     assert found.quality.value == pytest.approx(np.mean(quality), abs=1e-12)
     assert found.usd.value == pytest.approx(np.mean(usd), abs=1e-15)
-    # By how much each prompt moves it, all of which stand in one row here.
+    # The amount by which each prompt moves the estimate. Here every prompt has one row.
     whole = Estimate.mean(np.array(quality), source.log.groups)
     assert found.quality.error == pytest.approx(whole.error, rel=1e-9)
 
@@ -260,7 +260,7 @@ Maker = Callable[[World, int], list[Row]]
 
 
 def many(make: Maker, how: Estimator, openings: Openings, count: int = 24) -> tuple[list[float], list[float], Floats]:
-    """Qualities and dollars that many logs of one world say of a cascade, and the truth."""
+    """The estimates of a cascade's quality and dollars from many logs of one world, and the truth."""
     world = World.drawn(11, 400)
     found = [test(make(world, 100 + seed), CASCADE, how, openings) for seed in range(count)]
     return [f.quality.value for f in found], [f.usd.value for f in found], world.worth(CASCADE)
@@ -296,12 +296,12 @@ def test_tosses_that_may_call_nothing_are_not_refused_and_not_told_too_high() ->
     assert found.support.fault("it", True, Openings.INDEPENDENT) == ""
     assert found.support.mean == pytest.approx(1.0, abs=0.1)
     assert any("21.6%" in note and "no row" in note for note in source.notes)
-    # As rows were all decisions the same log would be refused, and its IPS too high by 1 / (1 - P).
+    # If rows were taken for all decisions, the log would be refused, and its IPS would be too high by 1 / (1 - P).
     taken = LogSource(replace(source.log, stands_for=source.log.sampling), "score", source.shown, source.reader.guess)
     wrong = estimate(taken, CASCADE, Estimator.IPS)
     assert "propensities are wrong" in wrong.support.fault("it", True, Openings.INDEPENDENT)
     assert wrong.quality.value == pytest.approx(found.quality.value / (1.0 - silent), rel=1e-9)
-    # What stands in every row's propensities must still be right.
+    # The propensities in the rows must still be right.
     halved = [{**row, "propensity": row["propensity"] / 2.0} for row in rows]
     assert "and not 1" in test(halved, CASCADE, Estimator.DR, Openings.INDEPENDENT).support.fault("it")
 
@@ -317,7 +317,9 @@ def test_what_a_row_stands_for_is_known_where_propensities_are_the_same_for_all_
 
 
 def thinned(count: int, seed: int, told: bool) -> list[Row]:
-    """A log of one call a decision, of which three failures in four were dropped, as the column says: case 26."""
+    """A log with one call in each decision, from which three of four failures were dropped, as a column says (case
+    26).
+    """
     draw, out = np.random.default_rng(seed), []
     for prompt in range(count):
         model = int(draw.random() < 0.5)
@@ -358,7 +360,7 @@ def test_a_dropped_share_is_a_probability_and_is_told() -> None:
 
 
 def test_the_judge_is_charged_to_policies_that_look_at_answers() -> None:
-    """A service tells the dollars of a call with the judge's; the large model alone costs what it costs."""
+    """A service records a call's dollars with those of the judge. The large model alone pays only for itself."""
     world, judge = World.drawn(16, 3000), 0.0002
     rows = service(world, 17, Order((0, 2), (0.6,)), 0.3, judge)
     assert min(row["cost"] for row in rows) >= judge
@@ -372,7 +374,7 @@ def test_the_judge_is_charged_to_policies_that_look_at_answers() -> None:
     of_rules = rules.estimate().usd.robust_interval()
     assert of_rules.low <= world.worth(cascade, judge)[1] <= of_rules.high
     assert any("taken to hold the judge's" in note for note in source.notes)
-    # As they were recorded, the large model alone would pay the judge, and the cascade twice.
+    # With the recorded dollars, the large model alone would pay for the judge, and the cascade twice.
     free = source_of(rows)
     assert estimate(free, Order((2,))).usd.value == pytest.approx(alone.usd.value + judge, rel=1e-6)
     assert own.usd.value == pytest.approx(estimate(free, cascade).usd.value, rel=1e-9)
@@ -409,7 +411,7 @@ def test_in_a_long_table_costs_are_the_models_own() -> None:
 
 
 def test_a_single_model_of_laws_apart_needs_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a dear judge makes every cascade worse, what is searched on drawn answers is a model alone."""
+    """If a dear judge makes every cascade worse, the search on drawn answers finds a model alone."""
     from pandora.offline import apart
 
     monkeypatch.setattr(apart, "best_order", lambda outcomes, price, effort: Order((0, 1), (0.99,)))
@@ -433,7 +435,7 @@ def test_a_probability_of_nothing_is_refused_with_what_to_do() -> None:
 
 
 def test_thumbs_that_go_with_the_score_are_told() -> None:
-    """Bad answers have a quality four times as often."""
+    """Qualities of bad answers are known four times as often."""
     world = World.drawn(28, 1500)
     rows = in_order(world, 29, (0.6, 0.2, 0.2), 0.8)
 
@@ -487,7 +489,7 @@ def test_what_a_log_cannot_tell_is_said() -> None:
 
 
 def test_the_error_of_a_mean_below_one_is_that_of_more_weights() -> None:
-    """Where few great weights were drawn by chance, their mean and its error are small together."""
+    """If by chance few great weights were drawn, their mean and its error are both small."""
     weights = np.zeros(100)
     weights[7] = 25.0
     support = LogSupport.over(hashed_groups([f"p{k}" for k in range(100)]), weights, np.ones(100))
@@ -525,7 +527,7 @@ def test_what_first_calls_bring_is_unbiased() -> None:
 
 @pytest.mark.parametrize("kind", ["in order", "labels", "tosses that may call nothing"])
 def test_intervals_hold_the_truth(kind: str) -> None:
-    """At least 95%, less three standard errors, of small worlds; the truth is that of all prompts."""
+    """Coverage is at least 95% minus three standard errors, in small worlds. The truth is over all prompts."""
     truth, (make, openings) = World.drawn(1000, 200_000).worth(CASCADE), LOGS[kind]
     held = {"quality": 0, "usd": 0}
     count = 30

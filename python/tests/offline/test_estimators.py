@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn, and of hand, as routers."""
+"""Estimators of scikit-learn, and estimators by hand, as routers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X = TABLE.features.astype(np.float64)
 
 
 class Nearest:
-    """What the nearest prompt had; with no method but fit and predict, and of one target."""
+    """Predicts the value of the nearest prompt. It has only the methods fit and predict, for one target."""
 
     fitted = 0
 
@@ -73,7 +73,7 @@ def test_regressors_of_one_target_are_fitted_to_each_and_dollars_come_in_their_o
     quality, usd = EstimatorPredictors(estimator, *TABLE).predictors[0].predict(TABLE.features)
     alone = make_pipeline(StandardScaler(), SVR(epsilon=0.1)).fit(X, TABLE.quality[:, 2])
     np.testing.assert_allclose(quality[:, 2], alone.predict(X), atol=1e-12)
-    assert (usd.std(axis=0) > 0.2 * TABLE.usd.std(axis=0)).all()  # as they are, all are within epsilon
+    assert (usd.std(axis=0) > 0.2 * TABLE.usd.std(axis=0)).all()  # unscaled, all lie within epsilon
 
 
 def test_a_class_of_hand_needs_fit_and_predict_alone() -> None:

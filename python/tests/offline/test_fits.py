@@ -1,4 +1,4 @@
-"""What fits find and say on tables whose answer is plain: through whose eyes, of which kind, within which seconds."""
+"""Fits to tables with a known best cascade: evaluators, kinds, and bounds on seconds."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def worth(cascade: Any, trace: pandora.Trace, **given: Any) -> Any:
     return judge_cascade(cascade, "c", trace._table, given.pop("against", None), **given).found.worth
 
 
-# Eyes.
+# Evaluators.
 
 
 def two_of_three(prefix: str = "p") -> pandora.Trace:
-    """Two of three prompts end with the small model; the large one is always right and costs five times as much."""
+    """The small model is right on two of three prompts. The large one is always right and costs five times as much."""
     quality = np.column_stack([np.where(np.arange(300) % 3 == 0, 0.1, 1.0), np.ones(300)])
     usd, prompts = np.full((300, 2), [0.002, 0.01]), [f"{prefix}{k}" for k in range(300)]
     table = {"models": ["small", "large"], "quality": quality, "cost": usd, "scores": {"score": quality}}
@@ -45,18 +45,18 @@ def test_where_judging_is_said_to_be_free_the_verdict_says_what_it_may_cost() ->
     cascade, _, record = fit(trace, **given)
     gone = (0.1 - 0.16 / 3.0) / (
         10.0 * 4.0 / 3.0
-    )  # the gain, 1 - 10 (0.002 + 0.01 / 3) - 0.9, by the price and 4/3 calls
+    )  # the gain 1 - 10 (0.002 + 0.01 / 3) - 0.9, by the price and 4/3 calls
     assert record["break_even_judge_usd"] == pytest.approx(gone) and record["judge_usd"] is None
     eyes = "; evaluator score: judging is taken to be free; at $0.0035 a call the gain is gone"
     assert record["verdict"].endswith(eyes) and judge_cascade(cascade, "c", trace._table).verdict.endswith(eyes)
     free, dear = (worth(cascade, trace, against="large", judge_usd=part * gone) for part in (0.999, 1.001))
     assert dear.gain.value < 0.0 < free.gain.value
     more = dear.usd_per_1000.value - worth(cascade, trace).usd_per_1000.value
-    assert more == pytest.approx(1000.0 * 1.001 * gone * 4.0 / 3.0)  # each call of the cascade is judged
-    # Fitted again, on other shares of hard prompts in each fold.
+    assert more == pytest.approx(1000.0 * 1.001 * gone * 4.0 / 3.0)  # every call of the cascade is judged
+    # Fits to tables with other shares of hard prompts in each fold.
     below, above, nothing = (fit(trace, **given, judge_usd=part * gone)[2] for part in (0.9, 1.1, 0.0))
     assert below["kinds"]["thresholds"]["gain"]["value"] > 0.0 and above["choice"] == "best single"
-    assert below["single"] == above["single"] == record["single"]  # a model alone needs no judge
+    assert below["single"] == above["single"] == record["single"]  # a single model needs no judge
     assert below["verdict"].endswith("; evaluator score at $0.00315 a call")
     assert nothing["verdict"].endswith("; evaluator score at $0 a call")
 
@@ -95,7 +95,7 @@ def test_who_sees_the_truth_is_told_that_it_must_be_the_truth() -> None:
     for evaluator, some in (("quality", trace), ("score", trace), ("quality", trace.select(["large"]))):
         told.append(fit(some, price=10.0, evaluator=evaluator, kind="thresholds")[0].caution())
     assert "`score` in observe must be the true quality" in told[0]
-    assert told[1:] == ["", ""]  # a model alone asks no judge
+    assert told[1:] == ["", ""]  # a single model asks no judge
 
 
 def test_judges_are_listed_as_they_are_asked_for() -> None:
@@ -165,7 +165,7 @@ def test_indices_that_are_no_better_leave_the_simpler_kind_and_models_are_those_
 
 
 def sides(rows: int, seed: int, **more: Any) -> pandora.Trace:
-    """A prompt's hardness, which is known beforehand, says which model it needs."""
+    """A prompt's hardness, which is known before any call, decides which model it needs."""
     draw = np.random.default_rng(seed)
     hard = draw.integers(0, 2, rows).astype(float)
     quality = np.column_stack([0.9 - 0.8 * hard, np.full(rows, 0.9)]) + draw.uniform(-0.1, 0.1, (rows, 2))
@@ -179,17 +179,17 @@ def test_indices_by_the_context_where_it_tells() -> None:
     assert record["pays"] and "indices from the prompt's features" in repr(tables[0])
     found = worth(cascade, sides(300, 6))
     assert found.gain.low > 0.0 and found.gain.value == pytest.approx(record["promise"]["gain"]["value"], abs=0.02)
-    assert found.calls.value == pytest.approx(1.0, abs=0.05)  # the right one at once
+    assert found.calls.value == pytest.approx(1.0, abs=0.05)  # it calls the right model at once
     again = parse(text_of(cascade), "again")
     assert worth(again, sides(300, 6)) == found
     record = fit(sides(300, 5), price=10.0, **given)[2]
     assert record["choice"] in ("router", "indices") and not record["notes"]
-    record = fit(sides(200, 5), price=0.0, **given)[2]  # the best of both answers, whatever the context says
+    record = fit(sides(200, 5), price=0.0, **given)[2]  # the better of both answers, whatever the context
     assert record["choice"] == "thresholds" and record["notes"][0].startswith("context: not used; ")
 
 
 def test_indices_without_a_context_are_the_tables_marginal_ones() -> None:
-    """Of answers of which a third is exactly right, as judged ones are: indices then lie close to 1."""
+    """A third of the answers has the quality 1 exactly, as judged answers do. Then indices are close to 1."""
     draw, rows = np.random.default_rng(5), 1700
     right, usd = draw.random((rows, 4)) < [0.29, 0.35, 0.4, 0.44], np.array([2e-5, 1e-4, 6e-4, 4e-3])
     quality = np.where(right, 1.0, 1.0 - 0.3 * draw.random((rows, 4)) ** 2)
@@ -206,7 +206,7 @@ def test_a_context_that_tells_the_best_model_is_suspected() -> None:
     quality, usd = trace.quality, trace.cost
     best, cheap = quality[:, 1] > quality[:, 0], quality[:, 1] - 0.15 > quality[:, 0] - 0.1
     names = {"best_arm": np.array(trace.models)[best.astype(int)].tolist(), "best at price 5": cheap.astype(float)}
-    table = sides(200, 5, **names, id=[str(k) for k in range(200)])._table  # ids: of each nothing can be known
+    table = sides(200, 5, **names, id=[str(k) for k in range(200)])._table  # ids, from which nothing can be learned
     assert suspected_leaks(table, ["hardness", "id", "length"], quality, usd, 5.0) == []
     found = suspected_leaks(table, ["hardness", "best_arm", "raw:best at price 5"], quality, usd, 5.0)
     told = " tells the best model of 100.0% of the prompts (one model for all: "
@@ -225,7 +225,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
 
 @pytest.mark.parametrize("known", [1.0, 0.5])
 def test_fits_look_at_no_rows_that_are_held_out(known: float) -> None:
-    """Calibrations, features, orders and learners of some rows are those of a table whose other rows are different."""
+    """Calibrations, features, orders and learners of some rows do not change if the other rows of the table change."""
     rows, prepared = np.arange(0, 300, 2), []
     unknown = np.random.default_rng(1).random((300, 2)) >= known
     words = [f"{('sum', 'poem', 'sea', 'proof')[k % 4]} {k}" for k in range(300)]
@@ -268,7 +268,7 @@ def test_without_a_judge_the_context_is_worth_what_it_tells() -> None:
     assert judged.verdict.endswith("; no answer is judged") and judged.found.worth.calls.value == 1.0
     utility = judged.found.worth.utility
     assert judged.found.worth.gain.low > 0.0 and holds(record["promise"]["utility"], utility.value)
-    # No rule of the context is better than the large model from some hardness on.
+    # The best rule calls the large model from some hardness on.
     every, hard = other.quality - 10.0 * other.cost, other.column("hardness")
     best = max(np.where(hard >= k / 100, every[:, 1], every[:, 0]).mean() for k in range(101))
     assert utility.value == pytest.approx(best, abs=0.015)
@@ -300,7 +300,7 @@ def test_a_router_keeps_a_bound_on_dollars() -> None:
 
 
 def timed(unknown: Any = slice(0)) -> pandora.Trace:
-    """The better a model the slower it is."""
+    """The better a model is, the slower it is."""
     seconds = np.array([1.0, 2.0, 3.0]) + 0.01 * (np.arange(200) % 10)[:, None]
     seconds[unknown, 0] = math.nan
     return TraceLaw(0.0).draw(200, 5, latency=seconds)
@@ -323,15 +323,15 @@ def test_what_is_deployed_keeps_a_bound_on_latency() -> None:
         assert now["latency"]["most"] == most and max(now["latency"]["p95"], p95(cascade, trace)) <= most
         assert "calls in series take at most" in now["verdict"]
         quality = now["promise"]["quality"]["value"]
-        assert quality == before if most == 20.0 else quality <= before + 0.02  # a tighter bound buys nothing
+        assert quality == before if most == 20.0 else quality <= before + 0.02  # a tighter bound must not gain quality
         before = quality
     notes = fit(trace, max_latency=2.5, price=0.001, evaluator="quality")[2]["notes"]
     assert any(note.startswith("indices: not deployed; calls in series take") for note in notes)
     cascade, _, record = fit(trace, min_quality=0.999, max_latency=2.5, evaluator="quality", kind="thresholds")
-    assert p95(cascade, trace) <= 2.5 and not record["bound"]["met"]  # which slower models alone would reach
+    assert p95(cascade, trace) <= 2.5 and not record["bound"]["met"]  # only slower models would reach the bound
     seconds = np.array([0.4, 0.8, 1.6]) * np.random.default_rng(4).uniform(0.5, 1.5, (200, 3))
     record = fit(TraceLaw(0.0).draw(200, 9, latency=seconds), **{**given, "price": 1.0}, max_latency=2.0)[2]
-    assert record["choice"] == "thresholds"  # the best order has a slower model; a faster one is found
+    assert record["choice"] == "thresholds"  # the best order has a model that is too slow; a faster order is found
     with pytest.raises(pandora.UsageError, match=r"max_latency=0\.5: .* 1\.09 seconds; "):
         fit(trace, max_latency=0.5, **given)
 
@@ -361,6 +361,6 @@ def test_seconds_of_a_test_are_of_calls_in_series_where_all_are_known() -> None:
         (found["p95"], own, 0.95),
         (found["alone"]["p50"], seconds[:, 1], 0.5),
         (found["alone"]["p95"], seconds[:, 1], 0.95),
-    ):  # as many of the prompts as the share says, and no fewer, take at most so long
+    ):  # at least this share of prompts takes at most so long
         assert np.mean(of[known] < told) < share <= np.mean(of[known] <= told)
     assert judge_cascade(cascade, "c", TraceLaw(0.3).draw(200, 31)._table, "medium").found.latency is None

@@ -1,4 +1,4 @@
-"""Quality against dollars: points by loops, mixtures and steps by hand, and what is printed."""
+"""Quality against dollars: points by loops, mixtures and steps by hand, and the printed output."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def found_by(evaluator: str = "score", judge_usd: Optional[float] = None, **more
 
 
 def frontier_of(fit: Any, test: Any, prices: Sequence[float] = ()) -> Frontier:
-    """Of two dicts of arrays, by the truth."""
+    """The frontier from two dicts of arrays, by the true qualities."""
     a, b = (TableSource(Trace(table, free_calls=True)._table, "quality") for table in (fit, test))
     return find_frontier(a, b, ["thresholds"], prices)
 
 
 def test_points_are_walks_on_the_other_table() -> None:
-    """Names say what is done, in thresholds with four digits on the judge's calibrated scores."""
+    """A point's name describes its cascade, with thresholds of four digits on the judge's calibrated scores."""
     judge_usd = 0.0001
     fit, test = table_of("fit", 1), table_of("test", 2, 150)
     source = TableSource(fit, "score", (), judge_usd)
@@ -89,7 +89,7 @@ def test_points_are_walks_on_the_other_table() -> None:
         assert point.usd_per_1000.value == pytest.approx(1000.0 * point.numbers[1].mean())
         assert point.calls == pytest.approx(point.numbers[2].mean())
     for model, point in enumerate(found.singles):
-        assert point.usd_per_1000.value == pytest.approx(1000.0 * usd[:, model].mean())  # nobody judges it
+        assert point.usd_per_1000.value == pytest.approx(1000.0 * usd[:, model].mean())  # a single model is not judged
         assert point.called.sum(axis=0).tolist() == [150 * (m == model) for m in range(3)]
 
 
@@ -109,7 +109,7 @@ def test_asked_prices_are_not_refined() -> None:
 
 
 def test_steps_that_are_far_apart_are_filled_in() -> None:
-    """Doubling prices step over what lies between; those that are tried where none are given do not."""
+    """Prices that double skip points in between. Without given prices, such gaps are filled in."""
     doubled, filled = found_by(prices=price_grid(table_of("fit", 1).cost())), found_by()
 
     def widest(found: Frontier) -> float:
@@ -170,13 +170,13 @@ def test_steps_are_each_dearer_and_better() -> None:
 
 
 def two_models(name: str, quality: Sequence[float]) -> dict[str, Any]:
-    """Named by their dollars."""
+    """A table of two models, which are named by their dollars."""
     prompts = [f"{name}{k}" for k in range(30)]
     return {"models": ["weak", "strong"], "quality": [quality] * 30, "cost": [[0.001, 0.01]] * 30, "prompts": prompts}
 
 
 def test_weak_and_strong_models_of_the_field() -> None:
-    """RouterBench's and RouteLLM's areas of two models between which nothing is known."""
+    """RouterBench's and RouteLLM's areas for two models that no feature distinguishes."""
     fit, test = (two_models(name, [0.4, 0.8]) for name in ("fit", "test"))
     found = frontier_of(fit, test)
     wanted = {"aiq": 0.6, "auc": 0.6, "apgr": 0.5, "cpt_50": 0.5, "cpt_80": 0.8, "usd_at_100": 10.0}
@@ -279,7 +279,7 @@ def test_what_is_refused() -> None:
 
 def test_report_can_be_drawn(tmp_path: Path) -> None:
     found = found_by()
-    frontiers.write_frontier(str(tmp_path), found, True, ["svg"])  # which needs no matplotlib for what is read here
+    frontiers.write_frontier(str(tmp_path), found, True, ["svg"])  # the files that are read here need no matplotlib
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     assert numbers == json.loads(json.dumps(frontiers.frontier_numbers(found), allow_nan=False))
     report = load(tmp_path)

@@ -1,6 +1,6 @@
-"""The commands against what the C++ fits said of made-up worlds (tests/golden), to 1e-6.
+"""Compares the commands with the results of the C++ fits on made-up worlds (tests/golden), to 1e-6.
 
-What is meant to differ stands in tests/golden/differences.py. By default a spread of the worlds; all with
+Intended differences stand in tests/golden/differences.py. By default some of the worlds are compared, and all with
 PANDORA_GOLDEN=all.
 """
 
@@ -54,7 +54,7 @@ TOLERANCE = 1e-6
 
 
 def stand_ins(patch: pytest.MonkeyPatch) -> None:
-    """What C++ did, where that was changed on purpose."""
+    """Functions that do the same as the C++ fits, for parts that were changed on purpose."""
     mean = estimate.Estimate.mean
 
     def without_range(by_row: Any, groups: Any, range: Optional[tuple[float, float]] = None) -> estimate.Estimate:
@@ -62,7 +62,7 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
 
     done = {
         "exact ends": (estimate.Estimate, "mean", staticmethod(without_range)),
-        "ranges": (estimate.Estimate, "mean", staticmethod(without_range)),  # the exact ends are found by them
+        "ranges": (estimate.Estimate, "mean", staticmethod(without_range)),  # the exact ends depend on them
         "no call": (call_log, "_decisions_by_row", lambda propensity, sampling: np.ones(len(propensity))),
         "judge in logs": (call_log, "_without_judge", lambda usd, judge_usd: (usd, next(iter(NOTES)))),
         "dollars": (worth, "stretched", lambda interval, to: interval),
@@ -83,7 +83,7 @@ def stand_ins(patch: pytest.MonkeyPatch) -> None:
 
 
 def first_in_the_file(policy: Any, outcomes: Any) -> Any:
-    """walked(), where of answers of equal quality that of the model is deployed that comes first in the file."""
+    """Like walked(), but among answers of equal quality it deploys that of the model that is first in the file."""
     walk = Order.walk
 
     def other_walk(order: Order, outcomes: Any) -> Any:
@@ -101,7 +101,7 @@ def first_in_the_file(policy: Any, outcomes: Any) -> Any:
 
 
 def said(words_of: list[str]) -> tuple[int, str, str]:
-    """The exit code, and what a command prints on standard output and standard error."""
+    """The exit code, standard output and standard error of a command."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = commands.main(words_of)
@@ -109,8 +109,8 @@ def said(words_of: list[str]) -> tuple[int, str, str]:
 
 
 def found_of(case: Any, folder: Path) -> dict[str, Any]:
-    """As make.py keeps it."""
-    # A model that costs nothing in any row was read without a word.
+    """The result in the form that make.py keeps."""
+    # A model that costs nothing in any row used to be read without a message.
     reads_free = case.world in ("free-model", "all-free") and "--free-calls" not in case.argv and case.argv[1] != "show"
     code, out, err = said([*case.argv, *(("--free-calls", "allowed") if reads_free else ())])
     found: dict[str, Any] = {"case": case.name, "world": case.world, "argv": case.argv, "exit_code": code}
@@ -128,7 +128,7 @@ def found_of(case: Any, folder: Path) -> dict[str, Any]:
 
 
 def as_now(golden: dict[str, Any]) -> dict[str, Any]:
-    """Without what is given up, in numbers and in words."""
+    """The kept result without the numbers and words that no longer exist."""
     text = json.dumps({name: value for name, value in golden.items() if name != "knife_edge"})
     for was, now in REWORDED.items():
         text = text.replace(was, now)
@@ -147,12 +147,12 @@ def as_now(golden: dict[str, Any]) -> dict[str, Any]:
 
 
 def told_by_both(value: Any) -> Any:
-    """Notes without those that only one of the two has."""
+    """The notes without those that only one of the two versions has."""
     return [note for note in value if not str(note).startswith(tuple(NOTES))]
 
 
 def unlike(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two values differ by more than rounding."""
+    """The paths at which two values differ by more than rounding."""
     if path.endswith("/notes"):
         a, b = told_by_both(a), told_by_both(b)
     if isinstance(a, dict) and isinstance(b, dict):
@@ -174,13 +174,13 @@ def golden() -> dict[str, dict[str, Any]]:
         return {one["case"]: one for one in map(json.loads, lines)}
 
 
-@pytest.mark.filterwarnings("ignore")  # of cascades that see the quality
+@pytest.mark.filterwarnings("ignore")  # from cascades that see the quality
 @pytest.mark.parametrize("name", [world.name for world in WORLDS if EVERY or world.name in SPREAD.split()])
 def test_the_same_as_before(
     golden: dict[str, dict[str, Any]], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     next(world for world in WORLDS if world.name == name).write(tmp_path)
-    if name in ("two", "log-tosses-table"):  # they ask for a table of another
+    if name in ("two", "log-tosses-table"):  # they use a table of another world
         next(world for world in WORLDS if world.name == "three").write(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PANDORA_RENDERER", "none")

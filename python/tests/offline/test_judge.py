@@ -1,4 +1,4 @@
-"""What `cascade test` says: of full tables, of tables with labels in part, of logs of decisions."""
+"""`cascade test` on full tables, on tables with labels on some answers, and on logs of decisions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pandora.offline.errors import Refusal
 from pandora.offline.judge import JudgedCascade, judge_cascade, judged_json, judged_sheet
 from pandora.offline.policies.order import Order
 
-#: By the C++ program of November 2026, of the logs below: quality, dollars per 1,000, calls, utility, ends of the gain.
+#: From the C++ program of November 2026, for the logs below: quality, dollars per 1,000, calls, utility, ends of gain.
 PINNED: dict[str, list[float]] = {
-    # Thresholds that tie are the lowest ones here; by the last digits of its sums C++ took others in a fold.
+    # Among equally good thresholds the lowest counts. In one fold C++ took another, by the last digits of its sums.
     "fit toss": [0.885090423, 3.156461204, 1.617092443, 0.758831974, 0.007970117, 0.092267263],
-    # A model alone, which gains nothing over itself; C++ counted the noise of its labels.
+    # A single model gains nothing over itself. C++ counted the noise of its labels.
     "fit service": [0.787411084, 1.792987958, 1.0, 0.715691566, 0.0, 0.0, 0.754850277, -0.103381945],
     "order ips": [0.837584568, 2.765726917, 1.239166667, 0.726955491, -0.169947145, 0.199401672, 122.713999286],
     "order snips": [0.884601585, 2.998077958, 1.343270099, 0.764678467, -0.091991188, 0.118093523, 122.713999286],
@@ -73,7 +73,7 @@ def evenly(row: Row) -> float:
 
 
 def rows_of(name: str) -> list[Row]:
-    """Tables and logs by name."""
+    """The rows of a table or log, by its name."""
     if name == "toss":
         return by_tosses(World.drawn(1, 1500), 7, (1.0, 0.6, 0.5))
     if name == "order":
@@ -159,7 +159,7 @@ def test_of_a_full_table_values_are_plain_means(folder: Path, fitted: tuple[Any,
     }
     assert values["estimator"] == "plugin" and values["against"] == "large" and not values["same_table"]
     assert values["judge_usd"] == 0.0003
-    # A request at a time through the cascade itself.
+    # Runs one request at a time through the cascade itself.
     live, prompts = parse(text_of(fitted[0]), "c"), World.drawn(4, 900)
     quality, usd = [], []
     for prompt in range(900):
@@ -177,7 +177,7 @@ def test_of_a_full_table_values_are_plain_means(folder: Path, fitted: tuple[Any,
 def test_models_apart_are_those_of_before(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> None:
     judged = judge_cascade(fitted[0], "c", table(folder, "one"), "large", openings="apart")
     values = judged_json(judged)
-    # Plateaus of two models' calibrations are equal or not in their last bits, which decides whose answer is deployed.
+    # The flat parts of two models' calibrations may differ in their last bits, which decides whose answer is deployed.
     assert [*six(values), values["effective_prompts"]] == pytest.approx(PINNED["apart"], abs=5e-4)
     assert judged.verdict.endswith("; if models' answers are independent")
     assert judged.found.notes[0].startswith("assumed: models' answers to a prompt are independent")
@@ -257,7 +257,7 @@ def test_a_model_that_the_log_seldom_calls_is_not_needed_where_it_knows_its_rule
 
 
 def test_the_judge_is_not_charged_to_a_model_alone(folder: Path, fitted: tuple[Any, dict[str, Any]]) -> None:
-    """Case of a service whose dollars hold the judge's: the large model alone costs $4.00 and not $6.00."""
+    """A service whose dollars include the judge's. The large model alone costs $4.00, and not $6.00."""
     world, judge = World.drawn(11, 4000), 0.002
     world = World(world.quality, world.score, np.full((4000, 3), [0.001, 0.0025, 0.004]))
     rows = service(world, 12, Order((1, 0, 2), (0.6, 0.6)), 0.4, judge)

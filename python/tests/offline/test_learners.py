@@ -1,4 +1,4 @@
-"""Learners against naive ones, which really leave prompts out, and against what the C++ ones gave."""
+"""Compares learners with naive ones, which really leave prompts out, and with the results of the C++ learners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GOLDEN = json.loads((pathlib.Path(__file__).parent / "golden_learners.json").rea
 
 
 def solved(features: Array, y: Array, ridge: float) -> Array:
-    """Weights of one ridge regression, the constant first."""
+    """The weights of a ridge regression, with the constant first."""
     design = np.column_stack([np.ones(len(features)), features])
     penalty = ridge * np.eye(design.shape[1])
     penalty[0, 0] = 0.0
@@ -49,7 +49,7 @@ def test_ridges_are_chosen_by_prompts_that_are_really_left_out() -> None:
 
 
 def logistic_weights(features: Array, y: Array, ridge: float) -> Array:
-    """By many plain Newton steps."""
+    """The weights of a logistic regression, by many plain Newton steps."""
     design = np.column_stack([np.ones(len(features)), features])
     penalty = np.full(design.shape[1], ridge)
     penalty[0] = 0.0
@@ -74,7 +74,7 @@ def test_logistic_regressions_are_those_of_newton_and_of_prompts_that_are_left_o
             p = shares_of(design @ weights)
             step = np.diag([0.0] + [ridge] * x.shape[1])
             left_out = np.empty(len(y))
-            for i in range(len(y)):  # one Newton step on the loss of the others, from the fit to all
+            for i in range(len(y)):  # one Newton step without prompt i, from the fit to all
                 others = np.arange(len(y)) != i
                 some, q = design[others], p[others]
                 gradient = some.T @ (y[others] - q) - step @ weights
@@ -86,7 +86,7 @@ def test_logistic_regressions_are_those_of_newton_and_of_prompts_that_are_left_o
         best = int(np.argmin(losses))
         np.testing.assert_allclose(fit.weights[:, t], all_weights[best], rtol=0, atol=2e-4)
         np.testing.assert_allclose(fit.left_out[:, t], all_left_out[best], rtol=0, atol=1e-4)
-        # One Newton step is near to what a fit without the prompt says.
+        # One Newton step is close to a fit without the prompt.
         for i in range(0, len(y), 50):
             refitted = logistic_weights(np.delete(x, i, 0), np.delete(y, i), LOGISTIC_RIDGES[best] * unit_of(x))
             assert abs(shares_of(design[i] @ refitted) - fit.left_out[i, t]) < 2e-3
@@ -149,7 +149,7 @@ def test_isotonic_regression_is_the_formula_of_its_solution() -> None:
         weights = np.ones(n) if seed % 2 else 0.5 + uniform(seed + 99, n)
         of = IsotonicMap.fit(scores, qualities, weights)
         assert (np.diff(of.scores) > 0.0).all() and (np.diff(of.qualities) >= 0.0).all()
-        for score in np.unique(scores):  # the greatest over beginnings of the least over ends of the mean between
+        for score in np.unique(scores):  # max over beginnings of min over ends of the mean between them
             most = -np.inf
             for first in np.unique(scores[scores <= score]):
                 least = np.inf

@@ -1,4 +1,4 @@
-"""What fits to logs promise and tests of them find, against the truth of the worlds that the logs are of."""
+"""Compares promises of fits to logs, and results of tests, with the truth of the worlds behind the logs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fit(table: _core.TraceTable, **given: Any) -> Any:
 
 
 def independent(seed: int, rows: int) -> World:
-    """How good a model's answer is tells nothing of the others'."""
+    """The qualities of models are independent of each other."""
     drawn = [TraceLaw(0.2).draw(rows, 3 * seed + model) for model in range(3)]
 
     def column(of: str) -> Floats:
@@ -53,7 +53,7 @@ def thresholds() -> Any:
 
 
 def worth_in(world: _core.TraceTable, of: Any) -> tuple[float, float, float]:
-    """Of a cascade, or of a model by its name: quality, dollars and utility in the mean of a table."""
+    """The mean quality, dollars and utility on a table, for a cascade or for a model by its name."""
     meeting, quality = Meeting(thresholds() if isinstance(of, str) else of, world, None, 0.0), world.quality()
     found = meeting.alone(MODELS.index(of), quality) if isinstance(of, str) else meeting.numbers(quality)
     mean, usd = found[:2].mean(axis=1).tolist()
@@ -61,14 +61,14 @@ def worth_in(world: _core.TraceTable, of: Any) -> tuple[float, float, float]:
 
 
 def one_call(seed: int, rows: int) -> _core.TraceTable:
-    """70% of the qualities are known."""
+    """A log with one call in each decision. 70% of the qualities are known."""
     log = in_order(independent(1000 + seed, rows), seed, (0.5, 0.3, 0.2), 0.0)
     return table_of(labelled(log, seed, lambda row: 0.7))
 
 
 def test_one_call_a_decision_tells_of_cascades_where_models_are_independent() -> None:
     count, given = 18, {"price": PRICE, "evaluator": "score"}
-    truth = table_of(full(independent(1, 20_000)))  # whose answers mix as were they independent
+    truth = table_of(full(independent(1, 20_000)))  # its answers are independent
     held = dict.fromkeys(("utility", "gain", "saving", "test"), 0)
     by_log = by_table = 0.0
     for seed in range(count):
@@ -84,12 +84,12 @@ def test_one_call_a_decision_tells_of_cascades_where_models_are_independent() ->
             by_log, by_table = by_log + utility - alone, by_table + worth_in(truth, whole)[2] - alone
     assert min(held.values()) >= least_held(count), held
     assert by_log >= 0.9 * by_table > 0.0
-    # In order nothing is said of second calls, and none is made.
+    # With `in_order` the log tells nothing about second calls, so none is made.
     assert len(fit(one_call(1, 1000), **given)[0].members.plans[0].order) == 1
 
 
 def test_models_apart_are_promised_by_cascades_that_did_not_see_the_prompts() -> None:
-    """Equal models and scores that say nothing: whatever is searched has a quality of 0.6."""
+    """Models are equal and scores tell nothing, so every cascade has a quality of 0.6."""
     found = []
     for seed in range(40):
         draw = np.random.default_rng(seed)
@@ -143,7 +143,7 @@ def test_of_a_log_without_holes_estimates_are_the_plain_means() -> None:
         assert found.effective_prompts == pytest.approx(300.0)
         for name in ("utility", "gain", "saving", "calls"):
             assert getattr(found.worth, name).value == pytest.approx(getattr(plain.found.worth, name).value)
-    # In order all three stand behind one another as the cascade calls them; models alone stand where they stand.
+    # The log's calls have the cascade's order of the three models. Models alone may stand anywhere.
     in_place = judge_cascade(cascade, "c", log, "small", estimator="dr").found.worth
     assert in_place.utility.value == pytest.approx(plain.found.worth.utility.value)
     with pytest.raises(pandora.DataError, match="no decision calls what large alone calls"):
@@ -206,7 +206,9 @@ def test_a_quality_above_one_is_refused_by_tests_and_fits(monkeypatch: pytest.Mo
 
 
 def test_rare_labels_that_were_not_drawn_are_no_wrong_propensities() -> None:
-    """Answers that were passed over are deployed, and told of, by exploring alone: few of them carry much."""
+    """An answer that the rules pass over is deployed, and gets feedback, only by exploring. So few answers weigh
+    much.
+    """
     draw, rows = np.random.default_rng(4), 600
     p = np.where(np.arange(rows) % 5 < 2, 0.025, 0.975)
     log = CallLog.of_table(table_of(in_order(World.drawn(4, rows), 4)), Openings.IN_ORDER)
@@ -219,7 +221,7 @@ def test_rare_labels_that_were_not_drawn_are_no_wrong_propensities() -> None:
 
 
 def test_an_estimated_quality_is_the_judges_word_corrected_where_the_truth_is_known() -> None:
-    """g + L (q - g) / p, with g by hand: two scores, so that the map is two means."""
+    """The estimate is g + L (q - g) / p. There are two scores, so g is two means, computed by hand."""
     row = np.arange(60)
     score = np.where(row % 2 == 0, 0.2, 0.8)
     quality = np.where(row % 3 == 0, math.nan, np.where(row % 2 == 0, 0.1, 0.6) + 0.01 * (row % 5))
@@ -232,8 +234,8 @@ def test_an_estimated_quality_is_the_judges_word_corrected_where_the_truth_is_kn
 
 
 def test_labels_and_calls_that_are_not_there_make_intervals_wider() -> None:
-    """Labels on a quarter of the answers double them, unless a judge knows the rest; calls of one model of three at
-    random widen them by the root of three.
+    """With labels on a quarter of the answers, intervals are twice as wide, unless a judge knows the rest. With calls
+    of one random model of three, they are wider by the root of three.
     """
     draw, rows = np.random.default_rng(8), 3000
     for noise, known, one, wider in ((1.0, 0.25, False, 2.0), (0.0, 0.25, False, 1.0), (1.0, 1.0, True, 3.0**0.5)):
@@ -258,7 +260,7 @@ def test_labels_and_calls_that_are_not_there_make_intervals_wider() -> None:
 
 
 def called(world: pandora.Trace, seed: int, dear: Any, known: float = 1.0) -> _core.TraceTable:
-    """One call each, of the dear model with this probability by the hardness."""
+    """A log with one call for each prompt. Hardness decides the probability of the dear model."""
     draw, rows, hard = np.random.default_rng(seed), np.arange(world.rows), np.asarray(world.column("hardness"))
     p = np.broadcast_to(np.asarray(dear(hard), float), hard.shape)
     at = (draw.random(hard.shape) < p).astype(int)
@@ -295,17 +297,17 @@ def test_routers_are_fitted_to_logs_of_one_call() -> None:
         if seed < 2:
             gains += [utility - max(alone.values()), worth(fit(world._table, **given)[0])[0] - max(alone.values())]
     assert min(held.values()) >= least_held(count), held
-    assert routers >= 4  # else the log is not sure of any gain
+    assert routers >= 4  # otherwise no gain is sure
     assert gains[0] >= 0.85 * gains[1] > 0.0
     with pytest.raises(pandora.DataError, match="a router needs at least 10 of each model"):
         fit(called(by_hardness(15, 1), 1, lambda hard: 0.5), **given)
 
 
 def test_first_calls_of_a_rare_model_have_its_mean() -> None:
-    """Means of other folds are of what was logged, however rare a model is."""
+    """The means of other folds come from the log, however rare a model is."""
     world = by_hardness(4000, 5)
     table = called(world, 3, lambda hard: 0.05)
     for name, found in zip(table.models, estimated_means(table, "none")):
         truth = world.quality[:, ("small", "large").index(name)].mean()
         assert abs(found.quality.value - truth) < 2.0 * (found.quality.high - found.quality.value)
-        assert found.quality.high - found.quality.low < 0.1  # 200 calls, of a deviation of 0.17
+        assert found.quality.high - found.quality.low < 0.1  # from 200 calls with a deviation of 0.17

@@ -1,4 +1,4 @@
-"""Every metric against another implementation from the papers' definitions, and against cases by hand."""
+"""Compares every metric with another implementation of the papers' definitions, and with cases by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def points_of(seed: int, count: int = 9, ties: bool = True) -> Points:
 
 
 def best_mixture(points: Points, usd: float) -> float:
-    """The greatest quality of a point, or of two between which chance decides, for at most these dollars."""
+    """The greatest quality of a point, or of a random choice between two points, for at most these dollars."""
     best = -math.inf
     for (a, qa), (b, qb) in product(zip(*points), repeat=2):
         if a <= usd:
@@ -52,7 +52,7 @@ def test_hull_is_what_mixtures_reach(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_average_improvement_is_the_mean_of_what_mixtures_reach(seed: int) -> None:
     points, dearest = points_of(seed), 25.0
-    at = np.unique(np.append(points.usd, dearest))  # between these it is linear
+    at = np.unique(np.append(points.usd, dearest))  # the function is linear between these
     reached = np.array([best_mixture(points, usd) for usd in at])
     area = np.sum(np.diff(at) * (reached[1:] + reached[:-1]) / 2.0)
     assert metrics.average_improvement(points, dearest) == pytest.approx(area / (dearest - at[0]))
@@ -168,7 +168,7 @@ def answers_of(seed: int) -> tuple[Floats, Floats, Floats]:
 
 
 def repeated(forecast: Floats, truth: Floats, weights: Floats) -> list[tuple[float, float]]:
-    """Each answer as often as it counts, the greatest forecast first."""
+    """Repeats each answer by its weight, with the greatest forecasts first."""
     times = weights.astype(int)
     return sorted(
         zip(np.repeat(forecast, times, axis=0).ravel(), np.repeat(truth, times, axis=0).ravel()), reverse=True
@@ -190,7 +190,7 @@ def test_judges_against_their_definitions(seed: int) -> None:
     assert found.area_under_roc(weights) == pytest.approx(won / (len(right) * len(wrong)))
 
     def risk(most: float) -> float:
-        """The mean loss of the first `most`, where equal forecasts come in random order."""
+        """The mean loss of the first `most` answers, if equal forecasts come in random order."""
         lost = 0.0
         for f in sorted({f for f, _ in answers}, reverse=True):
             tie = [1.0 - t for g, t in answers if g == f]
@@ -301,13 +301,13 @@ def test_metrics_of_draws_are_those_of_the_rows_drawn(seed: int, monkeypatch: py
 
 
 def test_the_same_policy_has_the_same_means_to_the_last_bit() -> None:
-    """Else "at the strong model's quality" would be decided by rounding."""
+    """Otherwise rounding would decide what is "at the strong model's quality"."""
     what, _ = compared(1, 999)
     cheap = what.models[2]
     for cascades in ([cheap], [what.models[0], cheap, what.models[1]]):
         same = Compared(cascades, what.models, [np.ones(999, bool)] * len(cascades), 0, 2, what.groups)
         found = same.field_metrics()
-        assert found["cost_save"].low >= 0.0  # in every draw the strong model is among those that keep its quality
+        assert found["cost_save"].low >= 0.0  # in every draw the strong model itself keeps its quality
 
 
 def test_one_model_recovers_no_gap() -> None:

@@ -1,4 +1,4 @@
-"""Options are declared once: for Python, for the command and for its help."""
+"""Options are declared once, for Python, for the command and for its help."""
 
 from __future__ import annotations
 

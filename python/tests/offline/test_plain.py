@@ -1,4 +1,4 @@
-"""What a fit prints: one screen, in plain sentences, whatever it was fitted for and to."""
+"""A fit prints one screen in plain sentences, for every aim and every kind of table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.path.insert(0, str(GOLDEN))
 
 from worlds import WORLDS  # noqa: E402
 
-#: A world of tests/golden, what is fitted to it, and a part of what must be said.
+#: A world of tests/golden, the options of the fit, and a part of the expected text.
 FITS = [
     ("three.csv --price 20 --evaluator score", "Call small first, then "),
     ("three.csv --price 20 --evaluator score --judge-usd 0.001", "The fit counts $0.001 for judging an answer."),
@@ -56,7 +56,7 @@ FITS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
-    """With the tables of FITS."""
+    """A folder with the tables of FITS."""
     where = tmp_path_factory.mktemp("plain")
     for world in WORLDS:
         if any(words.startswith(f"{world.name}.") for words, _ in FITS):
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     yield where
 
 
-@pytest.mark.filterwarnings("ignore")  # of cascades that see the quality
+@pytest.mark.filterwarnings("ignore")  # from cascades that see the quality
 @pytest.mark.parametrize(("words", "told"), FITS)
 def test_a_fit_and_its_file_are_told_on_one_screen(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, told: str

@@ -1,6 +1,6 @@
-"""What a fit promises and a test finds, against expectations under a law that is known, on tables of fixed seeds.
+"""Compares promises of fits and results of tests with expectations under a known law, on tables with fixed seeds.
 
-Shares of tables are held within three standard errors of them, and means within three of theirs.
+Bounds on shares of tables and on means are three standard errors.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_intervals_of_a_test_hold_the_truth(evaluator: str, price: float) -> Non
     ("noise", "given", "alone"),
     [
         (0.4, {"evaluator": "quality"}, (0, 0)),
-        (0.2, {"evaluator": "score"}, (10, 40)),  # a cascade hardly pays: the choice has a price of its own
+        (0.2, {"evaluator": "score"}, (10, 40)),  # a cascade hardly pays, so the choice itself costs something
         (0.4, {"evaluator": "score", "kind": "auto"}, (0, 50)),
     ],
 )
@@ -65,7 +65,7 @@ def test_no_more_is_promised_than_is_kept(noise: float, given: dict[str, Any], a
     assert alone[0] <= single <= alone[1]
 
 
-TWO = TraceLaw(0.4, (1, 2, 4.5), ("small", "large"))  # at price 43 worth the same, so that folds choose different ones
+TWO = TraceLaw(0.4, (1, 2, 4.5), ("small", "large"))  # equally good at price 43, so folds choose differently
 HEAVY = TraceLaw(0.4, sigma=2.0)
 
 
@@ -74,16 +74,16 @@ HEAVY = TraceLaw(0.4, sigma=2.0)
     [
         (TWO, {"price": 43.0, "evaluator": "score"}, 40, 200, 0),
         (TraceLaw(0.3), {"min_quality": 0.75, "evaluator": "quality"}, 20, 300, 15),
-        # Fits without a fold cost less than what is handed out, or more: of their mean one in five broke this bound.
+        # Fits without a fold cost less than the deployed fit, or more. By their mean one in five broke this bound.
         (TraceLaw(0.1), {"max_usd": 0.003, "evaluator": "score"}, 20, 300, 20),
-        # The cheapest model's mean is the bound: who says that it is kept is wrong.
+        # The bound is just below the cheapest model's mean, so a fit that says that it is kept is wrong.
         (HEAVY, {"max_usd": 0.0017 * (1.0 - 1e-6), "evaluator": "quality"}, 20, 200, 0),
     ],
 )
 def test_promises_are_of_what_is_handed_out(
     law: TraceLaw, given: dict[str, Any], count: int, rows: int, claims: int
 ) -> None:
-    """And gains and savings over the model that the verdict names; what is said to be kept with 95% confidence is."""
+    """Gains and savings are over the model that the verdict names. Bounds that hold with 95% confidence do hold."""
     held = dict.fromkeys(("quality", "usd_per_1000", "saving", "gain"), 0)
     claimed = wrong = reached = 0
     for seed in range(count):
@@ -180,13 +180,13 @@ def test_intervals_of_a_check_hold_what_its_folds_bring(evaluator: str) -> None:
 
 
 def test_routing_pays_where_the_truth_is_seen_and_not_where_nothing_is() -> None:
-    table = TraceLaw(1.0).draw(600, 6)._table  # the score says nothing
+    table = TraceLaw(1.0).draw(600, 6)._table  # the score tells nothing
     truth, noise = (check.check_table(table, evaluator, [0.0, 10.0]) for evaluator in ("quality", "score"))
     assert truth.headrooms[1].pays and truth.verdicts[1].startswith("routing can pay up to ")
     assert not noise.headrooms[1].pays
     single = table.models[noise.headrooms[1].fitted.single]
     assert noise.verdicts[1].startswith(f"no cascade is better than {single} with this evaluator (score) at price 10: ")
-    free = truth.headrooms[0]  # where nothing costs, who calls all models has the best answer
+    free = truth.headrooms[0]  # if calls are free, calling all models gives the best answer
     assert free.fixed_cascade.quality.value == pytest.approx(free.bound.quality.value, abs=0.01)
     for h in (*truth.headrooms, *noise.headrooms):
         for worth in (h.best_single, h.fixed_cascade, h.index_policy, h.bound):

@@ -1,4 +1,4 @@
-"""Tables as people have them, read by the commands: words, prices, names, judges without truth, leaks."""
+"""The commands read tables as people have them: words, prices, names, judges without truth, leaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Checked = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def check(tmp_path: pathlib.Path, capsys: Output) -> Checked:
-    """What `trace check` says of a table's text: its JSON; or in "refused" the message."""
+    """The JSON of `trace check` for a table's text. If it is refused, "refused" has the message."""
 
     def found(text: str, *words: str, name: str = "table") -> dict[str, Any]:
         (tmp_path / name).write_text(text)
@@ -31,7 +31,7 @@ def check(tmp_path: pathlib.Path, capsys: Output) -> Checked:
 
 
 def lines(answers: list[dict[str, Any]], prompts: int = 40) -> str:
-    """Of each prompt these answers, as a long table."""
+    """A long table with these answers to each prompt."""
     rows = [{"prompt_id": f"p{k}", **answer} for k in range(prompts) for answer in answers]
     return "".join(json.dumps({key: x(k) if callable(x) else x for key, x in row.items()}) + "\n"
                    for k, row in ((int(row["prompt_id"][1:]), row) for row in rows))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tables that real models made, where they are: ../shared/data beside the repository."""
+"""Tables of real models, if they are there (../shared/data beside the repository)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_four_models_and_the_truth() -> None:
     cascade, _, record = fit(val, price=20.0)
     judged = judge_cascade(cascade, "c", test._table)
     found = judged.found.worth
-    # As good as a search of twenty lines, of all orders of three models with thresholds from a short list.
+    # The fit is as good as a search in twenty lines over all orders of three models and a short list of thresholds.
     assert found.utility.value >= 0.9447 and found.gain.low > 0.0
     assert judged.verdict.startswith("the cascade is better than ")
     assert holds(record["promise"]["utility"], found.utility.value)
     dearest = judge_cascade(cascade, "c", test._table, "google/gemini-2.5-pro").found
     assert dearest.worth.saving.value == pytest.approx(0.944, abs=0.01)
     assert dearest.worth.quality.value - dearest.alone.quality.value == pytest.approx(0.029, abs=0.005)
-    # Bounds hold on other prompts, and what may be spent is used.
+    # Bounds hold on other prompts, and the allowed dollars are used.
     good, cheap = (fit(val, **bound)[::2] for bound in ({"min_quality": 0.95}, {"max_usd": 0.001}))
     assert good[1]["bound"]["met"] and cheap[1]["bound"]["met"]
     judged = judge_cascade(good[0], "c", test._table)
@@ -67,19 +67,21 @@ def test_a_judge_that_is_cheaper_does_not_pay_and_promises_are_kept_by_the_same_
     cascade, _, record = fit(val, price=20.0)
     assert record["promise"]["utility"]["value"] == pytest.approx(0.9368, abs=5e-4)
     blind = judge_cascade(cascade, "c", test._table, None, "score").found.worth
-    assert blind.utility.value == pytest.approx(0.8961, abs=5e-4) and blind.gain.high < 0.0  # one model alone is better
+    assert blind.utility.value == pytest.approx(0.8961, abs=5e-4) and blind.gain.high < 0.0  # a single model is better
     assert blind.utility.high < record["promise"]["utility"]["low"]
 
 
 def test_what_routing_pays() -> None:
-    """In hindsight, by another program: the index policy above the best single model, and the bound above it."""
+    """Another program found, in hindsight, the gain of the index policy over the best single model, and the bound on
+    it.
+    """
     trace = read("test_k4")
     found = check.check_table(trace._table, "quality", [5.0, 50.0])
     for h, gain, below in zip(found.headrooms, (0.033251734941, 0.023991464027), (0.008259190463, 0.020168634969)):
         quality, usd, _ = h.fitted.index.numbers(Outcomes(trace.quality, trace.quality, trace.cost)).mean(axis=1)
         assert quality - h.price * usd - h.single_in_hindsight.value == pytest.approx(gain, abs=1e-9)
         assert h.bound.utility.value - quality + h.price * usd == pytest.approx(below, abs=1e-9)
-        assert h.index_policy.gain.value == pytest.approx(gain, abs=0.002)  # out of sample
+        assert h.index_policy.gain.value == pytest.approx(gain, abs=0.002)  # on other prompts than those of the fit
         assert h.fixed_cascade.utility.value >= h.index_policy.utility.value
     assert all(verdict.startswith("routing can pay up to") for verdict in found.verdicts)
     for name in ("judged_test_k3", "judged_val_k3"):
@@ -87,6 +89,6 @@ def test_what_routing_pays() -> None:
         judged, truth = (check.check_table(table, evaluator, [5.0]) for evaluator in ("score", "quality"))
         assert judged.verdicts[0].startswith("no cascade is better than mistralai/mistral-large-2512")
         assert truth.headrooms[0].pays
-        if name == "judged_test_k3":  # measured by another program, with indices that were fitted on other prompts
+        if name == "judged_test_k3":  # another program measured this, with indices from other prompts
             assert judged.headrooms[0].index_policy.utility.value == pytest.approx(0.9176, abs=0.003)
             assert judged.headrooms[0].best_single.utility.value == pytest.approx(0.9197, abs=1e-4)

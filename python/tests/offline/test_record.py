@@ -1,4 +1,4 @@
-"""What a fit says of itself, what is printed of it, and what runs."""
+"""The record of a fit, its printed output, and the cascade that runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ MEMBERS = {
 
 
 def made_up(rows: int = 300, seed: int = 3, **more: Any) -> pandora.Trace:
-    """Two small models, each right on its side of x, and a large one that is often right; and a judge of some use."""
+    """Two small models, each right on its side of x, a large model that is often right, and a judge that helps a
+    little.
+    """
     draw = np.random.default_rng(seed)
     x = draw.normal(size=rows)
     right = np.column_stack([np.where(x > 0, 0.9, 0.2), np.where(x > 0, 0.2, 0.9), np.full(rows, 0.8)])
@@ -219,7 +221,7 @@ def test_the_same_policy_gains_nothing_and_another_one_with_the_same_outcomes_no
 
 
 class Line:
-    """An estimator of a user's own."""
+    """A custom estimator."""
 
     def fit(self, features: Any, targets: Any) -> Line:
         self.weights = np.linalg.lstsq(np.column_stack([np.ones(len(features)), features]), targets, rcond=None)[0]

@@ -1,4 +1,6 @@
-"""Promises against the truth of made-up worlds (tests/worlds): one of each kind, or 40 with PANDORA_WORLDS=all."""
+"""Compares promises with the truth of made-up worlds (tests/worlds): one of each kind, or 40 with
+PANDORA_WORLDS=all.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +29,21 @@ def test_promises_hold_the_truth(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "number"), [("null-routed", 2), ("null-routed", 6), ("tosses", 13)])
 def test_dollars_are_those_of_the_deployed_policy(name: str, number: int) -> None:
-    """Not those of the folds' fits alone, among which chance chose dearer plans, or cheaper ones."""
+    """The fits of folds may have dearer or cheaper plans by chance, so their dollars alone do not count."""
     assert promises.outcome((name, number)).usd
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: str(law.__name__))
 def test_exact_draws_have_the_means_of_drawn_answers(law: Law) -> None:
-    """Also beside what policies see: a model's score, and another model's answer."""
+    """This also holds for products with values that policies see: a model's score, and another model's answer."""
 
     def moments(exact: bool) -> list[np.ndarray]:
         found = law(np.random.default_rng(exact), 40_000, exact)
-        seen = [found.score, found.quality[:, :1]] if law is not sides else []  # routers do not look
+        seen = [found.score, found.quality[:, :1]] if law is not sides else []  # routers see no scores
         return [found.quality, *(found.quality[:, -1:] * of for of in seen), found.usd]
 
     for exact, drawn in zip(moments(True), moments(False)):
-        error = np.hypot(exact.std(axis=0), drawn.std(axis=0)) / 100.0  # of 10,000 sessions
+        error = np.hypot(exact.std(axis=0), drawn.std(axis=0)) / 100.0  # over 10,000 sessions
         assert np.all(np.abs(exact.mean(axis=0) - drawn.mean(axis=0)) <= 4.0 * error)
 
 
@@ -64,7 +66,7 @@ def test_a_world_follows_from_its_name_and_number() -> None:
 
 
 def test_the_truth_hardly_depends_on_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers of single models are worth in the null worlds is known, and their gains are 0."""
+    """In the null worlds the values of single models are known, and their gains are 0."""
     found = []
     for number in (10**9, 10**9 + 1):
         monkeypatch.setattr(promises, "FRESH", number)

@@ -1,4 +1,4 @@
-"""Tables drawn from a law that is known: every expectation can be summed up."""
+"""Tables that are drawn from a known law, for which every expectation is a finite sum."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ DIFFICULTIES = (0.5, 0.3, 0.2)
 
 
 class TraceLaw:
-    """A prompt is of one of three difficulties; given it, the answers of three models are independent, with qualities
-    0.2, 0.6 and 1: dearer models are better. A judge's score is 0.1, 0.5 or 0.9: the quality's level, or with
-    probability `noise` any level.
+    """A prompt has one of three difficulties. Given it, the answers of three models are independent, with the qualities
+    0.2, 0.6 and 1. Dearer models are better. A judge's score is 0.1, 0.5 or 0.9, by the level of the quality or, with
+    probability `noise`, by a random level.
 
-    `usd`: by model, in 0.001 dollars, of the easiest prompts; it grows with the difficulty. `models`: some of the
-    three. `sigma`: drawn dollars are multiplied by lognormal numbers whose mean is 1, on which no route depends.
+    `usd`: the dollars of each model for the easiest prompts, in units of 0.001; they grow with the difficulty.
+    `models`: some of the three. `sigma`: drawn dollars are multiplied by lognormal numbers with mean 1, on which no
+    route depends.
     """
 
     def __init__(
@@ -33,12 +34,12 @@ class TraceLaw:
         self.noise, self.usd, self.models, self.sigma = noise, np.array(usd), list(models), sigma
 
     def _shares(self, difficulty: Any, model: int) -> Floats:
-        """... x 3: the probabilities of the levels of quality."""
+        """The probabilities of the three levels of quality, along the last axis."""
         best = 0.55 + 0.2 * model - 0.25 * np.asarray(difficulty, float)
         return np.stack([0.6 * (1.0 - best), 0.4 * (1.0 - best), best], axis=-1)
 
     def draw(self, rows: int, seed: int, **more: Any) -> pandora.Trace:
-        """`more`: of the table."""
+        """Draws a table. `more`: further columns and options of the table."""
         draw = np.random.default_rng(seed)
         difficulty = draw.choice(3, rows, p=DIFFICULTIES)
         ends = np.stack([self._shares(difficulty, model).cumsum(axis=1) for model in range(3)], axis=1)
@@ -58,7 +59,7 @@ class TraceLaw:
 
     @cached_property
     def atoms(self) -> tuple[pandora.Trace, Floats]:
-        """All that can happen, a row each, and the probabilities."""
+        """All possible outcomes, a row for each, and their probabilities."""
         every = np.array(list(product(range(3), repeat=7)))
         difficulty, levels, scores = every[:, 0], every[:, 1:4], every[:, 4:]
         p = np.array(DIFFICULTIES)[difficulty]
@@ -69,7 +70,7 @@ class TraceLaw:
         return self._table(difficulty[some], levels[some], scores[some]), p[some]
 
     def worth(self, of: Any, judge_usd: float = 0.0) -> tuple[float, float]:
-        """Expected quality and dollars of a cascade, or of a model by its name."""
+        """The expected quality and dollars of a cascade, or of a model by its name."""
         trace, p = self.atoms
         if isinstance(of, str):
             model = trace.models.index(of)
@@ -79,8 +80,9 @@ class TraceLaw:
 
 
 def by_hardness(rows: int, seed: int, prefix: str = "p") -> pandora.Trace:
-    """A small model whose answers are the worse the harder a prompt is, which is known beforehand; a large one that
-    hardly cares and costs 20 times as much; and a judge that is mostly right.
+    """A table with a small model, a large one and a judge. The small model is worse on harder prompts, and the hardness
+    is known before any call. The large model hardly depends on it and costs 20 times as much. The judge is mostly
+    right.
     """
     draw = np.random.default_rng(seed)
     hard = draw.random(rows)
@@ -94,11 +96,11 @@ def by_hardness(rows: int, seed: int, prefix: str = "p") -> pandora.Trace:
 
 
 def least_held(count: int, share: float = 0.95) -> float:
-    """So many of `count` draws hold at the least what each holds with this probability, but for three errors."""
+    """The least number of `count` intervals that hold, if each holds with this probability, minus three errors."""
     return count * share - 3.0 * math.sqrt(count * share * (1.0 - share))
 
 
 def holds(interval: Any, value: float) -> bool:
-    """`interval`: as records have it, or an Interval."""
+    """Whether the interval, an Interval or one from a record, holds the value."""
     low, high = (interval["low"], interval["high"]) if isinstance(interval, dict) else interval[1:]
     return bool(low - 1e-9 <= value <= high + 1e-9)  # a model gains exactly nothing over itself

@@ -1,6 +1,8 @@
-"""How much later the first token of an answer that nobody judges comes by a cascade than by LiteLLM alone.
+"""Measures how much later the first token of an answer without a judge comes through a cascade than by LiteLLM alone.
 
-usage: first_tokens.py [PAIRS=200]; pairs are interleaved. It ends with 1 where the median is more than 5 ms.
+usage: first_tokens.py [PAIRS=200]
+
+Pairs are interleaved. It ends with 1 if the median is more than 5 ms.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ MOST_MS = 5.0
 
 
 def first_token(proxy: Proxy, model: str) -> float:
-    """Milliseconds until the first piece that has text."""
+    """The milliseconds until the first piece with text."""
     body = json.dumps({"model": model, "messages": [{"role": "user", "content": "hi"}], "stream": True})
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port)
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}

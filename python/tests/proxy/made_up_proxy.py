@@ -1,4 +1,4 @@
-"""LiteLLM's proxy with cascades, in front of made-up models, and what it answers."""
+"""LiteLLM's proxy with cascades and made-up models, and its answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import pandora
 
 KEY = "sk-of-the-operator-4f1d8c"
 MODEL_KEY = "sk-of-the-provider-77"
-#: The cascades of cascades.toml: `judged` asks small first, and large where the judge says less than about 0.85.
+#: The cascades of cascades.toml. `judged` asks small first, and then large if the judge's score is below about 0.85.
 CASCADES = """
 [judged]
 cascade = "judged.json"
@@ -45,7 +45,7 @@ sessions = "conversation"
 
 
 class Answered:
-    """A status, headers and a body."""
+    """An answer: a status, headers and a body."""
 
     def __init__(self, status: int, headers: Any, text: str) -> None:
         self.status, self.headers, self.text = status, headers, text
@@ -56,7 +56,7 @@ class Answered:
 
     @property
     def events(self) -> list[Any]:
-        """Of a stream, without its end."""
+        """The events of a stream, without its end."""
         lines = [line[6:] for line in self.text.splitlines() if line.startswith("data: ")]
         assert lines[-1] == "[DONE]", self.text
         return [json.loads(line) for line in lines[:-1]]
@@ -74,7 +74,7 @@ class Proxy:
         self.process: Optional[subprocess.Popen[bytes]] = None
 
     def start(self, *arguments: str) -> None:
-        """By `pandora serve`."""
+        """Starts the proxy by `pandora serve`."""
         command = [sys.executable, "-m", "pandora.offline", "serve", "--config", "cascades.toml", *arguments]
         environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENBLAS_NUM_THREADS": "1"}
         with (self.folder / "log").open("ab") as log:
@@ -144,7 +144,7 @@ def write_configuration(folder: pathlib.Path, url: str) -> None:
         "model_list": entries,
         "litellm_settings": {"custom_provider_map": [handler]},
         "general_settings": {"master_key": KEY, "cancel_on_disconnect": True},
-        # A wrong key of one test shall not rest a model in the next one.
+        # A wrong key in one test must not make a model rest in the next test.
         "router_settings": {"num_retries": 0, "disable_cooldowns": True},
     }
     (folder / "config.yaml").write_text(json.dumps(configuration))  # JSON is YAML

@@ -1,4 +1,4 @@
-"""examples/gateway: its files can be read, and what they name exists."""
+"""The files of examples/gateway can be read, and the files that they name exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pandora.offline.command_line import read as read_words
 
 yaml: Any = pytest.importorskip("yaml")
 pytest.importorskip("litellm")
-pytestmark = pytest.mark.filterwarnings("ignore")  # of LiteLLM and what it imports
+pytestmark = pytest.mark.filterwarnings("ignore")  # from LiteLLM and its imports
 ROOT = pathlib.Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "gateway"
 
@@ -55,7 +55,7 @@ def test_the_container_and_the_compose_file_name_what_exists() -> None:
     container = (ROOT / proxy["build"]["dockerfile"]).read_text()
     for volume in proxy["volumes"]:
         source = EXAMPLE / volume.split(":")[0]
-        assert source.exists() or source.name == "cascade.json", volume  # which a fit writes
+        assert source.exists() or source.name == "cascade.json", volume  # a fit writes this file
     needed = set(
         re.findall(r"os\.environ/(\w+)", "".join((EXAMPLE / f).read_text() for f in ("config.yaml", "cascades.toml")))
     )

@@ -1,4 +1,4 @@
-"""The page /cascade in a headless browser, at two widths: what it shows, and that nothing is wider than its window."""
+"""The page /cascade in a headless browser, at two widths: its content, and that nothing is wider than the window."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def seen(folder: pathlib.Path, width: int) -> str:
     )
     text = PAGE.read_text(encoding="utf-8").replace('"use strict";', f'"use strict";{answers}')
     (folder / "page.html").write_text(text.replace("</script>", measure + "</script>"), encoding="utf-8")
-    # A window is 500 pixels wide at least, so the narrow page stands in a frame.
+    # A window is at least 500 pixels wide, so the narrow page stands in a frame.
     (folder / "frame.html").write_text(
         f'<iframe id="f" src="page.html" style="border:0" width="{width}" height="900"></iframe>'
     )

@@ -1,4 +1,4 @@
-"""Cascades inside LiteLLM's proxy: what clients get, what is learned, and what is refused."""
+"""Cascades inside LiteLLM's proxy: answers for clients, learning, and refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from made_up_proxy import KEY, MODEL_KEY, Answered, Proxy
 
 openai: Any = pytest.importorskip("openai")
-pytest.importorskip("apscheduler")  # of LiteLLM's proxy, which is not installed where it is missing
+pytest.importorskip("apscheduler")  # part of LiteLLM's proxy, and missing without it
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("weather", "time")]
@@ -30,7 +30,7 @@ def counts(proxy: Proxy, cascade: str) -> Any:
 
 
 def soon(found: Callable[[], Any], wanted: Any) -> None:
-    """Counts are those of what the store has learned by now."""
+    """Waits for counts, because they are those that the store has learned so far."""
     until = time.monotonic() + 5.0
     while found() != wanted and time.monotonic() < until:
         time.sleep(0.1)
@@ -72,7 +72,7 @@ def test_routes_that_write_need_the_key_and_refuse_other_pages(proxy: Proxy, pat
     assert proxy.call(path, {}, key="sk-wrong").status in (400, 401)
     foreign = proxy.call(path, {}, headers={"Origin": "https://elsewhere.example"})
     assert foreign.status == 403 and foreign.json["error"]["code"] == "foreign_origin"
-    form = proxy.call(path, {}, headers={"Content-Type": "application/x-www-form-urlencoded"})  # as by curl -d
+    form = proxy.call(path, {}, headers={"Content-Type": "application/x-www-form-urlencoded"})  # as `curl -d` sends it
     assert form.status == 415 and "Content-Type: application/json" in form.json["error"]["message"]
     own = proxy.call(path, {}, headers={"Origin": proxy.url})
     assert own.json["error"]["code"] != "foreign_origin"
@@ -90,7 +90,7 @@ def test_a_cascade_is_published_and_taken_back(proxy: Proxy) -> None:
     for _ in range(2):
         assert proxy.call("/cascade/rollback", {"name": "schema"}).status == 200
     assert counts(proxy, "schema")["edition"] == edition
-    assert proxy.call("/cascade/rollback", {"name": "schema"}).status == 400  # there is nothing before
+    assert proxy.call("/cascade/rollback", {"name": "schema"}).status == 400  # there is no version before
 
 
 def test_reading_needs_a_key_too_but_the_page_holds_nothing(proxy: Proxy) -> None:
@@ -147,7 +147,7 @@ def test_tool_calls_in_streams_have_an_index(proxy: Proxy, cascade: str) -> None
 
 
 def test_a_tool_call_is_an_answer(proxy: Proxy) -> None:
-    """It is judged as text, by its schema, or not at all; and it never counts as a failure of the judge."""
+    """A tool call is judged as text, by its schema, or not at all. It never counts as a failure of the judge."""
     before = counts(proxy, "judged")["unjudged"]
     for _ in range(6):
         assert called(proxy.chat("judged", "[tools] hi", tools=TOOLS)) == [("small", None), ("large", None)]
@@ -190,7 +190,7 @@ def test_a_tool_call_that_does_not_fit_is_a_failure(proxy: Proxy) -> None:
 def test_no_answers_are_failures_with_reasons(proxy: Proxy, mark: str, more: Any, failure: str) -> None:
     answer = proxy.chat("judged", f"{mark} [only:small] hi", **more)
     assert answer.status == 200 and called(answer)[0] == ("small", failure), answer.text
-    alone = proxy.chat("judged", f"{mark} hi", **more)  # of both models: given, as there is no other
+    alone = proxy.chat("judged", f"{mark} hi", **more)  # the answers of both models are the same, so it is given
     assert alone.status == 200 and alone.json["cascade"]["deployed"] is None and len(called(alone)) == 2
 
 
@@ -228,7 +228,7 @@ def test_failures_of_all_models_are_told(
         assert "quotes" not in answer.text or told == 400
     assert MODEL_KEY not in answer.text
     assert len([call for call in proxy.models.calls if call["model"] != "judge"]) == 2
-    proxy.chat("judged", "hi")  # no model shall rest in the next test
+    proxy.chat("judged", "hi")  # so that no model rests in the next test
 
 
 def test_what_the_client_can_mend_is_no_failure_of_a_model(proxy: Proxy) -> None:
@@ -288,14 +288,16 @@ def test_several_choices_are_judged_together(proxy: Proxy) -> None:
 
 
 def test_a_silent_stream_is_kept_alive(proxy: Proxy) -> None:
-    """The entry of the cascade has keepalive_seconds, 10 unless it says otherwise."""
+    """The entry of the cascade has keepalive_seconds; the default is 10."""
     began = time.monotonic()
     answer = proxy.chat("single", "[slow:10.5] hi", stream=True)
     assert answer.text.startswith(": ping") and "answers." in answer.text and time.monotonic() - began < 30
 
 
 def test_a_conversation_keeps_its_model(proxy: Proxy) -> None:
-    """Seven turns, of which one has an answer of the model that is below its threshold; another one has its own."""
+    """There are seven turns. In one turn, the model's answer is below its threshold. Another conversation has its own
+    model.
+    """
     talk: list[Any] = [{"role": "user", "content": f"turn 0 at {time.time()}"}]
     deployed = []
     for turn in range(7):
@@ -332,7 +334,7 @@ def test_a_judge_sees_the_conversation(proxy: Proxy) -> None:
 
 
 def test_mixed_traffic_deploys_the_right_tool_call(proxy: Proxy) -> None:
-    """Where a model makes a right call, it is what the client gets; `first` pays no second model."""
+    """If a model makes a right call, the client gets it. `first` pays for no second model."""
     right = 0
     for k in range(20):
         bad, good = ("small", "large") if k % 2 else ("large", "small")

@@ -1,4 +1,4 @@
-"""A table of 60 requests: a cascade answers what LiteLLM answers with the model that it deploys, names aside."""
+"""For 60 requests, a cascade answers the same as LiteLLM with the deployed model, except for names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from made_up_proxy import KEY, Answered, Proxy
 
 openai: Any = pytest.importorskip("openai")
-pytest.importorskip("apscheduler")  # of LiteLLM's proxy, which is not installed where it is missing
+pytest.importorskip("apscheduler")  # part of LiteLLM's proxy, and missing without it
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": CITY}} for name in ("weather", "time")]
@@ -21,7 +21,7 @@ TURNS = [
     {"role": "tool", "tool_call_id": "c", "content": "rain"},
 ]  # fmt: skip
 
-#: What is asked, and with which parameters.
+#: The requests, with their parameters.
 ASKED: list[tuple[Any, dict[str, Any]]] = [
     ("hi", {}),
     ("hi", {"n": 2}),
@@ -49,7 +49,7 @@ ASKED: list[tuple[Any, dict[str, Any]]] = [
     ("hi", {"tools": TOOLS, "tool_choice": "none"}),
     ("hi", {"response_format": {"type": "text"}}),
     ("hi", {"presence_penalty": 0.1, "frequency_penalty": 0.1, "logit_bias": {"50256": -100}}),
-    # What goes wrong, and is told with the same status.
+    # Requests that fail, with the same status.
     ("[status:400] hi", {}),
     ("[status:422] hi", {}),
     ("[status:429] hi", {}),
@@ -61,14 +61,14 @@ _OWN = ("id", "created", "model", "cascade", "provider_specific_fields", "cost")
 
 
 def plain(value: Any) -> Any:
-    """Without what differs."""
+    """The answer without fields that always differ."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items() if name not in _OWN}
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 def whole(answer: Answered) -> Any:
-    """A stream put together: of each choice its text, its tool calls and why it ended; and the usage."""
+    """A whole answer from a stream: for each choice its text, its tool calls and why it ended; and the usage."""
     out: dict[int, dict[str, Any]] = {}
     usage = None
     for event in answer.events:
@@ -99,10 +99,10 @@ def test_a_cascade_answers_as_litellm_alone(proxy: Proxy, number: int, stream: b
             assert whole(answer)[0] == whole(alone)[0], answer.text
         else:
             assert plain(answer.json["choices"]) == plain(alone.json["choices"])
-    if alone.status == 200:  # of one call alone the usage is that call's
+    if alone.status == 200:  # with a single call, the usage is that of this call
         single = cascades[0]
         assert (whole(single)[1] == whole(alone)[1]) if stream else (single.json["usage"] == alone.json["usage"])
-    else:  # no model shall rest in the next test
+    else:  # so that no model rests in the next test
         proxy.chat("single", "hi"), proxy.chat("judged", "hi")
 
 
@@ -143,4 +143,4 @@ def test_openai_s_client_raises_what_it_raises_for_others(proxy: Proxy, model: s
     answer = proxy.call(
         "/v1/chat/completions", {"model": model, "messages": [{"role": "user", "content": "hi"}]}, headers=foreign
     )
-    assert answer.status == 200  # the proxy's own rules hold for origins, and a page has no key
+    assert answer.status == 200  # the proxy's rules for origins hold, and a page needs no key

@@ -1,9 +1,10 @@
-"""Made-up models behind OpenAI's API, which do what marks in the last message of a user ask for.
+"""Made-up models behind OpenAI's API. Marks in the user's last message control their answers.
 
-[tools] two tool calls; [bad tools] one whose arguments do not fit; [empty] no text, cut off; [no usage]; [cached] a
-prompt cache; [slow:S] after S seconds; [status:429] and the like, an error; [break] a stream that ends halfway;
-[json] an object; [refuse]; [only:NAME] all of it is for that model alone. The judge says the score that follows
-"worth" in an answer, else 8.
+[tools] makes two tool calls; [bad tools] makes one whose arguments do not fit the schema; [empty] gives no text and is
+cut off; [no usage] leaves out the usage; [cached] reports a prompt cache; [slow:S] answers after S seconds;
+[status:429] and the like give an error; [break] ends a stream halfway; [json] gives an object; [refuse] refuses. With
+[only:NAME] the marks hold for this model alone. The judge gives the score that follows "worth" in an answer, otherwise
+8.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ CODES = {400: "context_length_exceeded", 401: "invalid_api_key", 429: "rate_limi
 
 
 class Models:
-    """They answer at `url` until `close`; `calls` has the bodies that reached them, and their headers."""
+    """Models that answer at `url` until `close`. `calls` has the bodies and headers that reached them."""
 
     def __init__(self, judge: str = "judge") -> None:
         self.calls: list[dict[str, Any]] = []
-        self.worth: dict[str, float] = {}  # of a model's answers, by its name
+        self.worth: dict[str, float] = {}  # the worth of answers, by model
         models, own_judge = self, judge
 
         class Handler(_Handler):
@@ -51,7 +52,7 @@ class Models:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def of(self, model: str) -> list[dict[str, Any]]:
-        """What a model was asked."""
+        """The requests that a model got."""
         return [call for call in self.calls if call["model"] == model]
 
     def close(self) -> None:
@@ -147,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _deltas(choice: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """As OpenAI's streams have them: the role, words or tool calls in two pieces, and at the end why it ended."""
+    """The pieces of OpenAI's streams: the role, words or tool calls in two pieces, and at the end why it ended."""
     message = choice["message"]
     yield {"role": "assistant", "content": ""}, None
     for word in re.findall(r"\S+\s*", message.get("content") or ""):

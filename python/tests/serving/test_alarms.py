@@ -1,4 +1,4 @@
-"""Alarms that are kept in a database: they go on to the last digit, and say how many feedbacks they need."""
+"""Alarms in a database go on to the last digit, and say how many feedbacks they need."""
 
 from __future__ import annotations
 

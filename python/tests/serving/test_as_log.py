@@ -17,7 +17,7 @@ QUALITY = {"small": 0.6, "large": 0.9}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Of a service that explores: 400 requests of 100 sessions, with feedback on three of four."""
+    """The URL of a service that explores: 400 requests in 100 sessions, with feedback on three of four requests."""
     where = f"sqlite:///{tmp_path_factory.mktemp('kept')}/kept.db"
     draw = random.Random(4)
     table = {

@@ -1,4 +1,4 @@
-"""What goes along with a store's requests: budgets, shadows, monitors with a control arm, shares."""
+"""Budgets, shadows, monitors with a control arm, and shares, which accompany a store's requests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 
 def spend(store: Store, requests: int, every: int, factors: Sequence[float] = (1.0,)) -> tuple[float, float]:
-    """Dollars of requests, where prices of the models jump and each block's version is adopted before the next, and
-    the greatest price of a dollar.
+    """Serves requests while the models' dollars jump. Each block's version is adopted before the next block. Returns
+    the dollars, and the greatest price.
     """
     draw, greatest = random.Random(7), 0.0
     for k in range(requests):
@@ -33,7 +33,7 @@ def spend(store: Store, requests: int, every: int, factors: Sequence[float] = (1
 
 
 def test_a_budget_is_kept_also_where_prices_jump(sqlite_url: str) -> None:
-    """As dual ascent promises: mean spending exceeds it by the share log(greatest price / price) every / (step n)."""
+    """Dual ascent promises: mean spending is at most budget x (1 + log(greatest price / price) every / (step n))."""
     usd, every, n = 0.004, 25, 1500
     with opened(sqlite_url, new(MODELS), budget=Budget(usd, price=1.0, every=every)) as store:
         spent, greatest = spend(store, n, every, [4.0, 0.25, 1.0, 4.0])
@@ -41,12 +41,12 @@ def test_a_budget_is_kept_also_where_prices_jump(sqlite_url: str) -> None:
         assert 0.5 * usd < spent / n <= usd * (1.0 + math.log(greatest) * every / (0.2 * n)) * (1.0 + 1e-9)
         assert 2.0 < greatest < 100.0 / usd
         require_replayed(store)
-    with opened(sqlite_url) as store:  # it goes on at the price that it had
+    with opened(sqlite_url) as store:  # it goes on at its last price
         assert store.metrics()["budget"]["usd_per_request"] == usd and store.metrics()["price"] == store.cascade.price
 
 
 def test_the_bound_of_a_budget_holds_whatever_is_spent() -> None:
-    """Spending that does not follow the price at all, as while models' prices jump, and blocks of other lengths."""
+    """Spending need not follow the price, as when models' dollars jump. Blocks have several lengths."""
     draw, kept = random.Random(42), 0
     for _ in range(100):
         budget = Budget(0.002, price=2.0, every=draw.choice([1, 10, 100]), step=draw.choice([0.05, 0.2, 2.0]))
@@ -54,13 +54,13 @@ def test_the_bound_of_a_budget_holds_whatever_is_spent() -> None:
         for k in range(n):
             if k % 300 == 0:
                 factor = draw.choice([0.25, 1.0, 4.0, 16.0])
-            dear = draw.random() < 1.0 / (1.0 + budget.present / 100.0)  # a high price makes calls of it rare
+            dear = draw.random() < 1.0 / (1.0 + budget.present / 100.0)  # a high price makes dear calls rare
             dollars = factor * (0.004 if dear else 0.0002)
             spent += dollars
             budget.spend(dollars)
             greatest = max(greatest, budget.present)
         assert greatest <= 100.0 / 0.002
-        if greatest < 100.0 / 0.002:  # else no price would have kept it
+        if greatest < 100.0 / 0.002:  # otherwise no price would have kept the budget
             kept += 1
             assert spent / n <= 0.002 * (1.0 + math.log(greatest / 2.0) * budget.every / (budget.step * n)) * (1 + 1e-9)
     assert kept > 30
@@ -86,7 +86,7 @@ def test_a_budget_that_does_not_bind_leaves_the_price(sqlite_url: str) -> None:
 def test_a_budget_needs_a_price_that_can_move(sqlite_url: str) -> None:
     with pytest.raises(pandora.UsageError, match="thresholds hold for the price of their fit"):
         opened(sqlite_url, in_order(), budget=Budget(0.01, price=10.0))
-    with opened(sqlite_url) as store:  # and the database is free again
+    with opened(sqlite_url) as store:  # the database is free again
         assert "budget" not in store.metrics()
     wrongs: list[dict[str, Any]] = [{"usd_per_request": 0.0}, {"price": -1.0}, {"every": 0}, {"step": float("nan")}]
     for wrong in [*wrongs, {"step": 1e3}, {"stop_usd": 0.0}]:
@@ -97,7 +97,7 @@ def test_a_budget_needs_a_price_that_can_move(sqlite_url: str) -> None:
 def test_a_price_that_what_was_learned_cannot_be_made_over_to_stops_nobody(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The learner goes on: the price stays, and is tried again after the next block."""
+    """The learner goes on. The price stays, and the change is tried again after the next block."""
 
     def refused(*_: Any) -> None:
         raise pandora.UsageError("cascade: price 7: what was learned cannot be made over to it (made up)")
@@ -126,7 +126,7 @@ def test_the_dollars_of_a_day_may_be_a_hard_stop(sqlite_url: str, monkeypatch: p
         pay(store, 0.3, "deploys")
         pay(store, 0.3, "cancels")
         assert store.settle() and store.metrics()["dollars"] == pytest.approx(0.6)
-        pay(away, 0.45, "deploys")  # counts here at once, and for others when it is written
+        pay(away, 0.45, "deploys")  # it counts here at once, and for others when it is written
         with pytest.raises(BudgetSpent, match=r"\$1.05 of today's \$1 are spent; the next day begins at 0:00 UTC"):
             until(lambda: away.begin([1.0, 0.5]).cancel())
         pay(store, 0.1, "deploys")
@@ -152,8 +152,8 @@ def test_a_shadow_sees_and_does_not_decide(sqlite_url: str) -> None:
         assert store.settle()
         found = store.metrics()["shadow"]
         assert found == {name: value for name, value in shadow.state().items() if value} and found["requests"] == 100
-        assert mine.counts["requests"] == 0  # it is a copy of it that sees
-        with opened(sqlite_url, shadow=Shadow(new(["small"]))) as other:  # what the workers' saw is summed
+        assert mine.counts["requests"] == 0  # a copy of the shadow sees the requests
+        with opened(sqlite_url, shadow=Shadow(new(["small"]))) as other:  # the workers' numbers are summed
             for _ in range(10):
                 answer(other, draw)
             assert other.settle() and other.metrics()["shadow"]["requests"] == 110
@@ -172,7 +172,7 @@ def test_a_shadow_has_the_models_and_the_evaluator_of_its_store(sqlite_url: str)
         opened(sqlite_url, shadow=Shadow(new(MODELS, evaluator="quality")))
     wider = Shadow(new(MODELS, psi=3))
     with opened(sqlite_url, shadow=wider) as store:
-        answer(store, random.Random(3))  # what the shadow refuses is no matter of the request
+        answer(store, random.Random(3))  # a refusal of the shadow does not touch the request
         request = store.begin([1.0, 0.5])
         request.next()
         request.cancel()
@@ -195,11 +195,11 @@ def test_a_store_gives_some_requests_to_the_model_alone(sqlite_url: str) -> None
                     called.append(model)
             assert not monitor.is_control(request.number) or called == ["b"]
             alone += monitor.is_control(request.number)
-            by_rules += called[0] == "a"  # which is forced first, and the model alone is not
+            by_rules += called[0] == "a"  # the rules call "a" first, and the control does not
             assert (store, other)[k % 5 == 4].feedback(request.number, 0.5)
         assert store.flush() and other.flush() and store.settle()
         state = store.metrics()["monitor"]
-        assert sum(found["feedbacks"] for found in state["models"].values()) == 60  # of all workers
+        assert sum(found["feedbacks"] for found in state["models"].values()) == 60  # over all workers
         assert state["settings"] == monitor.settings and state["cascade_less"]["model"] == "b"
         require_replayed(store)
     assert 10 < alone < 50 and by_rules > 0
@@ -239,7 +239,7 @@ def test_alarms_survive_restarts(sqlite_url: str) -> None:
             for _ in request:
                 request.observe(0.01, 0.9)
             request.deploy()
-            store._put("feedback", float(k < 200), request.number)  # as feedback(), which waits for the disk
+            store._put("feedback", float(k < 200), request.number)  # like feedback(), but without waiting for the disk
         assert store.settle()
         told = store.metrics()["monitor"]["alarms"]
         assert len(told) == 1 and "small" in told[0]

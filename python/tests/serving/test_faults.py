@@ -1,4 +1,4 @@
-"""A store whose database fails: calls of the driver, a full disk, a server that is away, damaged files."""
+"""A store with a failing database: calls of the driver, a full disk, a missing server, damaged files."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ import pandora
 from pandora.serving import Store
 
 pytest_plugins = ["database_fixtures"]
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 pytestmark = [
     pytest.mark.usefixtures("quick"),
-    pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning"),  # of Python 3.12 and later
+    pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning"),  # from Python 3.12 on
 ]
 
 
 def use(url: str) -> tuple[list[int], list[str]]:
-    """Calls of every kind; of which requests feedback was acknowledged, and which commands were carried out."""
+    """Makes calls of every kind. Returns the requests with acknowledged feedback, and the commands that were done."""
     fed, done = list[int](), list[str]()
     end = time.monotonic() + 60.0
     store = None
     while store is None:
         assert time.monotonic() < end
-        with contextlib.suppress(pandora.ResourceError, pandora.UsageError):  # where it begins with an error
+        with contextlib.suppress(pandora.ResourceError, pandora.UsageError):  # the store may begin with an error
             store = opened(url, new())
     try:
         commands: list[Callable[[], Any]] = [
@@ -67,7 +67,7 @@ def use(url: str) -> tuple[list[int], list[str]]:
 def test_every_call_of_the_driver_fails_once(
     database_url: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, after: bool, request: Any
 ) -> None:
-    """Callers see an error or a queued answer; what was acknowledged is there, and the database opens afterwards."""
+    """Callers see an error or a queued answer. Acknowledged events are there, and the database opens afterwards."""
     monkeypatch.setattr("pandora.serving.database.outbox._FIRST_WAIT", 0.01)
     monkeypatch.setattr("pandora.serving.store._COMMAND_SECONDS", 5.0)
     monkeypatch.setattr("pandora.serving.store._OPEN_SECONDS", 5.0)
@@ -94,7 +94,7 @@ def test_every_call_of_the_driver_fails_once(
 
 
 def serving(store: Store, until_true: Callable[[], bool]) -> tuple[list[int], list[int]]:
-    """Requests until then: all numbers, and those whose feedback was only queued."""
+    """Serves requests until the condition holds. Returns all numbers, and those whose feedback was only queued."""
     numbers, queued = list[int](), list[int]()
     while not until_true():
         with store.begin([1.0]) as request:
@@ -109,7 +109,7 @@ def serving(store: Store, until_true: Callable[[], bool]) -> tuple[list[int], li
 
 
 def require_there(store: Store, numbers: list[int]) -> None:
-    """All of them are there, with their feedback."""
+    """Requires that all requests are there, with their feedback."""
     assert store.settle(120.0)
     decisions = [number for kind, number, _ in rows(store) if kind == "decision"]
     assert sorted(decisions) == sorted(numbers)
@@ -129,7 +129,7 @@ def test_a_database_that_is_away_gets_everything_afterwards(
         before, _ = serving(store, lambda: len(store._recent) == 20)
         assert store.settle()
         holder = None
-        if server is None:  # another process writes, and does not end
+        if server is None:  # another process has begun to write and does not finish
             holder = sqlite3.connect(database_url[10:], isolation_level=None)
             holder.execute("BEGIN IMMEDIATE")
         else:
@@ -148,7 +148,7 @@ def test_a_database_that_is_away_gets_everything_afterwards(
 
 
 def test_on_a_full_disk_no_request_fails(sqlite_url: str) -> None:
-    """The limit of a file's size stands for the disk's: writes beyond it fail, until it is raised."""
+    """A limit on file sizes acts like a full disk: writes beyond it fail until it is raised."""
 
     def work(tell: Callable[[Any], None], _: Any) -> None:
         store = opened(sqlite_url, in_order())
@@ -176,7 +176,7 @@ def test_on_a_full_disk_no_request_fails(sqlite_url: str) -> None:
 
 
 def content(url: str) -> Any:
-    """All that can be seen of it; an error where it is told that it is damaged."""
+    """All that can be seen of the store. Raises an error if damage is reported."""
     with opened(url, sync_seconds=3600.0) as store:
         until(lambda: store.metrics()["learner"]["learns"] or store.metrics()["learner"]["failure"])
         store.settle(0.3)

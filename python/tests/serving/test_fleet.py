@@ -1,4 +1,4 @@
-"""Many worker processes of one store, some of which are killed, as is the learner and the database."""
+"""One store has many worker processes. Some of them are killed, and so are the learner and the database."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ import pandora
 from pandora.serving import DatabaseAway
 
 pytest_plugins = ["database_fixtures"]
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 
 def working(url: str, seed: int, pause: float) -> Callable[..., None]:
-    """Requests without end, and feedback that is ordered; what was decided and acknowledged is told."""
+    """Serves requests without end, and gives feedback when it is ordered. Reports decisions and acknowledged
+    feedback.
+    """
 
     def work(tell: Callable[[Any], None], orders: Callable[[], list[Any]]) -> None:
         draw, waiting = random.Random(seed), list[int]()
@@ -43,7 +45,7 @@ def working(url: str, seed: int, pause: float) -> Callable[..., None]:
                     if store.feedback(number, number % 3 / 2.0, seconds=0.5):
                         tell(["feedback", number])
                     else:
-                        waiting.append(number)  # it is queued; the same again changes nothing
+                        waiting.append(number)  # it is queued; the same feedback again changes nothing
                 except pandora.UsageError:
                     tell(["unknown", number])  # the decision was lost with its process
             if decides:
@@ -78,14 +80,14 @@ def play(url: str, workers: int, requests: int, kills: int, server: Optional[Any
         time.sleep(0.02)
         for player in players:
             decided += hear(player, player.read())
-        while len(ordered) > 5:  # late, and to any worker
+        while len(ordered) > 5:  # feedback comes late, and to any worker
             draw.choice(players).order(ordered.pop(0))
         if killed < kills and decided > (killed + 1) * requests / (kills + 1):
             if server is not None and killed % 10 == 9:
                 server.stop()
                 time.sleep(0.5)
                 server.start()
-            else:  # sooner or later also the one that learns: the first that began
+            else:  # this also hits the first worker, which learns
                 at = 0 if killed % 4 == 3 else draw.randrange(len(players))
                 dead = players.pop(at)
                 decided += hear(dead, dead.kill())
@@ -108,18 +110,18 @@ def play(url: str, workers: int, requests: int, kills: int, server: Optional[Any
         feedback = {request for kind, request in found if kind == "feedback"}
         acknowledged = {line[1] for line in told if line[0] == "feedback"}
         assert acknowledged <= feedback and len(acknowledged) >= 0.03 * requests
-        # Of decisions that were lost with their process feedback is taken only while the database is away.
+        # Feedback on decisions that were lost with their process is accepted only while the database is away.
         assert feedback <= decisions or server is not None
         assert feedback - decisions <= {line[1] for line in told if line[0] == "decision"}
         ended = {line[1] for player in players for line in player.lines if line[0] == "decision"}
-        assert ended <= decisions  # of workers that ended by themselves nothing is lost
+        assert ended <= decisions  # workers that ended by themselves lose nothing
         metrics = store.metrics()
         assert metrics["deployed"] == len(decisions) and metrics["feedbacks"] == len(feedback & decisions)
         assert metrics["quality"] == pytest.approx(sum(number % 3 / 2.0 for number in feedback & decisions))
         require_replayed(store)
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 @pytest.mark.parametrize("workers", [8, 40] if LONG else [3])
 def test_workers_that_are_killed_lose_nothing_that_was_answered(
     database_url: str, workers: int, request: pytest.FixtureRequest

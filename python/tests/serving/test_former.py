@@ -1,8 +1,8 @@
-"""Folders of the former store, which was C++, as they are imported. tests/serving/former has three that it wrote.
+"""Imports folders of the former store, which was written in C++. tests/serving/former has three that it wrote.
 
-waiting: a snapshot of thresholds that explore, with requests that wait for feedback; indices: a snapshot and, as a kill
-left it, a journal behind it with a model more, a model less and another price; beside: likewise, with refits beside the
-calls. The files of those names say what that store said of them.
+waiting: a snapshot of thresholds that explore, with requests that wait for feedback. indices: a snapshot and the
+journal after it, as a kill left it; the journal adds a model, removes a model and changes the price. beside: the same,
+with refits beside the calls. The files with these names have the former store's own answers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def copied(tmp_path: pathlib.Path, name: str) -> tuple[pathlib.Path, dict[str, A
 @pytest.mark.parametrize("name", ["waiting", "indices", "beside"])
 def test_a_folder_is_imported_once_as_it_was(tmp_path: pathlib.Path, name: str) -> None:
     folder, said = copied(tmp_path, name)
-    near = 1e-12  # copies of estimates sum widths in another order
+    near = 1e-12  # copied estimates sum widths in another order
     with opened(folder) as store:
         metrics = store.metrics()
         for count in ("requests", "calls", "deployed", "feedbacks", "failures", "cancelled", "dollars", "quality"):
@@ -69,9 +69,9 @@ def test_a_folder_is_imported_once_as_it_was(tmp_path: pathlib.Path, name: str) 
 
 def test_an_import_that_a_kill_broke_off_is_made_again(tmp_path: pathlib.Path) -> None:
     folder, said = copied(tmp_path, "indices")
-    Database(f"sqlite:///{folder}/kept.db").close()  # it was killed at once
+    Database(f"sqlite:///{folder}/kept.db").close()  # as if it had been killed at once
     url, imported = former_store.imported_into(str(folder))
-    assert imported is not None  # it was killed before the first state was saved
+    assert imported is not None  # as if it had been killed before the first state
     with opened(folder) as store:
         assert store.metrics()["requests"] == said["counts"]["requests"]
         assert len(rows(store, "decision")) == len(said["waiting"])
@@ -86,7 +86,7 @@ def test_what_is_no_whole_folder_is_told(tmp_path: pathlib.Path) -> None:
     calls.write_bytes(b"\n".join([*lines[:5], b"\0" * 30, *lines[6:]]))
     with pytest.raises(pandora.DataError, match=r"calls-\d+\.jsonl: line 6 is damaged; import a copy"):
         opened(folder)
-    calls.write_bytes(whole[:-9])  # what a kill cut off
+    calls.write_bytes(whole[:-9])  # as if a kill had cut it off
     with opened(folder) as store:
         assert store.metrics()["requests"] == said["counts"]["requests"]
     folder, _ = copied(tmp_path / "second", "indices")

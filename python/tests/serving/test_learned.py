@@ -1,4 +1,4 @@
-"""What is learned of many workers' requests is what is learned of one process's; a simulated service of them."""
+"""Learning from many workers gives the same as learning from one process. Also a simulated service."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pandora.live.learning import Estimates
 from pandora.serving.database import Row
 from pandora.serving.learned import Learned
 
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 
 def forgetful() -> RunningCascade:
-    """It refits after each 20 requests, and samples lose weight."""
+    """A cascade that refits after every 20 requests, and whose samples lose weight."""
     return RunningCascade(new_members(["a", "b"], 1.0, "score", refit="every:20", forget=80.0))
 
 
 def decided(cascade: RunningCascade) -> dict[str, Any]:
-    """A request that calls what its cascade would call, as the payload of its decision."""
+    """Runs a request by the cascade's own rules. Returns the payload of its decision."""
     number = cascade.begin([1.0])
     while (model := cascade.next(number)) is not None:
         cascade.observe(number, model, 0.01, [0.5 + 0.3 * (model == "b")])
@@ -36,7 +36,7 @@ def decided(cascade: RunningCascade) -> dict[str, Any]:
 
 
 def learned_of(payloads: list[dict[str, Any]]) -> bytes:
-    """The state of all of them."""
+    """The state after learning all rows."""
     learned = Learned.of_cascade(forgetful())
     for payload in payloads:
         row = Row(1, 1, 1, 0.0, "decision", payload["request"], json.dumps(payload), b"")
@@ -60,18 +60,18 @@ def test_a_trial_does_not_begin_again_with_each_version() -> None:
     estimates = Estimates(members, learned.learning.estimator.saved(False))
     worker = RunningCascade(members, estimates=estimates)
     worker.adopt(members, estimates, [0, 0, 0])
-    worker.states.pop()  # it did not have the model before
+    worker.states.pop()  # the worker did not have the model before
     worker.adopt(members, estimates, [0, 0, 30])
     assert worker.states[2].trial == 30
     decided(worker)
-    worker.adopt(members, estimates, [0, 0, 30])  # which was learned before that call
+    worker.adopt(members, estimates, [0, 0, 30])  # they were learned before that call
     assert worker.states[2].trial == 29
-    worker.adopt(members, estimates, [0, 0, 12])  # of others' calls
+    worker.adopt(members, estimates, [0, 0, 12])  # calls of other workers
     assert worker.states[2].trial == 12
 
 
 def simulation() -> Any:
-    """tests/service/workers.py as a module."""
+    """The script tests/service/workers.py as a module."""
     file = pathlib.Path(__file__).resolve().parents[3] / "tests" / "service" / "workers.py"
     spec = importlib.util.spec_from_file_location("workers", file)
     assert spec is not None and spec.loader is not None
@@ -86,7 +86,7 @@ def test_many_workers_serve_as_well_as_one(policy: str) -> None:
     runs = [service.utilities(policy, service.requests(seed, n, 0.5)) for seed in range(seeds)]
     for workers in ("8", "40"):
         less = [np.mean(run["1"] - run[workers]) for run in runs]
-        assert np.mean(less) < (0.003 if LONG else 0.02)  # the new model is on trial by each
+        assert np.mean(less) < (0.003 if LONG else 0.02)  # every worker tries the new model
         assert np.mean([np.mean(run["at once"] - run[workers]) for run in runs]) < (0.015 if LONG else 0.1)
 
 
@@ -109,5 +109,5 @@ def test_a_rest_lasts_as_many_requests_of_all_workers() -> None:
         return "a" in [call["model"] for call in decided(worker)["calls"]]
 
     assert not calls_a()
-    worker.periods = max(worker.periods, 99)  # as it adopts a version
+    worker.periods = max(worker.periods, 99)  # as a version sets it
     assert not calls_a() and calls_a()

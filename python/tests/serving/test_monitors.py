@@ -1,4 +1,4 @@
-"""Alarms: how often they are given where nothing has changed, and how soon where something has."""
+"""Alarms: how often they are false, and how soon they come after a change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pandora.serving.monitor import _Difference
 
 
 def alarmed(seed: int, requests: int, change: Optional[tuple[int, float]] = None) -> Optional[int]:
-    """The request at which there was an alarm; from the one that `change` names on answers of "a" differ by so much."""
+    """The request of the first alarm. From the request in `change` on, answers of "a" differ by the given amount."""
     draw = np.random.default_rng(seed)
     monitor = Monitor(["a", "b", "c"], price=1.0)
     models = draw.choice(3, size=requests, p=[0.5, 0.3, 0.2])
@@ -35,7 +35,7 @@ def test_a_fall_is_told_soon_and_nothing_is_told_without_one() -> None:
     assert sum(t is not None and t >= 2000 for t in told) >= 17
     told = [alarmed(seed, 3500, (2000, 0.15)) for seed in range(10)]
     assert sum(t is not None and t >= 2000 for t in told) >= 8
-    assert sum(alarmed(seed, 3000) is not None for seed in range(100, 140)) <= 5  # 2 are expected at the most
+    assert sum(alarmed(seed, 3000) is not None for seed in range(100, 140)) <= 5  # at most 2 are expected
 
 
 def test_the_difference_lies_in_all_intervals() -> None:
@@ -50,7 +50,7 @@ def test_the_difference_lies_in_all_intervals() -> None:
             bad |= not low <= 0.1 <= high
         missed += bad
         widths.append(high - low)
-    assert missed <= 8  # 3 are expected at the most, 8 are three standard errors more
+    assert missed <= 8  # at most 3 are expected; 8 is three standard errors more
     assert max(widths) < 0.25
 
 

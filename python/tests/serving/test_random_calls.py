@@ -1,4 +1,6 @@
-"""Random public calls beside kills, reopenings and refused calls: what was acknowledged is there, and learned once."""
+"""Random public calls, with kills, reopenings and refused calls. Acknowledged events are there, and are learned
+once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ import pandora
 from pandora.serving import Budget, Monitor, Store
 
 pytest_plugins = ["database_fixtures"]
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 
 def quality_of(request: int) -> float:
@@ -42,7 +44,7 @@ def commands(store: Store, draw: random.Random) -> list[tuple[str, Callable[[], 
 
 
 def refused(store: Store, draw: random.Random, known: list[int]) -> None:
-    """Calls that are refused, some of them in the middle of a request."""
+    """Makes calls that are refused, some of them in the middle of a request."""
     request = store.begin([1.0, draw.uniform(-1, 1)])
     model = str(request.next())
     calls: list[Callable[[], Any]] = [
@@ -64,7 +66,7 @@ def refused(store: Store, draw: random.Random, known: list[int]) -> None:
 
 
 def playing(url: str, seed: int, known: list[int]) -> Callable[..., None]:
-    """Random calls without end; what was acknowledged is told."""
+    """Makes random calls without end, and reports the acknowledged ones."""
 
     def work(tell: Callable[[Any], None], _: Any) -> None:
         draw, numbers = random.Random(seed), list(known)
@@ -72,14 +74,14 @@ def playing(url: str, seed: int, known: list[int]) -> Callable[..., None]:
         tell(["opened"])
         while True:
             what = draw.random()
-            with contextlib.suppress(pandora.UsageError):  # refused
+            with contextlib.suppress(pandora.UsageError):  # the call may be refused
                 if what < 0.5:
                     number = serve(store, draw.getrandbits(30))
                     numbers.append(number)
                     tell(["number", number])
                 elif what < 0.8 and numbers:
                     number = draw.choice(numbers)
-                    if store.feedback(number, quality_of(number), seconds=0.1):  # of some that were lost with a kill
+                    if store.feedback(number, quality_of(number), seconds=0.1):  # some requests were lost with a kill
                         tell(["feedback", number])
                 elif what < 0.88:
                     name, command = draw.choice(commands(store, draw))
@@ -96,7 +98,7 @@ def playing(url: str, seed: int, known: list[int]) -> Callable[..., None]:
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("seed", range(200 if LONG else 10))
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 def test_nothing_that_was_acknowledged_is_lost_or_learned_twice(database_url: str, seed: int) -> None:
     draw = random.Random(seed)
     opened(database_url, new()).close()
@@ -118,7 +120,7 @@ def test_nothing_that_was_acknowledged_is_lost_or_learned_twice(database_url: st
         assert all(count == 1 for (kind, _), count in found.items() if kind in ("decision", "feedback", "cancelled"))
         assert {line[1] for line in told if line[0] == "feedback"} <= feedback <= decisions
         for kind, count in Counter(line[1] for line in told if line[0] == "command").items():
-            if kind != "watch":  # where nothing differs no row is written
+            if kind != "watch":  # if nothing differs, no row is written
                 assert found[kind, None] >= count
         metrics = store.metrics()
         assert metrics["feedbacks"] == len(feedback) and metrics["deployed"] == len(decisions)

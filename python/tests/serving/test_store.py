@@ -1,4 +1,4 @@
-"""A store: requests, feedback, commands and sessions of one worker, and what it refuses without changing anything."""
+"""A store with one worker: requests, feedback, commands, sessions, and refusals that change nothing."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_a_conversation_stays_with_its_model_unless_its_answers_fall(database_ur
     with opened(database_url, in_order()) as store, opened(database_url) as other:
         weak = {"small": 0.2, "large": 0.8}
         assert turn(store, "anna", weak) == (["small", "large"], "large")
-        for _ in range(7):  # the model of the turn before is called first, though its prompt is easy
+        for _ in range(7):  # the last turn's model is called first, although the prompt is easy
             assert turn(store, "anna", {"small": 0.9, "large": 0.8}) == (["large"], "large")
         assert turn(store, "ben", {"small": 0.9, "large": 0.8}) == (["small"], "small")
         assert store.flush()
@@ -268,7 +268,7 @@ def test_another_cascade_is_published_with_requests_under_way_and_taken_back(
         with contextlib.suppress(pandora.UsageError):
             store.begin([1.0])
             raise AssertionError("its contexts have two numbers")
-        assert before.next() == "small"  # by the cascade that it began with
+        assert before.next() == "small"  # by the cascade with which it began
         before.observe(0.01, 0.1)
         assert before.next() == "large"
         before.observe(0.01, 0.1)
@@ -281,7 +281,7 @@ def test_another_cascade_is_published_with_requests_under_way_and_taken_back(
         new().save(tmp_path / "third.json")
         assert store.publish(tmp_path / "third.json") > version
         assert store.cascade_models() == ["a", "b", "c"]
-        assert store.rollback() > version  # with what it had learned
+        assert store.rollback() > version  # with everything that the old version had learned
         found = store.learned()
         assert found.edition == 2 and found.learning is not None and found.period == 20
         assert b'"edition": 2' in trained and found.learning.estimator.saved() == saved_in(trained)
@@ -365,7 +365,7 @@ def test_threads_and_an_event_loop_share_a_store(sqlite_url: str) -> None:
 
 
 def rows_as_log(store: Store) -> Any:
-    """Its decisions as a file of a decision log, which a database is."""
+    """The store's decisions as a file of a decision log."""
     path = pathlib.Path(store.url[10:]).with_suffix(".jsonl")
     path.write_text("".join(payload + "\n" for _, _, payload in rows(store, "decision")))
     return path
@@ -394,7 +394,7 @@ def test_a_database_that_goes_on_with_another_cascade_says_so(sqlite_url: str) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         opened(sqlite_url, new()).close()
-        opened(sqlite_url, new(price=2.0)).close()  # its price may have moved
+        opened(sqlite_url, new(price=2.0)).close()  # a given price may differ, because the store's may have moved
     for other, said in (
         (new([*"abc", "more"]), "has another model, more"),
         (new(evaluator="quality"), "sees quality, not score"),

@@ -1,4 +1,4 @@
-"""Several workers of one database: versions, rests, numbers, feedback to any of them, forks, and who learns."""
+"""Several workers with one database: versions, rests, numbers, feedback to any worker, forks, and the learner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_workers_adopt_versions_within_two_seconds(database_url: str) -> None:
             begun = time.monotonic()
             worker.add_model(f"new{k}")
             until(lambda k=k: all(f"new{k}" in one.cascade_models() for one in (store, other)))  # type: ignore[misc]
-            assert time.monotonic() - begun < 2.0 + 3.0  # on a machine that others use too
+            assert time.monotonic() - begun < 2.0 + 3.0  # 3 seconds are for a busy machine
         assert [one.metrics()["learner"]["learns"] for one in (store, other)] == [True, False]
 
 
@@ -81,12 +81,12 @@ def test_a_model_that_fails_in_one_process_rests_in_all(database_url: str) -> No
         assert store.flush() and len(rows(store, "rest")) == 1
         until(lambda: next(m for m in other.metrics()["models"] if m["model"] == "small")["rests"])
         request = other.begin([1.0])
-        assert request.next() == "large"  # it does not try it
+        assert request.next() == "large"  # it does not try the resting model
         request.cancel()
         tried = [store.begin([1.0]).next() for _ in range(21)]
         assert tried == ["large"] * 20 + ["small"]
         with store.begin([1.0]) as request:
-            assert request.next() == "large"  # while another request tries it
+            assert request.next() == "large"  # another request is trying it
             request.observe(0.01, 0.5)
 
 
@@ -103,7 +103,7 @@ def test_feedback_goes_to_any_worker_whenever(database_url: str) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_feedback_that_stands_before_its_decision_is_learned_when_that_comes(database_url: str) -> None:
-    """As where another worker's clock is behind."""
+    """This happens if another worker's clock is behind."""
     with opened(database_url, new(psi=1)) as store, opened(database_url, sync_seconds=3600.0) as late:
         number = deployed(late)
         store._put("feedback", 0.25, number)
@@ -118,7 +118,7 @@ def test_feedback_that_stands_before_its_decision_is_learned_when_that_comes(dat
 
 @pytest.mark.usefixtures("quick")
 def test_draws_of_exploration_are_as_likely_as_they_say(sqlite_url: str) -> None:
-    """Of all workers together: first calls and deployed answers against the propensities that are written."""
+    """Compares first calls and deployed answers of all workers with the written propensities."""
     with opened(sqlite_url, in_order(explore=0.4)) as store, opened(sqlite_url) as other:
         for k in range(1500):
             deployed((store, other)[k % 2], 0.5)
@@ -155,12 +155,12 @@ CHILD_SECONDS = 60
 
 
 def child_of(store: Store, url: str) -> int:
-    """Its exit code: it finds its parent's store closed, and opens one of its own."""
+    """The exit code of a child, which finds its parent's store closed and opens its own."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            threading.Timer(CHILD_SECONDS, lambda: os._exit(9)).start()  # where it hangs
+            threading.Timer(CHILD_SECONDS, lambda: os._exit(9)).start()  # in case it hangs
             for call in (lambda: store.begin([1.0]), store.metrics, lambda: store.explain(1), lambda: store.cascade):
                 with contextlib.suppress(pandora.UsageError):
                     call()
@@ -174,10 +174,10 @@ def child_of(store: Store, url: str) -> int:
     return os.waitpid(child, 0)[1]
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 @pytest.mark.usefixtures("quick")
 def test_a_forked_child_has_a_store_only_where_it_opens_one(database_url: str) -> None:
-    """While other threads of the parent decide, learn and save; each decision is there once."""
+    """Other threads of the parent decide, learn and save meanwhile. Each decision is there once."""
     enough = threading.Event()
     done: list[int] = []
 
@@ -207,7 +207,7 @@ def test_a_forked_child_has_a_store_only_where_it_opens_one(database_url: str) -
 
 
 def test_a_lost_learners_state_is_one_that_another_level_goes_on_from(sqlite_url: str, quick: None) -> None:
-    """And says so."""
+    """The store reports this."""
     opened(sqlite_url, in_order()).close()
     with db.open(sqlite_url) as kept, db.Learner(kept) as learner:
         assert learner.state is not None

@@ -39,7 +39,7 @@ double utility_of(const PeriodOutcome& outcome, const Tape& tape, int period) {
   return utility;
 }
 
-// What it has more than the oracle in each period.
+// The utility of the adaptive oracle minus that of the oracle, in each period.
 std::vector<double> advantages(const Replication& replication) {
   const LaneSpec rules = find_policy("oracle")->variants({})[0].lane(replication, 0);
   LaneRecord oracle;
@@ -70,7 +70,7 @@ Environment gaussian() {
   return environment;
 }
 
-// Independent boxes: it does what the oracle does, but where a box more makes next to no difference.
+// With independent boxes it does the same as the oracle, except where one more box makes next to no difference.
 TEST(AdaptiveOracle, DoesAsTheOracleWhereBoxesAreIndependent) {
   for (const Regime regime : {Regime::A, Regime::B})
     for (const int boxes : {1, 2, 3})
@@ -86,7 +86,7 @@ TEST(AdaptiveOracle, DoesAsTheOracleWhereBoxesAreIndependent) {
       }
 }
 
-// Where boxes depend on each other it has more than the oracle, whose rule takes them for independent.
+// If boxes depend on each other, its utility is greater than the oracle's, whose rule takes boxes for independent.
 TEST(AdaptiveOracle, HasMoreThanTheOracleWhereBoxesDependOnEachOther) {
   Environment environment = gaussian();
   environment.correlation = 0.8;
@@ -96,7 +96,7 @@ TEST(AdaptiveOracle, HasMoreThanTheOracleWhereBoxesDependOnEachOther) {
   }
 }
 
-// Its utility is what it expects at the start of every period: the draws have the dependence that it counts on.
+// On average it gets the utility that it expects at the start of each period. So the draws have the assumed dependence.
 TEST(AdaptiveOracle, BringsWhatItExpects) {
   struct Watched : CustomPolicy {
     explicit Watched(CustomPolicy& watched) : policy(watched) {}
@@ -146,7 +146,7 @@ TEST(AdaptiveOracle, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(refusal(drifting, 3), testing::HasSubstr("parameters that do not change"));
 }
 
-// Its scores are what the best search that begins with a box brings: it begins with the best.
+// A box's score is the value of the best search that begins with this box. So it begins with the greatest score.
 TEST(AdaptiveOracle, BeginsWithTheBoxOfTheGreatestScore) {
   const Replication replication = replication_of(gaussian(), 3, Regime::B, 50);
   const auto policy = adaptive(replication);

@@ -1,4 +1,4 @@
-// The dynamic programme of the adaptive oracle, as a function of numbers.
+// The dynamic programme of the adaptive oracle, as a function from numbers to numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ double joint(const ShockGrid& grid, std::size_t i, std::size_t j, std::size_t k)
   return grid.first[i] * grid.second[i * n + j] * grid.third[static_cast<std::size_t>(grid.row[i * n + j]) * n + k];
 }
 
-// Any exchangeable law of three shocks on three points.
+// A random exchangeable law of three shocks, each on three points.
 ShockGrid random_three_points(test::Random& random) {
   double p[3][3][3], total = 0.0;
   for (int i = 0; i < 3; ++i)
@@ -60,8 +60,8 @@ ShockGrid random_three_points(test::Random& random) {
   return grid;
 }
 
-// What is done after the first box has shown node i: nothing, or `second` is opened and, after it has shown node j, the
-// third one too if bit j of `both` is set.
+// What a decision tree does after the first box has shown a node. Either it stops, or it opens `second`. If this box
+// shows node j, it opens the third box too if bit j of `both` is set.
 struct Branch {
   int second = -1;
   int both = 0;
@@ -73,7 +73,7 @@ std::vector<Branch> branches_after(int first) {
   return all;
 }
 
-// The part of a tree's expected utility, but for the first cost, that comes of node i of the first box.
+// The part of a tree's expected utility in which the first box shows node i. The cost of the first box is left out.
 double utility_of(const ShockGrid& grid, const std::vector<SearchBox>& boxes, int first, std::size_t i, Branch branch) {
   double sum = 0.0;
   for (std::size_t j = 0; j < 3; ++j)
@@ -90,7 +90,7 @@ double utility_of(const ShockGrid& grid, const std::vector<SearchBox>& boxes, in
   return sum;
 }
 
-// All 3 x 17^3 decision trees, each with its whole expected utility.
+// Compares the search with all 3 x 17^3 decision trees, each with its exact expected utility.
 TEST(AdaptiveSearch, IsTheBestOfAllDecisionTreesOnThreePoints) {
   test::Random random(11);
   for (int problem = 0; problem < 40; ++problem) {
@@ -114,7 +114,8 @@ TEST(AdaptiveSearch, IsTheBestOfAllDecisionTreesOnThreePoints) {
   }
 }
 
-// Every step of a walk on the grid: the boxes of `order`, until `stops` with the best mu and the number of open ones.
+// The expected utility of opening boxes in this order until `stops` says so. It takes the best mu and the number of
+// open boxes.
 double utility_of_order(const ShockGrid& grid, const std::vector<SearchBox>& boxes, const std::vector<int>& order,
                         const std::function<bool(double, int)>& stops) {
   const std::size_t n = grid.size();
@@ -154,7 +155,7 @@ double weitzman_on(const ShockGrid& grid, const std::vector<SearchBox>& boxes) {
                           [&](double best, int open) { return open == 3 || best >= sigma[order[open]]; });
 }
 
-// Costs up to half a unit, so that some indices are negative.
+// Some costs are so high that indices are negative.
 TEST(AdaptiveSearch, IsWeitzmansRuleWhereShocksAreIndependent) {
   test::Random random(12);
   const ShockGrid grid = rivals::normal_grid(0.0, 0.5);
@@ -188,7 +189,7 @@ TEST(AdaptiveSearch, IsNeverBelowWeitzmansRuleAndFixedOrdersWithThresholds) {
       } while (std::next_permutation(order.begin(), order.end()));
     }
   }
-  EXPECT_GT(most, 0.01);  // the rule that takes boxes for independent does lose
+  EXPECT_GT(most, 0.01);  // so Weitzman's rule, which takes boxes for independent, does lose something
 }
 
 double normal_cdf(double x) {
@@ -220,7 +221,7 @@ double weitzman_of_normals(const std::vector<SearchBox>& boxes) {
   return value;
 }
 
-// The quadrature's error: below 1e-4 with the usual step, and half of that with half of it.
+// The error of the quadrature is below 1e-4 with the usual step, and below half of that with half the step.
 TEST(AdaptiveSearch, IsWeitzmansValueForIndependentNormalsUpToItsQuadrature) {
   test::Random random(14);
   double error[2] = {};
@@ -238,7 +239,7 @@ TEST(AdaptiveSearch, IsWeitzmansValueForIndependentNormalsUpToItsQuadrature) {
   EXPECT_LT(error[1], 5e-5);
 }
 
-// Half the step changes the value by less than 1e-4, whatever the correlation.
+// Halving the step changes the value by less than 1e-4 for each correlation.
 TEST(AdaptiveSearch, HardlyDependsOnItsStep) {
   test::Random random(15);
   for (const double r : {0.3, 0.9, 0.99}) {
@@ -253,7 +254,7 @@ TEST(AdaptiveSearch, HardlyDependsOnItsStep) {
   }
 }
 
-// As good as equal boxes: there is nothing to learn from a second one.
+// If boxes are nearly equal, a second one teaches nothing and is not opened.
 TEST(AdaptiveSearch, OpensOneOfBoxesThatAreAsGoodAsEqual) {
   for (const double r : {0.9999, 1.0 - 1e-12}) {
     AdaptiveSearch search(rivals::normal_grid(r), RewardLink::logistic);
@@ -265,7 +266,7 @@ TEST(AdaptiveSearch, OpensOneOfBoxesThatAreAsGoodAsEqual) {
   }
 }
 
-// Shocks that are no nodes: what is played brings the value that was found.
+// Shocks that do not lie on nodes: playing the search brings the value that it computed.
 TEST(NormalSearch, BringsItsValueInSimulatedPlay) {
   constexpr int kPeriods = 100000;
   test::Random random(16);

@@ -9,7 +9,7 @@
 namespace pandora {
 namespace {
 
-// Like a moment of the index loss: an atom at the cost, and what is below it.
+// A draw that is like a moment of the index loss: it has an atom at the cost, and other values below.
 double moment_like(test::Random& random, double atom) {
   const double u = random.uniform(0.0, 1.0);
   return u < atom ? 0.1 : 0.1 - 0.3 * (u - atom);
@@ -33,7 +33,7 @@ TEST(ChangeDetector, MeasuresTheDistanceOfTwoDistributionFunctions) {
   }
 }
 
-// Three windows of 40 are one test, of the third against the second.
+// Three windows of 40 values make one test, which compares the third window with the second.
 TEST(ChangeDetector, OneTestHasAtMostItsLevel) {
   test::Random random(4);
   constexpr int kTrials = 4000;
@@ -47,11 +47,11 @@ TEST(ChangeDetector, OneTestHasAtMostItsLevel) {
     }
   }
   EXPECT_LT(statistics::in_standard_errors(alarms, kTrials, kLevel), statistics::kAlarm);
-  EXPECT_GT(statistics::in_standard_errors(alarms, kTrials, 0.5 * kLevel), -statistics::kAlarm);  // and is of use
+  EXPECT_GT(statistics::in_standard_errors(alarms, kTrials, 0.5 * kLevel), -statistics::kAlarm);  // not far below
   EXPECT_LT(statistics::in_standard_errors(alarms_with_atom, kTrials, kLevel), statistics::kAlarm);
 }
 
-// With the level shared out over the tests, any alarm in 1,000 values has at most 5%.
+// If the tests share the level, the probability of any alarm in 1,000 values is at most 5%.
 TEST(ChangeDetector, RarelyAlarmsWithinAHorizonWithoutChange) {
   test::Random random(5);
   constexpr int kTrials = 600, kValues = 1000, kWindow = 50;
@@ -66,7 +66,7 @@ TEST(ChangeDetector, RarelyAlarmsWithinAHorizonWithoutChange) {
   EXPECT_LT(statistics::in_standard_errors(alarms, kTrials, 0.05), statistics::kAlarm);
 }
 
-// An atom that grows from 0.3 to 0.8 moves the distribution function by a half: 100 values show it.
+// An atom that grows from 0.3 to 0.8 moves the distribution function by a half. This is found within 100 values.
 TEST(ChangeDetector, FindsAChangeAndForgetsWhatWasBeforeIt) {
   test::Random random(6);
   for (int trial = 0; trial < 50; ++trial) {

@@ -1,4 +1,4 @@
-// Halves of FrugalGPT's cascade in Weitzman's rule.
+// Policies that put one half of FrugalGPT's cascade into Weitzman's rule.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace pandora {
 namespace {
 
-// With the reward unknown their search sees realised rewards alone: other mu* in the calibration change nothing.
+// If the reward is unknown, their search sees only realised rewards. So other mu* in the calibration change nothing.
 TEST(FrugalHalves, DoNotSeeMuWhereTheyDoNotKnowTheReward) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 12, 200, 51);
   Replication other = replication;
@@ -35,7 +35,7 @@ TEST(FrugalHalves, DoNotSeeMuWhereTheyDoNotKnowTheReward) {
   }
 }
 
-// One half is the cascade's, the other that of learned indices without optimism.
+// One half comes from the cascade, the other from learned indices without optimism.
 TEST(FrugalHalves, AreHalvesOfFrugalGptsCascade) {
   constexpr int kBoxes = 4;
   const Replication replication = test::small_replication(test::small_dimensions(kBoxes, 4, 2), Regime::B, 40, 10, 51);
@@ -52,7 +52,7 @@ TEST(FrugalHalves, AreHalvesOfFrugalGptsCascade) {
   const LaneSpec stop = find_policy("frugal_stop")->variants({1.0})[0].lane(replication, 40);
   EXPECT_EQ(stop.order, Order::by_score);
   EXPECT_EQ(stop.stop, Stop::last_reaches_threshold);
-  for (std::size_t j = 0; j < kMaxBoxes; ++j)  // from the cascade's last box on every response is accepted
+  for (std::size_t j = 0; j < kMaxBoxes; ++j)  // every response is accepted from the cascade's last box on
     EXPECT_EQ(stop.threshold[j], j + 1 < length ? cascade.thresholds[j] : -std::numeric_limits<double>::infinity());
   for (const LaneSpec& lane : {order, stop}) {
     EXPECT_EQ(lane.score, Score::learned_index);

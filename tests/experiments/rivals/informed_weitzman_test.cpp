@@ -34,8 +34,8 @@ struct Regression {
   Eigen::MatrixXd gram() const { return psi.transpose() * psi; }
 };
 
-// Least squares on the rows psi / sqrt(variance), and a row sqrt(ridge) for every slope: the posterior of the Bayesian
-// view, whose fixed point the fit must have come to.
+// Computes the Bayesian posterior by least squares, on the rows psi / sqrt(variance) and on a row sqrt(ridge) for each
+// slope. The fit's ridge and variance must be a fixed point of the evidence's equations.
 TEST(LearnedSurface, StandsAtTheFixedPointOfItsEvidence) {
   const int n = 200, m = 7;
   Eigen::VectorXd truth(m);
@@ -66,10 +66,10 @@ TEST(LearnedSurface, OfValuesThatDoNotDependOnTheContextIsTheirMean) {
   const Regression data(60, m, truth, 0.5, 4);
   rivals::LearnedSurface surface = data.surface();
   for (int k = 0; k < 20; ++k) surface.fit(data.gram());
-  EXPECT_LT(surface.coefficients().tail(m - 1).norm(), 0.01);  // 0.3 without a ridge
+  EXPECT_LT(surface.coefficients().tail(m - 1).norm(), 0.01);  // without a ridge it would be 0.3
   EXPECT_NEAR(surface.coefficients()[0], data.y.mean(), 0.01);
 
-  const Regression exact(3, m, truth, 0.0, 5);  // a cost of regime A
+  const Regression exact(3, m, truth, 0.0, 5);  // like a cost in regime A
   surface = exact.surface();
   surface.fit(exact.gram());
   EXPECT_NEAR(surface.coefficients()[0], 0.7, 1e-3);
@@ -84,7 +84,7 @@ TEST(LearnedSurface, ForgetsSamples) {
   EXPECT_LT((surface.coefficients() - fresh.coefficients()).norm(), 1e-9);
 }
 
-// A fit of thousands of features takes minutes: it looks at the flag between panels of columns.
+// A fit of thousands of features takes minutes. So it looks at the flag between panels of columns.
 TEST(LearnedSurface, FitsEndWhenTheRunIsInterrupted) {
   constexpr int m = 300;
   rivals::LearnedSurface surface(m);
@@ -106,15 +106,15 @@ TEST(LearnedSurface, FitsEndWhenTheRunIsInterrupted) {
   }
   flag = false;
   surface.fit(gram);
-  // The evidence's fixed point is checked elsewhere; here that panels add up to a solve.
+  // Another test checks the fixed point of the evidence. This one checks that the panels together make a solve.
   Eigen::MatrixXd precision = gram / surface.variance();
   precision.diagonal().tail(m - 1).array() += surface.ridge();
   EXPECT_LT((precision * surface.coefficients()).norm(), 1e6);
   EXPECT_TRUE(surface.coefficients().allFinite());
 }
 
-// With the calibration of a long horizon its indices are the oracle's but for what a plane cannot say. Three
-// replications per regime: the sum over them is held to a fifth of DOW's.
+// After a long calibration its indices are the oracle's, except for the part that no plane can express. In each regime,
+// its regret over three replications must be below a fifth of DOW's.
 TEST(InformedWeitzman, HasAFractionOfTheRegretOfDow) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     double informed = 0.0, dow = 0.0;
@@ -138,7 +138,7 @@ TEST(InformedWeitzman, HasAFractionOfTheRegretOfDow) {
   }
 }
 
-// The first samples come from x_0 alone, one per box: it opens every box until it has ten.
+// At first there is one sample for each box, from x_0. So it opens every box until the box has ten samples.
 TEST(InformedWeitzman, StartsWithoutACalibration) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 10, 3), Regime::B, 0, 300, 62);
   const PolicyVariant variant = find_policy("informed_weitzman")->variants({})[0];

@@ -1,4 +1,5 @@
-// The law of residuals, and the policy after Liu et al. that solves Weitzman's equation for it.
+// The distribution of residuals, and the policy after Liu et al., which solves Weitzman's equation for this
+// distribution.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 warns inside its own AVX-512 header (GCC bug 105593)
 #endif
@@ -13,8 +14,8 @@
 namespace pandora {
 namespace {
 
-// E[(v - sigma)^+] of the optimistic law as an integral of its tail, on a fine grid: v is mean + e, and what is above
-// the largest residual stands at 1.
+// E[(v - sigma)^+] under the optimistic law, as an integral of its tail on a fine grid. v is mean + e. The mass above
+// the largest residual lies at 1.
 double excess_by_the_tail(const std::vector<double>& residuals, double L, double mean, double sigma) {
   const double n = static_cast<double>(residuals.size());
   const double largest = mean + *std::max_element(residuals.begin(), residuals.end());
@@ -65,7 +66,7 @@ TEST(ResidualLaw, IsLargerWithMoreOptimism) {
   EXPECT_DOUBLE_EQ(last, 1.0 - 0.05);  // all mass at 1
 }
 
-// Plays what it is given and compares the scores of every period with those of a dense fit to all samples so far.
+// Plays another policy, and compares its scores in each period with those of a dense fit to all samples so far.
 class Watched : public CustomPolicy {
  public:
   Watched(CustomPolicy& policy, int boxes, int m, double c, const EstimationOptions& options)
@@ -132,7 +133,7 @@ class Watched : public CustomPolicy {
   std::vector<std::vector<double>> mu_, cost_;
 };
 
-// With a fit at the end of every period the laws are those of the period before.
+// If the policy fits at the end of each period, it uses the residuals of the samples before this period.
 TEST(Liu, ScoresAreThoseOfADenseFit) {
   EstimationOptions own{parse_refit("every:1")};
   own.ridge_slopes = 30.0;
@@ -149,8 +150,8 @@ TEST(Liu, ScoresAreThoseOfADenseFit) {
     }
 }
 
-// What it assumes is not so (in regime B residuals depend on the context), and still it learns: it loses less than 0.3
-// of what opening in a random order does.
+// Its assumption does not hold, because in regime B residuals depend on the context. It learns all the same: it loses
+// less than 0.3 of the loss of a random order.
 TEST(Liu, Learns) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 50, 2000, 72);
   const auto utility_of = [&](const char* policy) {

@@ -1,4 +1,5 @@
-// DOW that starts again when its moments change: DOW until then, and DOW from nothing after it.
+// The policy restarting_dow starts again when its moments change. Until then it is DOW, and afterwards DOW without
+// samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ LaneSpec dow_of(std::size_t reward, const Replication& replication) {
   return find_policy("dow")->variants({0.1})[reward].lane(replication, test::kCalibration);
 }
 
-// Plays what it is given, and notes the periods that begin with every box to be opened.
+// Plays another policy, and notes the periods from which on it must open every box.
 class RestartWatch : public CustomPolicy {
  public:
   explicit RestartWatch(CustomPolicy& policy) : policy_(policy) {}
@@ -98,8 +99,9 @@ TEST(RestartingDow, IsDowToTheLastDigitWhereNothingChanges) {
       }
 }
 
-// The window is 100 outputs of a box, and a look falls on every fiftieth. In regime A costs are the box's own, and a trade
-// shows for certain; in B it may not, where the two boxes are much alike in most contexts, or seldom opened.
+// The window has 100 outputs of a box, and every fiftieth output brings a test. In regime A every box has its own cost,
+// so that a trade is always found. In B it may remain hidden, if the two boxes are alike in most contexts or seldom
+// opened.
 TEST(RestartingDow, FindsThatTwoBoxesTradedPlacesWithin250Periods) {
   constexpr int kReplications = 6;
   for (const Regime regime : {Regime::A, Regime::B})
@@ -121,7 +123,7 @@ TEST(RestartingDow, FindsThatTwoBoxesTradedPlacesWithin250Periods) {
     }
 }
 
-// DOW that knows of no period before `first`, nor of their rewards, and opens every box five times.
+// A DOW that learns nothing from periods before `first`, and first opens every box five times.
 class DowFrom : public WeitzmanPolicy {
  public:
   DowFrom(int first, const Replication& replication, LaneSpec rules)
@@ -139,7 +141,7 @@ class DowFrom : public WeitzmanPolicy {
   const int first_;
 };
 
-// Rewards come late here, those of before the restart too.
+// Here rewards come late. Rewards from before the restart come after it.
 TEST(RestartingDow, AfterARestartIsDowThatStartsThen) {
   for (const std::size_t reward : {0u, 1u}) {
     Replication replication = drifting("swap:" + std::to_string(kSwap), Regime::B, 0, kSwap + 400);

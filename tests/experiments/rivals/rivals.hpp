@@ -1,4 +1,4 @@
-// The policies of experiments/rivals, for tests that must hold whatever stands there.
+// The names of the policies in experiments/rivals, for tests that must hold for every policy there.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The rivals as a folder: what stands in it is in the program.
+// The folder of rivals: every policy in it is in the program.
 #include "tests/experiments/rivals/rivals.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ TEST(Rivals, AFileOfTheFolderIsAPolicyOfItsName) {
   for (const std::string& name : test::names_of_rivals()) EXPECT_NE(find_policy(name), nullptr) << name;
 }
 
-// Policies past the paper, then yardsticks; each in the order of the files' names, before the last two yardsticks.
+// Policies past the paper come first, and then yardsticks, each group in the order of the files' names. `hindsight`
+// comes after them.
 TEST(Rivals, StandInTheOrderOfGroupsAndFiles) {
   std::vector<std::string> wanted, found;
   for (const PolicyGroup group : {PolicyGroup::past_the_paper, PolicyGroup::yardstick})
@@ -32,7 +33,7 @@ TEST(Rivals, StandInTheOrderOfGroupsAndFiles) {
   EXPECT_EQ(found, wanted);
 }
 
-// Studies that name no policies are the paper's, whatever stands in the folder.
+// A study that names no policies runs the paper's alone, so a rival must be named to run.
 TEST(Rivals, AreRunByNameOnly) {
   for (const std::string& name : test::names_of_rivals()) {
     const Policy& rival = *find_policy(name);

@@ -1,4 +1,4 @@
-// The command line: what it lists, and one line for every word that it refuses.
+// The command line: its lists, and the one line with which it refuses each wrong word.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -75,7 +75,7 @@ TEST_F(CliRefusal, CountsOutOfRange) {
   EXPECT_TRUE(fs::is_empty(work()));
 }
 
-// A ridge that is not a number one can add must not become a defect of the program.
+// An infinite ridge is refused like any wrong value, and is no defect of the program.
 TEST_F(CliRefusal, InfiniteRidge) {
   expect_refusal(tiny_with("--eta-index", "inf"), 2, {"--eta-index inf"});
   expect_refusal(tiny_with("--eta-reward", "inf"), 2, {"--eta-reward inf"});
@@ -115,7 +115,7 @@ TEST_F(CliRefusal, FoldersThatCannotTakeResults) {
   expect_refusal(tiny({"--out", "file", "--force"}), 2, {"--out file", "name a folder"});
   expect_refusal(tiny({"--out", "/proc/pandora"}), 2, {"--out /proc/pandora", "writable folder"});
   EXPECT_EQ(test::read_file(work() / "file"), "mine");
-  if (::geteuid() == 0) return;  // root writes where permissions forbid it
+  if (::geteuid() == 0) return;  // root may write despite permissions
   fs::create_directory(work() / "locked");
   fs::permissions(work() / "locked", fs::perms::owner_read | fs::perms::owner_exec);
   expect_refusal(tiny({"--out", "locked"}), 2, {"--out locked", "writable folder"});

@@ -1,4 +1,4 @@
-// Words of the command line for tests: small runs, and what they write.
+// Words of the command line for tests: small runs, and the files that they write.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace pandora::test {
 
-/// The words of a line that a shell would be given, without its quotes.
+/// The words of a line as a shell would pass them on, without quotes.
 inline Words words_of(const std::string& line) {
   std::istringstream stream(line);
   Words words;
@@ -37,7 +37,7 @@ inline Words tiny_with(const std::string& option, const std::string& value) {
   return words;
 }
 
-/// Of files and folders in a folder, sorted.
+/// The names of the files and folders in a folder, sorted.
 inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -46,12 +46,12 @@ inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// What a run of the policies leaves.
+/// The files that a run leaves.
 inline const std::vector<std::string> kResultFiles = {
     "boxes.csv",  "checksums.sha256", "choices.csv", "curves.csv", "depth.csv",  "failures.csv", "manifest.json",
     "oracle.csv", "oracle_order.csv", "parts",       "results.h5", "study.toml", "summary.csv"};
 
-/// An environment of a study's own, in less than a hundred coordinates.
+/// A study with an environment of its own and with fewer than a hundred coordinates.
 inline constexpr const char* kOwnStudy =
     "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\nradius_draws = "
     "2000\n[oracle]\norder_contexts = 20\n"

@@ -1,4 +1,4 @@
-// Messages name what is wrong, and commands that can be copied as they stand.
+// Messages name the mistake, and the commands in them can be copied as they stand.
 #include <gmock/gmock.h>
 
 #include "tests/host/run_program.hpp"
@@ -24,7 +24,7 @@ TEST_F(Messages, AFolderWhereAFileBelongsIsNoFullDisk) {
   EXPECT_THAT(result.err, Not(HasSubstr("free some space")));
 }
 
-// The variable chooses among programs of several levels, of which this is none.
+// The variable chooses among programs for several levels of processors. This program is none of them.
 TEST_F(Messages, ALevelThatIsNotThisProgramsIsRefused) {
   ::setenv("PANDORA_LEVEL", "v9", 1);
   const test::ProgramResult result = run({"policies"});

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using Cli = test::ProgramTest;
 using CliOracle = test::ProgramTest;
 
-// Every command that takes long must end at the first signal, not only `reproduce`.
+// Every long command must end at the first signal, and not only `reproduce`.
 TEST_F(CliOracle, InterruptEndsTheOtherCommandsToo) {
   const std::vector<Words> commands = {
       words_of("oracle order --environment uniform --samples 1000 --replications 400 --contexts 50 --threads 1"),
@@ -22,9 +22,9 @@ TEST_F(CliOracle, InterruptEndsTheOtherCommandsToo) {
   for (const Words& command : commands) {
     const pid_t child = start(command);
     ASSERT_TRUE(wait_until_it_catches(child, SIGINT)) << command[0] << test::read_file(base_ / "err");
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // into the work, which takes many seconds
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // by then it is at work, for many seconds
     ::kill(child, SIGINT);
-    EXPECT_EQ(wait_for(child).exit_code, 130) << command[0];  // one that ran on would end with 0
+    EXPECT_EQ(wait_for(child).exit_code, 130) << command[0];  // if it ran on, it would end with 0
   }
 }
 
@@ -34,12 +34,12 @@ TEST_F(CliOracle, IndexPrintsSigmaAndItsError) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   double sigma = 0.0, standard_error = 0.0;
   ASSERT_EQ(std::sscanf(result.out.c_str(), "sigma %lf\nmonte_carlo_se %lf", &sigma, &standard_error), 2) << result.out;
-  // E[(G(0.3 + 1.5 w) - sigma)^+] for a standard normal w, by a fine sum
+  // E[(G(0.3 + 1.5 w) - sigma)^+] for a standard normal w, by a fine sum.
   double excess = 0.0;
   for (double w = -8.0; w <= 8.0; w += 1e-3)
     excess += 1e-3 * std::exp(-0.5 * w * w) / std::sqrt(2.0 * M_PI) *
               std::max(1.0 / (1.0 + std::exp(-0.3 - 1.5 * w)) - sigma, 0.0);
-  EXPECT_NEAR(excess, 0.05, 0.004);  // five standard errors, and the truncation of one per cent
+  EXPECT_NEAR(excess, 0.05, 0.004);  // five standard errors, plus the effect of truncating one per cent
   EXPECT_GT(standard_error, 0.0);
   EXPECT_LT(standard_error, 0.01);
 }
@@ -70,7 +70,7 @@ TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.out;
   };
-  const std::string out = with("");  // its one environment need not be named
+  const std::string out = with("");  // it has one environment, which need not be named
   EXPECT_THAT(out, testing::StartsWith("sigma "));
   EXPECT_EQ(with("--environment own"), out);
   EXPECT_NE(with("--set environment.own.scale=1"), out);
@@ -127,7 +127,7 @@ TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
   EXPECT_THAT(two, AllOf(HasSubstr("\nown "), HasSubstr("study's u"), HasSubstr("0.20\n")));
   EXPECT_EQ(with("--set replications=2"), two);
   EXPECT_NE(with("--replications 2 --set dimensions.boxes=2"), two);
-  // A study's replications are meant for its sweep.
+  // The number of replications in a study is meant for its sweep, and not for this command.
   EXPECT_NE(with("--regime A"), with("--regime A --replications 2"));
   EXPECT_EQ(with("--replications 2 --environment own,uniform --set environment.uniform.u=0.5").find(two.substr(0, 40)),
             0u);
@@ -153,7 +153,7 @@ TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
   Words nine = tiny_search, none = tiny_search;
   nine.push_back("9");
   none.push_back("0");
-  const test::ProgramResult result = run(nine);  // the table's head may already be printed
+  const test::ProgramResult result = run(nine);  // the head of the table may be there already
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.error_lines(), 1) << result.err;
   EXPECT_THAT(result.err, HasSubstr("--boxes 9"));

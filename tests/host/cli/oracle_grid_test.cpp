@@ -1,4 +1,4 @@
-// pandora oracle grid: what it stores is what a sweep looks up, and what it exports is what it stores.
+// `pandora oracle grid` stores the tables that a sweep looks up, and it exports the tables that it stores.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class CliOracleGrid : public test::ProgramTest {
  protected:
-  // The smallest tables of both regimes.
+  // Makes the smallest tables of both regimes.
   static Words small(const Words& more = {}) {
     return joined(
         test::words_of(
@@ -48,7 +48,7 @@ std::vector<double> doubles_in(const fs::path& path, const std::string& name, co
   return out;
 }
 
-// A text attribute.
+// Reads an attribute that is a text.
 std::string text_in(const fs::path& path, const std::string& object, const char* name) {
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   const hid_t attribute = H5Aopen_by_name(file, object.c_str(), name, H5P_DEFAULT, H5P_DEFAULT),
@@ -123,7 +123,7 @@ TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
       continue;
     }
     EXPECT_EQ(norm[r], sample.projection_norm);
-    // a node in the middle, solved directly
+    // A node in the middle is solved directly.
     const ProjectedLaw law = compressed_law(sample.projected, 100);
     ReservationSolver solver(law);
     solver.evaluate(shift[r * 5 + 2], scale[r * 4 + 1]);
@@ -132,7 +132,7 @@ TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
     for (const double term : sample.cost_terms[1]) mean += 1.0 / (1.0 + std::exp(-s[r * 17 + 4] * term)) / 1000.0;
     EXPECT_NEAR(output_cost[(r * 3 + 1) * 17 + 4], mean, 1e-7);
   }
-  // the same bytes again, from the cache too, whatever the number of threads
+  // A second run gives the same bytes, also from the cache and with any number of threads.
   const std::string bytes = test::read_file(path);
   for (int i = 0; i < 2; ++i) {
     const Words again = small({"--out", "b.h5", "--cache", "c", "--force", "--threads", std::to_string(1 + 2 * i)});
@@ -141,7 +141,7 @@ TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
   }
 }
 
-// All that it takes to go from a context to its index without this program.
+// The exported file suffices to compute a context's index without this program.
 TEST_F(CliOracleGrid, ExportsWhatTurnsAContextIntoItsIndex) {
   ASSERT_EQ(run(small({"--out", "a.h5", "--set", "environment.gaussian.reward_link=algebraic"})).exit_code, 0);
   const fs::path path = work() / "a.h5";
@@ -178,7 +178,7 @@ TEST_F(CliOracleGrid, ExportsWhatTurnsAContextIntoItsIndex) {
         for (std::size_t a = 0; a < 3; ++a) {
           const std::size_t box = r * 3 + a;
           EXPECT_NEAR(scale[at * 3 + a], 0.5 + logistic(dot(alpha, box, at)), 1e-6);
-          const double place =  // in the domain, from -1 to 1
+          const double place =  // from -1 to 1 within the domain
               (2.0 * scale[at * 3 + a] - domain[2 * r] - domain[2 * r + 1]) / (domain[2 * r + 1] - domain[2 * r]);
           const double angle = std::acos(std::clamp(place, -1.0, 1.0));
           double output = 0.0;
@@ -206,7 +206,7 @@ TEST_F(CliOracleGrid, NamesDamagedEntriesAndReplacesThem) {
   EXPECT_EQ(test::read_file(victim), bytes);
 }
 
-// The study's file says what the tables are of; settings of one file share a cache and stand side by side.
+// The study's file decides which tables are made. Its settings share a cache, and stand side by side in the export.
 TEST_F(CliOracleGrid, TakesAStudyAndServesItsRuns) {
   std::ofstream(work() / "study.toml") << R"(replications = 2
 periods = 60
@@ -238,9 +238,9 @@ oracle.samples = [1000, 2000]
   doubles_in(work() / "a.h5", "/001/skewed/B/sigma", {2, 5, 4, 6});
   EXPECT_EQ(doubles_in(work() / "a.h5", "/000/skewed/A/sigma", {2, 4}).size(), 8u);
   ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "cached", "--oracle-cache", "tables"}).exit_code, 0);
-  EXPECT_EQ(files_in(work() / "tables"), 8u);  // the run found all that it looked for
+  EXPECT_EQ(files_in(work() / "tables"), 8u);  // the run found every table
   EXPECT_EQ(test::read_file(work() / "cached" / "summary.csv"), test::read_file(work() / "plain" / "summary.csv"));
-  // Table 3 and the check go by the study as well
+  // Table 3 and the check use the study too.
   const test::ProgramResult order = run({"oracle", "order", "study.toml", "--contexts", "20"});
   EXPECT_EQ(order.exit_code, 0) << order.err;
   EXPECT_THAT(order.out, testing::AllOf(HasSubstr("==== oracle.samples=2000 ===="), HasSubstr("skewed, regime B")));
@@ -257,7 +257,8 @@ oracle.samples = [1000, 2000]
   EXPECT_THAT(two.out, testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
 }
 
-// Each box with a shift of its own: theta_Q has a row for each, and the indices are those of a run. So under a linear mu*.
+// If each box has its own shift, theta_Q has a row for each box, and the indices are those of a run. The same holds for
+// a linear mu*.
 TEST_F(CliOracleGrid, ExportsTheLocationOfEachBox) {
   const std::string of = "environment.gaussian.";
   ASSERT_EQ(run(small({"--out", "a.h5", "--set", of + "location=own", "--set", of + "reward_link=linear"})).exit_code,
@@ -314,7 +315,7 @@ TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
 TEST_F(CliOracleGrid, AFullDiskIsALoss) {
   const test::ProgramResult cache = run(small({"--cache", "c"}), 1500);
   EXPECT_EQ(cache.exit_code, 6);
-  EXPECT_EQ(cache.error_lines(), 2) << cache.err;  // the entry, and the end
+  EXPECT_EQ(cache.error_lines(), 2) << cache.err;  // one line on the entry, and one on the end
   EXPECT_THAT(cache.err, HasSubstr("could not be written (File too large)"));
   EXPECT_THAT(cache.err, HasSubstr("--cache c"));
   const test::ProgramResult file = run(small({"--out", "a.h5"}), 1500);

@@ -1,4 +1,4 @@
-// Commands that the Python package runs: which Python is asked, what it is told, and what is said where none has it.
+// Commands that the Python package runs: which Python runs them, with which words, and the refusal without the package.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ class PackageCommand : public test::ProgramTest {
     ::unsetenv("PANDORA_PYTHON");
     ProgramTest::TearDown();
   }
-  // A Python that has the package or not, and prints what it is told.
+  // Makes a Python with or without the package, which prints its words.
   void use_python(bool has_package, const std::string& ends = "exit 7") {
     const std::filesystem::path file = work() / "python";
     std::ofstream(file) << "#!/bin/sh\nif [ \"$1\" = -c ]; then exit " << (has_package ? 0 : 1)

@@ -1,4 +1,4 @@
-// What comes from outside reaches the terminal as text alone.
+// Text from outside cannot control the terminal.
 #include <gmock/gmock.h>
 
 #include "tests/host/run_program.hpp"
@@ -9,7 +9,7 @@ using test::ProgramResult;
 using testing::HasSubstr;
 using Printed = test::ProgramTest;
 
-// ESC, CSI as one character, a right-to-left override, a bell, no UTF-8.
+// It has ESC, CSI as one character, a right-to-left override, a bell, and a byte that is no UTF-8.
 const std::string kHostile =
     "\033[2J\xC2\x9B"
     "1m\xE2\x80\xAE\007\xff";
@@ -66,7 +66,7 @@ TEST_F(Printed, LongWordsAreCut) {
   EXPECT_LT(run({"run", "s.toml"}).err.size(), 1000u);
 }
 
-// Names that a study brings: of environments in tables, of settings in headings, of lanes.
+// A study may bring such names for environments in tables, for settings in headings, and for lanes.
 TEST_F(Printed, NamesOfAStudyAreEscapedInTables) {
   std::ofstream(work() / "s.toml")
       << "title = \"\\u001b[2J\"\nperiods = 20\nreplications = 1\nregimes = [\"A\"]\nT0 = [0]\n"

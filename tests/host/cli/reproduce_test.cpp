@@ -1,4 +1,4 @@
-// `pandora reproduce` as its users meet it: whole files or none, whatever ends it.
+// `pandora reproduce` leaves whole files or none, whatever ends it.
 #include <gmock/gmock.h>
 #include <sys/mount.h>
 
@@ -27,7 +27,7 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
   EXPECT_EQ(names_in(work()), std::vector<std::string>{"results_here"});
   EXPECT_EQ(names_in(work() / "results_here"), kResultFiles);
   const std::string summary = test::read_file(work() / "results_here" / "summary.csv");
-  // oracle 2, plug-in 2 x 2, FrugalGPT 1 (not at T_0 = 0)
+  // The oracle has 2 rows, the plug-in 2 x 2, and FrugalGPT 1, because it does not run at T_0 = 0.
   EXPECT_EQ(std::count(summary.begin(), summary.end(), '\n'), 1 + 2 + 4 + 1);
   EXPECT_THAT(summary, testing::StartsWith("regime,environment,T0,policy,reward,c_rho,c_theta,c_b,"));
 
@@ -40,7 +40,7 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
   EXPECT_THAT(manifest["sessions"][0]["command"].get<std::string>(), HasSubstr("reproduce --environment uniform"));
 }
 
-// All policies at seven boxes; nobody names FrugalGPT, and nobody is told of it.
+// With seven boxes and all policies, FrugalGPT is left out. Nobody named it, so there is no message.
 TEST_F(CliReproduce, MoreBoxesThanFrugalGptSearchesWhole) {
   const test::ProgramResult result =
       run(words_of("reproduce --plan --set dimensions.boxes=7 --periods 50 --samples 1000 --regime A --t0 5"));
@@ -63,7 +63,7 @@ TEST_F(CliReproduce, SameSeedGivesTheSameBytesForAnyThreads) {
 
 TEST_F(CliReproduce, NumbersItsFoldersAndNamesTheBackend) {
   Words loud = tiny();
-  loud.pop_back();  // --quiet
+  loud.pop_back();  // without --quiet
   const test::ProgramResult result = run(loud);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(names_in(work() / "results"), std::vector<std::string>{"001"});
@@ -71,7 +71,7 @@ TEST_F(CliReproduce, NumbersItsFoldersAndNamesTheBackend) {
   const std::string first_line = result.out.substr(0, result.out.find('\n'));
   EXPECT_THAT(first_line, HasSubstr("backend cpu"));
   EXPECT_THAT(first_line, HasSubstr("results/001"));
-  EXPECT_THAT(result.err, HasSubstr("100%"));  // progress
+  EXPECT_THAT(result.err, HasSubstr("100%"));  // the progress bar
 }
 
 TEST_F(CliReproduce, WritesTheFilesOfTheTableThatIsAskedFor) {
@@ -98,7 +98,7 @@ TEST_F(CliReproduce, ForceReplacesResultsAndKeepsWhatIsNotItsOwn) {
   EXPECT_THAT(test::read_file(work() / "full" / "summary.csv"), testing::StartsWith("regime,"));
 }
 
-// Half-written files must not appear under any name: each is absent or as in a run on a disk with room.
+// No file may be half-written under any name. Each file is absent, or is the same as in a run on a disk with room.
 void expect_whole_files(const fs::path& folder, const fs::path& reference) {
   for (const std::string& name : names_in(folder)) {
     ASSERT_TRUE(fs::exists(reference / name)) << name;
@@ -106,13 +106,12 @@ void expect_whole_files(const fs::path& folder, const fs::path& reference) {
       expect_whole_files(folder / name, reference / name);
       continue;
     }
-    if (name == "manifest.json") continue;  // has times
+    if (name == "manifest.json") continue;  // it has times
     EXPECT_EQ(test::read_file(folder / name), test::read_file(reference / name)) << name;
   }
 }
 
-// A limit on file sizes stops a write half way like a full disk. Standard output goes to a file too, but is
-// smaller.
+// A limit on file sizes stops a write half way, like a full disk. Standard output goes to a file too, which is smaller.
 TEST_F(CliReproduce, FullDiskGivesCode6AndNoHalfFile) {
   ASSERT_EQ(run(tiny({"--out", "reference"})).exit_code, 0);
   const auto size = fs::file_size(work() / "reference" / "summary.csv");
@@ -137,7 +136,7 @@ TEST_F(CliReproduce, FullFileSystemGivesCode6AndNoHalfFile) {
   ::umount(disk.c_str());
 }
 
-// What was finished stays (tests/host/studies/run/resume_test.cpp resumes it), tables do not appear.
+// Finished parts stay, and tests/host/studies/run/resume_test.cpp resumes such a run. Tables do not appear.
 TEST_F(CliReproduce, InterruptGivesCode130AndNoTable) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string folder = signal == SIGINT ? "int" : "term";
@@ -154,7 +153,7 @@ TEST_F(CliReproduce, InterruptGivesCode130AndNoTable) {
   }
 }
 
-// The command line is recorded as it was, or at least does not cost a run its results.
+// A command line that is no UTF-8 does not cost a run its results.
 TEST_F(CliReproduce, FolderNamesNeedNotBeUtf8) {
   const test::ProgramResult result = run(tiny({"--out", "caf\xe9"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -15,7 +15,7 @@ using testing::Not;
 
 class ResultsCommands : public test::RunStudyTest {
  protected:
-  // A run with more than the three replications below which nothing can be cross-fitted.
+  // Makes a run with more than three replications, so that it can be cross-fitted.
   void make(const std::string& folder, const Words& more = {}) {
     ASSERT_EQ(run(words(folder, {"--environment", "uniform"}, more)).exit_code, 0) << test::read_file(base_ / "err");
   }
@@ -41,22 +41,22 @@ TEST_F(ResultsCommands, ShowFitsIntoSixtyEightyAndHundredAndTwentyColumns) {
     EXPECT_LE(widest(texts[k]), std::stoul(widths[k]));
     for (const char* part : {"DOW, unknown", "FrugalGPT, known", "T0=7", "(c_rho, c_theta)", "permutations"})
       EXPECT_THAT(texts[k], HasSubstr(part)) << widths[k];
-    EXPECT_THAT(texts[k], Not(HasSubstr("\033")));  // no terminal
+    EXPECT_THAT(texts[k], Not(HasSubstr("\033")));  // the output is no terminal
     EXPECT_THAT(texts[k], Not(HasSubstr("published")));
   }
   ::unsetenv("COLUMNS");
-  EXPECT_EQ(output({"show", "out"}), texts[1]);  // 80 where nothing says otherwise
+  EXPECT_EQ(output({"show", "out"}), texts[1]);  // the default is 80
 }
 
 TEST_F(ResultsCommands, ShowHasAnOverview) {
   make("out");
   const std::string csv = output({"show", "out", "--overview", "--base", "dow", "--format", "csv"});
-  EXPECT_THAT(  // no published values: the horizon is not the paper's
+  EXPECT_THAT(  // without published values, because the horizon is not the paper's
       csv,
       testing::StartsWith("cells of,policy,cells,regret,wrong order,too early,too many,wrong deployment,of dow\n"));
   EXPECT_THAT(csv, HasSubstr("regime A,\"DOW, known\",2,"));
   EXPECT_THAT(csv, HasSubstr("regime B,\"DOW, known\",2,"));
-  EXPECT_THAT(output({"show", "out", "--overview"}), HasSubstr("of online_plugin"));  // the first
+  EXPECT_THAT(output({"show", "out", "--overview"}), HasSubstr("of online_plugin"));  // the first policy
   const std::string some = output({"show", "out", "--overview", "--regime", "B", "--t0", "7", "--format", "csv"});
   EXPECT_THAT(some, HasSubstr("\"DOW, known\",1,"));
   EXPECT_EQ(std::count(some.begin(), some.end(), '\n'), 1 + 5);
@@ -113,7 +113,7 @@ TEST_F(ResultsCommands, FoldersThatAreNoneOrDamagedOrOfAnotherVersionAreNamed) {
   fs::copy_file(work() / "out" / "study.toml", work() / "other" / "study.toml", fs::copy_options::overwrite_existing);
   const fs::path part = work() / "other" / "parts" / "000-uniform-A-00000.part";
   fs::resize_file(part, 1000);
-  const test::ProgramResult damaged = run({"show", "other"});  // counts as missing, and is named
+  const test::ProgramResult damaged = run({"show", "other"});  // the part counts as missing, and a message names it
   EXPECT_EQ(damaged.exit_code, 0);
   EXPECT_THAT(damaged.err, HasSubstr("000-uniform-A-00000.part: is truncated"));
   EXPECT_THAT(damaged.out, HasSubstr("unfinished: 7 of 8"));
@@ -128,18 +128,18 @@ TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
             "half_width_95_x1000,share_a_better,relative_efficiency,cross_fitted_difference_x1000,"
             "cross_fitted_half_width_95_x1000,p_holm,optimism_a_x1000,optimism_b_x1000,"
             "bootstrap_low_95_x1000,bootstrap_high_95_x1000,ratio,ratio_low_95,ratio_high_95");
-  ASSERT_EQ(lines.size(), 5u);  // regimes, T_0
+  ASSERT_EQ(lines.size(), 5u);  // two regimes, two T_0
   for (std::size_t k = 1; k < lines.size(); ++k)
     EXPECT_THAT(lines[k], testing::StartsWith("dow/known,online_plugin/known,,uniform,"));
-  // The regrets are those of the tables.
+  // The regrets are the same as in the tables.
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
   const std::vector<std::string> cells = split(lines[1], ',');  // regime A, T_0 = 0
   EXPECT_THAT(summary, HasSubstr("A,uniform,0,online_plugin,known,,,,4,0,150," + cells[8].substr(0, 8)));
   const std::string text = output({"compare", "out", "--policy", "dow,online_plugin,frugalgpt", "--t0", "7"});
   EXPECT_THAT(text, HasSubstr("dow/unknown (a) against online_plugin/unknown (b)"));
   EXPECT_THAT(text, HasSubstr("dow/known (a) against frugalgpt/known (b)"));
-  EXPECT_THAT(text, Not(HasSubstr("dow/unknown (a) against frugalgpt")));  // like with like where there is
-  EXPECT_EQ(output({"compare", "out", "--policies", "dow,online_plugin,frugalgpt", "--t0", "7"}), text);  // as before
+  EXPECT_THAT(text, Not(HasSubstr("dow/unknown (a) against frugalgpt")));  // the same reward is compared if it is there
+  EXPECT_EQ(output({"compare", "out", "--policies", "dow,online_plugin,frugalgpt", "--t0", "7"}), text);  // old name
   expect_refusal({"compare", "out", "--policy", "dow"}, 2, {"two or more"});
   expect_refusal({"compare", "out", "--policy", "dow,plugin"}, 2, {"--policy plugin", "the nearest"});
   expect_refusal({"compare", "out", "--policy", "dow,frugalgpt", "--t0", "8"}, 2, {"--t0 8", "0, 7"});
@@ -158,7 +158,7 @@ TEST_F(ResultsCommands, CompareDecidesWhetherToKeepARule) {
   EXPECT_THAT(output(with({"0.5", "--format", "latex"})), HasSubstr("\\label{tab:keep}"));
   const std::string csv = output(with({"1000", "--format", "csv", "--regime", "B"}));
   EXPECT_THAT(csv, testing::StartsWith("rule,base,setting,environment,regime,T0,replications,decision,"));
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // T_0
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // two T_0
   expect_refusal(with({"much"}), 2, {"--margin", "much"});
   expect_refusal(with({""}), 2, {"--margin", "is no number"});
   expect_refusal(with({"-1"}), 2, {"--margin -1: give a number of at least 0"});
@@ -170,14 +170,14 @@ TEST_F(ResultsCommands, CompareDecidesWhetherToKeepARule) {
   expect_refusal({"compare", "out", "out", "--keep", "dow", "--against", "x", "--margin", "1"}, 2, {"one folder"});
 }
 
-// What sets results against the paper is a program of its own, and whoever looks for it here is told its name.
+// The comparison with the paper is a program of its own. Whoever looks for it in these commands is told its name.
 TEST_F(ResultsCommands, TheVerdictIsElsewhere) {
   for (const Words& former : {Words{"verdict", "out", "--part", "numbers"}, Words{"compare", "out", "published"}})
     expect_refusal(former, 2, {"experiments/verdict out", "python3 -m pandora_verdict out"});
   expect_refusal({"verdict"}, 2, {"pandora_verdict FOLDER"});
 }
 
-// A hyperparameter that fails takes nothing from the others, neither in the tables nor in comparisons.
+// A hyperparameter that fails does not change the others, neither in tables nor in comparisons.
 TEST_F(ResultsCommands, AFailingHyperparameterIsLeftOut) {
   const Words broken = {"--environment", "uniform", "--set", "hyperparameters.c_rho=[0.1, 1e300]"};
   ASSERT_EQ(run(words("out", broken)).exit_code, 1);
@@ -191,7 +191,7 @@ TEST_F(ResultsCommands, AFailingHyperparameterIsLeftOut) {
 TEST_F(ResultsCommands, PoliciesThatIgnoreTheCalibrationAreComparedOnce) {
   make("out", {"--policy", "query_all,random_order"});
   const std::string csv = output({"compare", "out", "--policy", "query_all,random_order", "--format", "csv"});
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // regimes
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // two regimes
   EXPECT_THAT(csv, HasSubstr("query_all/known,random_order/known,,uniform,A,,4,"));
   make("bare", {"--set", "output.regret=false"});
   expect_refusal({"compare", "bare", "--policy", "dow,online_plugin"}, 2, {"simulates no policies"});
@@ -205,7 +205,7 @@ TEST_F(ResultsCommands, CompareTwoFoldersOnCommonTapesAlone) {
   EXPECT_THAT(text, HasSubstr("dow/known of out (a) against dow/known of other (b)"));
   EXPECT_THAT(text, testing::ContainsRegex("uniform, A, T0=7 +3 "));  // the replications that both have
   EXPECT_THAT(text, Not(HasSubstr("T0=0")));
-  // Against itself nothing differs.
+  // A folder does not differ from itself.
   const std::string same = output({"compare", "out", "out", "--policy", "dow/known"});
   EXPECT_THAT(same, HasSubstr("The manifests do not differ."));
   EXPECT_THAT(same, HasSubstr("1.0000"));
@@ -234,7 +234,7 @@ TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
       EXPECT_TRUE(fs::exists(work() / "out" / "report" / "figures" / (std::string(figure) + ending)))
           << figure << ending;
   EXPECT_FALSE(fs::exists(work() / "out" / "report" / "figures" / "depth-uniform-B.pdf"));
-  EXPECT_EQ(output({"report", "out", "--figures", "pdf,png"}), told);  // replaces its own
+  EXPECT_EQ(output({"report", "out", "--figures", "pdf,png"}), told);  // it replaces its own report
   for (const char* ending : {".pdf", ".png"})
     EXPECT_TRUE(fs::exists(work() / "out" / "report" / "figures" / (std::string("depth-uniform-B") + ending)));
   EXPECT_FALSE(fs::exists(work() / "out" / "report" / "figures" / "depth-uniform-B.svg"));
@@ -244,10 +244,10 @@ TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
   expect_refusal({"report", "out", "--out", "mine"}, 2, {"mine", "holds no report"});
   write("mine/report.html", "<p>a page of somebody's</p>");
   expect_refusal({"report", "out", "--out", "mine"}, 2, {"mine", "holds no report"});
-  EXPECT_EQ(output({"show", "out"}).empty(), false);  // the folder is a folder of results still
+  EXPECT_EQ(output({"show", "out"}).empty(), false);  // the folder is still one of results
   ASSERT_EQ(run(words("out", {"--environment", "uniform", "--resume"})).exit_code, 0);
   expect_refusal({"report", "out", "--t0", "8"}, 2, {"--t0 8"});
-  {  // two at once would remove each other's figures
+  {  // two reports at the same time would remove each other's figures
     const std::optional<FolderLock> other = FolderLock::take(work() / "out" / "report");
     ASSERT_TRUE(other);
     expect_refusal({"report", "out"}, 2, {"out/report: another process is making a report there"});
@@ -272,7 +272,7 @@ TEST_F(ResultsCommands, WithoutPythonTheNumbersAreThere) {
   EXPECT_THAT(result.err, HasSubstr("bare: not all was rendered: PANDORA_PYTHON=/nowhere/python3 is no program"));
   EXPECT_EQ(result.error_lines(), 1);
   EXPECT_FALSE(fs::exists(work() / "bare" / "report.json"));
-  EXPECT_THAT(output({"report", "out", "--out", "bare"}), HasSubstr("report in bare/report.html"));  // then
+  EXPECT_THAT(output({"report", "out", "--out", "bare"}), HasSubstr("report in bare/report.html"));  // it now works
 }
 
 TEST_F(ResultsCommands, SettingsThatVaryHaveOneTableAndFiguresAgainstTheirKeys) {
@@ -295,7 +295,7 @@ TEST_F(ResultsCommands, LanesAreListedReplayedAndExplained) {
   EXPECT_THAT(names, HasSubstr("uniform/B/3/7/dow/unknown/c_rho=1;c_theta=0.1\n"));
   const std::string lane = "uniform/B/3/7/dow/unknown/c_rho=1;c_theta=0.1";
   EXPECT_THAT(output({"replay", "out", "--lane", lane}), HasSubstr("regret x 1000"));
-  // By its policy: the best hyperparameters, as summary.csv names them.
+  // A lane that is named by its policy has the best hyperparameters, as summary.csv names them.
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
   const std::string of_dow = output({"replay", "out", "--policy", "dow/unknown", "--t0", "7", "--environment",
                                      "uniform", "--regime", "B", "--replication", "2"});

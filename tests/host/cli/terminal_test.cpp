@@ -1,4 +1,4 @@
-// The width of a terminal, and the progress bar that must fit into it.
+// The width of a terminal, and the progress bar, which must fit into it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/ioctl.h>
@@ -17,7 +17,7 @@ namespace pandora::cli {
 namespace {
 using testing::HasSubstr;
 
-// Two ends of a terminal of some width; `reader` sees what is written to `terminal`.
+// The two ends of a terminal with some width. `reader` reads the output to `terminal`.
 struct Terminal {
   int reader = -1, terminal = -1;
 
@@ -38,7 +38,7 @@ struct Terminal {
   Terminal& operator=(const Terminal&) = delete;
 };
 
-// COLUMNS for the duration of a test.
+// Sets COLUMNS for the duration of a test.
 class Columns {
  public:
   explicit Columns(const char* value) {
@@ -108,7 +108,7 @@ TEST(ProgressLine, KeepsTheNumbersThenTheBar) {
 
 class ProgressBarTest : public test::ProgramTest {};
 
-// What a narrow terminal shows: every redrawing fits into a line of it.
+// In a narrow terminal, every redrawn bar fits into a line.
 TEST_F(ProgressBarTest, StaysWithinTheTerminal) {
   const Terminal terminal(50);
   if (terminal.terminal < 0) GTEST_SKIP() << "no pseudo-terminals here";

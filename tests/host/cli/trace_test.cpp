@@ -1,4 +1,4 @@
-// `pandora trace`, as its users meet it.
+// `pandora trace` as users run it.
 #include <gmock/gmock.h>
 
 #include "tests/host/run_program.hpp"
@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 class TraceCommand : public test::ProgramTest {
  protected:
-  // A small model that is right in two of three, a large one that is nearly always, and a judge that does not know.
+  // The small model is right in two of three prompts, the large one nearly always, and the judge knows nothing.
   void write_table(int rows = 60) {
     std::ofstream out(work() / "table.csv");
     out << "prompt_id,model,quality,cost,score\n";
@@ -27,7 +27,7 @@ class TraceCommand : public test::ProgramTest {
   }
 };
 
-// `features` and `export` of a study of a table: nothing that is there is replaced unasked, no input at all.
+// `features` and `export` of a study on a table replace existing files only if asked, and inputs never.
 TEST_F(TraceCommand, WritesOverNothingThatIsThere) {
   write_table();
   std::ofstream(work() / "study.toml") << R"(environments = ["t"]

@@ -1,5 +1,6 @@
-// The n-th allocation of a run fails (tests/starved): exit code 4 and one line, or nobody notices; nothing is lost.
-// HDF5 alone may end the program in its own way then, with a signal or code 255; nothing is lost all the same.
+// The n-th allocation of a run fails (tests/starved). Then the run ends with exit code 4 and one line, or as if nothing
+// had happened, and nothing is lost. Only HDF5 may end the program in its own way, by a signal or with code 255. Even
+// then nothing is lost.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -46,7 +47,7 @@ class WantOfMemory : public test::ProgramTest {
     return out;
   }
 
-  // Everything but what is of a run, not of its results.
+  // All files that belong to the results, and not to a single run.
   std::map<std::string, std::string> files_of(const std::string& folder) const {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(work() / folder))
@@ -83,15 +84,15 @@ class WantOfMemory : public test::ProgramTest {
     return std::stoull(read_file(file));
   }
 
-  // Exit code 0, or 4 with one line that says why; of HDF5 any.
+  // Expects the exit code 0, or 4 with one line that says why. In HDF5 any exit code is allowed.
   static void expect_told(const ProgramResult& starved, bool hdf5) {
     EXPECT_TRUE(starved.exit_code == 0 || starved.exit_code == 4 || hdf5) << starved.exit_code << " " << starved.err;
     if (starved.exit_code != 4) return;
-    EXPECT_TRUE(starved.error_lines() == 1 || hdf5) << starved.err;  // HDF5 has words of its own where it cannot start
+    EXPECT_TRUE(starved.error_lines() == 1 || hdf5) << starved.err;  // HDF5 may print lines of its own
     EXPECT_THAT(starved.err, testing::HasSubstr("memory"));
   }
 
-  // A command about the folder "v", which is a copy of `from` each time; it ends as if nothing happened, or with 4.
+  // Runs a command on the folder "v", each time a new copy of `from`. It ends as if nothing had happened, or with 4.
   void spread_over(const std::vector<std::string>& command, const char* from, int count, bool hdf5 = false) {
     const auto copy = [&] {
       fs::remove_all(work() / "v");
@@ -112,7 +113,7 @@ class WantOfMemory : public test::ProgramTest {
     }
   }
 
-  // What goes on with a folder reads all of it first, and a grid is made by HDF5.
+  // Commands that go on with a folder read all of it first, and HDF5 makes the grid.
   void spread_over_all(int count) {
     fs::copy(work() / "whole", work() / "half", fs::copy_options::recursive);
     fs::remove(work() / "half" / "parts" / "000-uniform-A-00000.part");
@@ -146,7 +147,7 @@ class WantOfMemory : public test::ProgramTest {
                           in_a_row);
   }
 
-  // What a run allocates for results.h5 comes after all that it allocates without it.
+  // A run's allocations for results.h5 come after all its other allocations.
   void spread_over_hdf5(int count, std::uint64_t in_a_row) {
     const std::uint64_t before = allocations();
     hdf5_ = true;
@@ -168,7 +169,8 @@ TEST_F(WantOfMemory, InHdf5LosesNothing) {
   spread_over_hdf5(12, 1);
 }
 
-// Less and less room for everything, from the loader (127) over HDF5's start to the replications.
+// With more and more address space, the loader fails (127), then the start of HDF5, then the replications, then
+// nothing.
 TEST_F(WantOfMemory, UnderALimitOfAddressesIsToldAsSuch) {
   int told = 0;
   for (int mebibytes = 40; mebibytes <= 160; mebibytes += 5) {

@@ -1,4 +1,4 @@
-// Regrets of single replications: which count, and which lanes a policy has.
+// Regrets of single replications: which of them count, and which lanes a policy has.
 #include "host/report/cells.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,8 @@ std::size_t lane_of(const StoredResults& results, const std::string& name) {
   return 0;
 }
 
-// Per period and times 1000; what failed or has not run has no utility, and where the oracle failed nobody has one.
+// Utilities are per period and times 1000. A lane that failed or has not run has none. If the oracle failed, no lane
+// has one.
 TEST_F(Cells, UtilitiesAreThoseOfLanesThatCount) {
   write(study_of("\"online_plugin\"", "T0 = [0]"), by_name({{"-/oracle/known", {520, 530, kFailed, 540}},
                                                             {"0/online_plugin/known", {kFailed, 521, 501, 530}},
@@ -61,7 +62,7 @@ TEST_F(Cells, AreThoseOfEverySettingEnvironmentAndRegime) {
                                  "1 uniform B", "1 gaussian A", "1 gaussian B"));
 }
 
-// A contender is a policy with one way to evaluate rewards; its hyperparameters are its lanes.
+// A contender is a policy with one reward setting. Its lanes are its hyperparameters.
 TEST_F(Cells, ContendersAreLanesByRewardThatServeAT0) {
   const StoredResults results =
       results_of(study_of("\"dow\", \"frugalgpt\", \"query_all\"",
@@ -79,7 +80,7 @@ TEST_F(Cells, ContendersAreLanesByRewardThatServeAT0) {
   EXPECT_EQ(unknown[0].lanes, dow[1].lanes);
   EXPECT_TRUE(contenders(plan, 0, "frugalgpt", "").empty());  // it needs a calibration
   EXPECT_EQ(contenders(plan, 7, "frugalgpt", "").size(), 1u);
-  for (const int T0 : {0, 7}) {  // the same lane whatever T_0
+  for (const int T0 : {0, 7}) {  // the same lane for every T_0
     ASSERT_EQ(contenders(plan, T0, "query_all", "").size(), 1u);
     EXPECT_EQ(contenders(plan, T0, "query_all", "")[0].lanes, (Lanes{lane_of(results, "-/query_all/known")}));
   }

@@ -1,4 +1,4 @@
-// Two folders of results on the same tapes, made up: what is paired, and what is refused.
+// Two made-up folders of results on the same tapes show which outcomes are paired, and what is refused.
 #include <gmock/gmock.h>
 
 #include "host/report/compare.hpp"
@@ -44,7 +44,7 @@ TEST_F(CompareFolders, ReplicationsThatBothHaveArePaired) {
   ASSERT_EQ(pairs.size(), 1u);
   EXPECT_EQ(pairs[0].a, "online_plugin/known of " + path("first"));
   EXPECT_EQ(pairs[0].b, "online_plugin/known of " + path("second"));
-  ASSERT_EQ(pairs[0].rows.size(), 1u);  // T_0 = 7 alone is in both
+  ASSERT_EQ(pairs[0].rows.size(), 1u);  // only T_0 = 7 is in both
   const ComparedRow& row = pairs[0].rows[0];
   EXPECT_EQ(row.T0, 7);
   EXPECT_EQ(row.paired.n, 2u);  // replications 0 and 1: 8 and 9 against 10 and 15
@@ -53,7 +53,7 @@ TEST_F(CompareFolders, ReplicationsThatBothHaveArePaired) {
   EXPECT_NEAR(row.paired.difference.mean, -4.0, 1e-9);
 }
 
-// Every policy but the oracle, once where it has no T_0.
+// All policies except the oracle are compared. Policies without a T_0 are compared once.
 TEST_F(CompareFolders, WithoutPoliciesAllThatBothHaveAreCompared) {
   for (const char* folder : {"first", "second"})
     write(study(2, "[0, 7]"), by_name({{"-/oracle/known", {520, 530}}}), folder);
@@ -71,7 +71,7 @@ TEST_F(CompareFolders, SettingsAreFoundByTheirNames) {
   EXPECT_EQ(pairs[0].rows[0].setting, "estimation.eta_index=2");
 }
 
-// What keeps two folders from being paired is said, where settings have other names because of it too.
+// The message says why folders cannot be paired, also if settings have different names for this reason.
 TEST_F(CompareFolders, WhyNothingIsPairedIsSaid) {
   const auto refused = [&](const std::string& here, const std::string& there, ExitCode code,
                            const CompareOptions& options = {{"query_all"}, {}, {}, {}}) {
@@ -115,7 +115,7 @@ TEST_F(CompareFolders, OtherTapesAreRefused) {
   EXPECT_THAT(refused("dimensions.boxes = 4\n", {520, 530}), HasSubstr("is 3/100/"));
   EXPECT_THAT(refused("[environment.uniform]\nu = 0.5\n", {520, 530}),
               HasSubstr("environment.uniform.u is 0.23 there"));
-  // The oracle sees the tape alone; another grid moves it by less than one thousandth per period.
+  // The oracle depends only on the tape. Another grid changes its utility by less than a thousandth per period.
   EXPECT_THAT(refused("", {520, 531.5}), HasSubstr("uniform/A/1 is 530.0000 there and 531.5000 here"));
   std::filesystem::remove_all(path("second"));
   write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530.9}}}), "second");

@@ -1,4 +1,4 @@
-// Which rows a comparison has and what stands in them, on made-up regrets.
+// The rows of a comparison and their content, for made-up regrets.
 #include "host/report/compare.hpp"
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ using test::kFailed;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// dow has regrets 5, 8, 2, 7 and the plug-in 8, 9, 9, 10 where rewards are known; unknown, dow 15 and the plug-in 18
-// more each than these differ in.
+// With known rewards dow has the regrets 5, 8, 2, 7 and the plug-in 8, 9, 9, 10. With unknown rewards dow has the
+// regret 15 in every replication, and the plug-in 18.
 const std::map<std::string, std::vector<double>> kUtilities = {
     {"-/oracle/known", {520, 530, 510, 540}},          {"0/dow/known/c_rho=0.1", {515, 522, 508, 533}},
     {"0/online_plugin/known", {512, 521, 501, 530}},   {"0/dow/unknown/c_rho=0.1;c_theta=0.1", {505, 515, 495, 525}},
@@ -28,7 +28,7 @@ constexpr const char* kOneEach = "[hyperparameters]\nc_rho = [0.1]\nc_theta = [0
 
 class Compare : public test::MadeUpResults {
  protected:
-  // The results of one T_0, without a choice of hyperparameters, with some utilities changed.
+  // The results for one T_0 and one choice of hyperparameters, with some utilities changed.
   StoredResults changed(const std::map<std::string, std::vector<double>>& changes) const {
     std::map<std::string, std::vector<double>> utilities = kUtilities;
     for (const auto& [lane, values] : changes) utilities[lane] = values;
@@ -66,25 +66,25 @@ TEST_F(Compare, DifferencesArePairedOverReplications) {
   EXPECT_NEAR(row.b.mean, 9.0, 1e-9);
   EXPECT_EQ(row.replications, 4);
   EXPECT_EQ(row.paired.n, 4u);
-  // differences -3, -1, -7, -3: mean -3.5, squared deviations 0.25 + 6.25 + 12.25 + 0.25
+  // The differences -3, -1, -7, -3 have the mean -3.5 and squared deviations 0.25 + 6.25 + 12.25 + 0.25.
   EXPECT_NEAR(row.paired.difference.mean, -3.5, 1e-9);
   EXPECT_NEAR(row.paired.difference.half_width_95, 3.18244630528 * std::sqrt(19.0 / 3.0 / 4.0), 1e-8);
   EXPECT_EQ(row.paired.share_below, 1.0);
-  // squared deviations of a 0.25 + 6.25 + 12.25 + 2.25, of b 1 + 0 + 0 + 1
+  // Squared deviations are 0.25 + 6.25 + 12.25 + 2.25 for a, and 1 + 0 + 0 + 1 for b.
   EXPECT_NEAR(row.paired.relative_efficiency, (21.0 + 2.0) / 19.0, 1e-9);
-  // Student's t with three degrees of freedom, in closed form
+  // Student's t with three degrees of freedom has a closed form.
   const double t = 3.5 / std::sqrt(19.0 / 12.0) / std::sqrt(3.0);
   EXPECT_NEAR(row.paired.p, 1.0 - 2.0 / M_PI * (t / (1.0 + t * t) + std::atan(t)), 1e-9);
 }
 
-// Known with known and unknown with unknown, each a pair of its own.
+// Known rewards are compared with known ones and unknown with unknown ones, as separate pairs.
 TEST_F(Compare, LikeIsComparedWithLike) {
   StoredResults results = changed({});
   const std::vector<ComparedPair> pairs = compare_policies(results, {{"dow", "online_plugin"}, {}, {}, {}});
   ASSERT_THAT(names(pairs), ElementsAre("dow/known online_plugin/known", "dow/unknown online_plugin/unknown"));
   EXPECT_NEAR(pairs[1].rows[0].a.mean, 15.0, 1e-9);
   EXPECT_NEAR(pairs[1].rows[0].b.mean, 18.0, 1e-9);
-  // Only where one is asked for is it compared with another.
+  // Different rewards are compared only if the words ask for it.
   EXPECT_THAT(names(compare_policies(results, {{"dow/known", "online_plugin/unknown"}, {}, {}, {}})),
               ElementsAre("dow/known online_plugin/unknown"));
 }
@@ -97,7 +97,7 @@ TEST_F(Compare, WhatSharesNoRewardIsComparedWithAll) {
               ElementsAre("linucb_online/none dow/known", "linucb_online/none dow/unknown"));
 }
 
-// The first is the base: it is compared with each of the others, and these not with each other.
+// The first policy is the base. It is compared with each of the others, which are not compared with each other.
 TEST_F(Compare, TheFirstIsTheBase) {
   StoredResults results = results_of(
       study_of("\"dow\", \"online_plugin\", \"frugalgpt\"", std::string("T0 = [7]\n") + kOneEach), by_name(kUtilities));
@@ -122,7 +122,7 @@ TEST_F(Compare, TheHyperparameterWithTheLeastMeanIsTakenOnEachSide) {
   EXPECT_EQ(row.a.fit.without.size(), 4u);
 }
 
-// Its mean is over fewer replications: it does not compete, however good.
+// A hyperparameter whose mean is over fewer replications does not compete, however good it is.
 TEST_F(Compare, AHyperparameterWithFewerReplicationsIsLeftOut) {
   StoredResults results = results_of(study_of(kDowAndPlugIn, "T0 = [0]\n[hyperparameters]\nc_rho = [0.1, 1]\n"),
                                      by_name({{"-/oracle/known", {520, 530, 510, 540}},
@@ -135,7 +135,7 @@ TEST_F(Compare, AHyperparameterWithFewerReplicationsIsLeftOut) {
   EXPECT_NEAR(row.a.mean, 5.5, 1e-9);
 }
 
-// Where one side failed the other does not count either: both means are of the same draws.
+// If one side failed in a replication, the other side does not count there. Both means are then over the same draws.
 TEST_F(Compare, AReplicationCountsIfBothSidesDo) {
   StoredResults results = changed(
       {{"0/dow/known/c_rho=0.1", {515, kFailed, 508, 533}}, {"0/online_plugin/known", {512, 521, kFailed, 530}}});
@@ -145,7 +145,7 @@ TEST_F(Compare, AReplicationCountsIfBothSidesDo) {
   EXPECT_NEAR(row.a.mean, 6.0, 1e-9);
   EXPECT_NEAR(row.b.mean, 9.0, 1e-9);
   EXPECT_NEAR(row.paired.difference.mean, -3.0, 1e-9);
-  EXPECT_TRUE(std::isnan(row.a.fit.mean));  // nothing is cross-fitted over so few
+  EXPECT_TRUE(std::isnan(row.a.fit.mean));  // so few replications are not cross-fitted
 }
 
 TEST_F(Compare, OfOneReplicationThereIsNoInterval) {
@@ -191,7 +191,8 @@ TEST_F(Compare, RowsAreOfTheT0EnvironmentsAndRegimesAskedFor) {
   expect_error(results, {{"dow", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage, "none of the others at T0 = 0");
 }
 
-// Two policies whose lanes are the same whatever T_0 are compared once, beside one that has a T_0 at every T_0.
+// Two policies whose lanes do not depend on T_0 are compared once. If one of them depends on it, they are compared at
+// every T_0.
 TEST_F(Compare, PoliciesWithoutACalibrationAreComparedOnce) {
   StoredResults results = results_of(study_of("\"query_all\", \"random_order\", \"dow\"", "T0 = [0, 7]\n"),
                                      by_name({{"-/oracle/known", {520, 530, 510, 540}}}));

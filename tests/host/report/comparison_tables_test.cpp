@@ -1,4 +1,4 @@
-// Comparisons as tables: what is bold, which p value stands there, and what is not known.
+// Comparisons as tables: bold cells, the choice of the p value, and unknown values.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ using test::shifted;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two-sided, of t with three degrees of freedom, in closed form.
+// The two-sided p value of t with three degrees of freedom, in closed form.
 double p_of_shift(double shift) {
   const double t = std::abs(shift) / std::sqrt(2.0 / 3.0 / 4.0) / std::sqrt(3.0);
   return 1.0 - 2.0 / M_PI * (t / (1.0 + t * t) + std::atan(t));
@@ -36,7 +36,7 @@ TEST(ComparisonTables, AllNumbersOfARow) {
   EXPECT_THAT(tables[0].title, HasSubstr("a/known (a) against b/known (b)"));
   ASSERT_EQ(tables[0].rows.size(), 1u);
   ASSERT_EQ(tables[0].rows[0].cells.size(), tables[0].columns.size());
-  // half-width 3.18244630528 sqrt(1 / 6) = 1.2992; cross-fitted, one hyperparameter gives the same
+  // The half-width is 3.18244630528 sqrt(1 / 6) = 1.2992. With one hyperparameter, cross-fitting gives the same.
   EXPECT_THAT(texts(tables[0].rows[0]),
               ElementsAre("uniform, A, T0=7", "4", "2.00", "0.00", "2.000", "1.299", "---", "0%", "1.0", "2.000",
                           "1.299", p_value_text(p_of_shift(2.0)), "0.000", "0.000", "---"));
@@ -57,7 +57,7 @@ TEST(ComparisonTables, PValuesAreAdjustedOverAllPairs) {
   EXPECT_EQ(cell(both, 1, 1, kP).text, p_value_text(p_of_shift(0.1)));
   EXPECT_EQ(cell(alone, 0, 0, kP).text, p_value_text(2.0 * q));
   EXPECT_EQ(cell(comparison_tables({{"a", "c", {shifted(-1.4)}}}), 0, 0, kP).text, p_value_text(q));
-  // Bold is what is told at 5%, after the adjustment.
+  // Bold cells have an adjusted p value below 5%.
   for (const std::size_t column : {kDifference, kP}) {
     EXPECT_TRUE(cell(comparison_tables({{"a", "c", {shifted(-1.4)}}}), 0, 0, column).bold);
     EXPECT_EQ(cell(both, 0, 0, column).bold, 3.0 * p < 0.05);
@@ -74,20 +74,20 @@ TEST(ComparisonTables, TheNoteCountsWhatIsToldEitherWay) {
   EXPECT_EQ(table.notes.size(), 4u);
 }
 
-// The least mean of several is too small by chance: then p is that of the cross-fitted difference.
+// The least mean of several is too small by chance. So with a choice, p belongs to the cross-fitted difference.
 TEST(ComparisonTables, WithAChoicePIsOfTheCrossFittedDifference) {
   ComparedRow row = shifted(2.0);
   row.a.choices = 2;
-  row.a.fit = {5.0, {4.0, 5.0, 5.0, 6.0}};  // squared deviations 2, jackknife variance 3 / 4 of it
+  row.a.fit = {5.0, {4.0, 5.0, 5.0, 6.0}};  // squared deviations 2, jackknife variance 3/4 x 2
   row.b.fit = {1.0, {1.0, 1.0, 1.0, 1.0}};
   const Table table = comparison_tables({{"a", "b", {row}}}).at(0);
   const double error = std::sqrt(0.75 * 2.0), t = 4.0 / error / std::sqrt(3.0);
   EXPECT_EQ(table.rows[0].cells[kP].text, p_value_text(1.0 - 2.0 / M_PI * (t / (1.0 + t * t) + std::atan(t))));
   EXPECT_EQ(table.rows[0].cells[kDifference].text, "4.000");
   EXPECT_EQ(table.rows[0].cells[10].text, number_text(3.18244630528 * error, 3));
-  EXPECT_EQ(table.rows[0].cells[12].text, "3.000");  // optimism of a: 5 where the least mean is 2
+  EXPECT_EQ(table.rows[0].cells[12].text, "3.000");  // the optimism of a: 5 in place of the least mean 2
   EXPECT_EQ(table.rows[0].cells[13].text, "1.000");
-  EXPECT_THAT(table.rows[0].cells[14].text, testing::StartsWith("5.000 ("));  // of the cross-fitted regrets
+  EXPECT_THAT(table.rows[0].cells[14].text, testing::StartsWith("5.000 ("));  // the cross-fitted regrets
   EXPECT_THAT(table.notes[0], HasSubstr("p is that of the cross-fitted difference"));
 }
 
@@ -103,7 +103,7 @@ TEST(ComparisonTables, CrossFittedDifferencesWithoutScatterAreToldOrNot) {
   EXPECT_EQ(p(3.0), "< 1e-4");
 }
 
-// Nothing is known of a policy that failed everywhere, and no interval of one replication.
+// A policy that failed everywhere has no values, and one replication gives no interval.
 TEST(ComparisonTables, WhatIsNotKnownIsADash) {
   ComparedRow none = row_of({}, {});
   none.replications = 4;
@@ -118,13 +118,13 @@ TEST(ComparisonTables, WhatIsNotKnownIsADash) {
               testing::EndsWith("\na,b,,uniform,A,7,0,,,,,,,,,,,,,,,,\n"));
 }
 
-// A row without a p value does not count among those that are adjusted.
+// The adjustment does not count rows without a p value.
 TEST(ComparisonTables, RowsOfNothingCostNoPower) {
   const Table table = comparison_tables({{"a", "b", {row_of({}, {}), shifted(2.0)}}}).at(0);
   EXPECT_EQ(table.rows[1].cells[kP].text, p_value_text(p_of_shift(2.0)));
 }
 
-// Where the bootstrap tells something else than t, the cell has a star, and the note says how many have one.
+// If the bootstrap disagrees with t, the cell has a star. The note counts these cells.
 TEST(ComparisonTables, WhereTheBootstrapDiffersItIsSaid) {
   ComparedRow same = shifted(2.0), other = shifted(2.0);
   same.bootstrap = {0.75, 3.25};

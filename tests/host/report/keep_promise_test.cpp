@@ -1,5 +1,5 @@
-// What `compare --keep` promises, on many made-up tables with a fixed seed: at most one table in twenty has even one
-// wrong keep or drop, and what is clear is decided. Bounds are three standard errors.
+// The promise of `compare --keep`, tested on many made-up tables with a fixed seed. At most one table in twenty has a
+// wrong keep or drop, and clear cases are decided. Bounds are three standard errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace {
 
 constexpr double kMargin = 2.0;
 
-using Draw = std::function<double(std::mt19937_64&)>;  // of mean 0
+using Draw = std::function<double(std::mt19937_64&)>;  // with mean 0
 
 double normal(std::mt19937_64& random) {
   return std::normal_distribution<double>()(random);
 }
 
 struct Odds {
-  double wrong = 0, decided = 0;  // shares: of tables with a wrong decision; of cells that are not at the margin
+  double wrong = 0, decided = 0;  // the share of tables with a wrong decision; of decided cells off the margin
   double bound = 0;
 };
 
-// One choice on each side.
+// A row with one hyperparameter on each side.
 ComparedRow bare_row(const std::vector<double>& a, const std::vector<double>& b) {
   ComparedRow row;
   row.a = {1, a, 0.0, {}, {}};
@@ -34,7 +34,8 @@ ComparedRow bare_row(const std::vector<double>& a, const std::vector<double>& b)
   return row;
 }
 
-// Cells have the differences `means` less the margin; those of a replication share so much of their luck.
+// The expected differences of the cells, minus the margin, are `means`. The cells of a replication share this much of
+// their luck.
 Odds odds_of(const std::vector<double>& means, std::size_t n, int tables, const Draw& draw = normal,
              double shared = 0.5) {
   std::mt19937_64 random(1);
@@ -71,11 +72,11 @@ TEST(KeepPromise, HoldsAtTheMargin) {
   for (const std::size_t cells : {1u, 8u}) {
     const Odds odds = odds_of(std::vector<double>(cells, 0.0), 40, 1500);
     EXPECT_LE(odds.wrong, odds.bound) << cells;
-    EXPECT_GT(odds.wrong, 0.02) << cells;  // the level is used
+    EXPECT_GT(odds.wrong, 0.02) << cells;  // so the level is not wasted
   }
 }
 
-// Some are decided at once and leave the level to the others.
+// Some cells are decided at once, and then leave their level to the others.
 TEST(KeepPromise, HoldsWhereSomeCellsAreClear) {
   const Odds odds = odds_of({-9.0, 9.0, -9.0, 0.0, 0.0, 0.0, 0.0}, 40, 1500);
   EXPECT_LE(odds.wrong, odds.bound);
@@ -90,14 +91,14 @@ TEST(KeepPromise, WhatIsFarIsDecided) {
   EXPECT_GT(odds.decided, 0.97);
 }
 
-// Student's t alone would be wrong in a fifth of such tables.
+// Student's t alone would decide wrongly in a fifth of such tables.
 TEST(KeepPromise, HoldsWhereTheRuleSometimesLosesMuch) {
   const auto skewed = [](std::mt19937_64& random) { return std::exponential_distribution<double>()(random) - 1.0; };
   const Odds odds = odds_of(std::vector<double>(24, 0.0), 50, 600, skewed, 0.0);
   EXPECT_LE(odds.wrong, odds.bound);
 }
 
-// Both sides choose among equally good hyperparameters: neither is better, and best-of-k would not see that.
+// Both sides choose among equally good hyperparameters. Neither is better, but the best of k would seem so.
 TEST(KeepPromise, HoldsWhereHyperparametersAreChosen) {
   constexpr int kTables = 500, kReplications = 16;
   std::mt19937_64 random(2);

@@ -1,4 +1,4 @@
-// Whether to keep a rule: what is decided, what is asked for, and what is said. keep_promise_test.cpp has the odds.
+// Whether to keep a rule: decisions, options and texts. keep_promise_test.cpp measures how often decisions are wrong.
 #include "host/report/keep.hpp"
 
 #include <gmock/gmock.h>
@@ -28,13 +28,13 @@ std::vector<double> repeated(const std::vector<double>& values, int times) {
   return out;
 }
 
-// One-sided, of t with three degrees of freedom, in closed form.
+// The one-sided p value of t with three degrees of freedom, in closed form.
 double p_of(double t) {
   t = std::abs(t) / std::sqrt(3.0);
   return 0.5 - (t / (1.0 + t * t) + std::atan(t)) / M_PI;
 }
 
-// Two tests of one cell: half of 5% each.
+// One cell has two tests, each at half of 5%.
 TEST(Keep, OneCellHasHalfTheLevelOnEachSide) {
   const double error = std::sqrt(2.0 / 3.0 / 4.0), enough = 3.19 * error, too_little = 3.17 * error;  // t_0.975 = 3.182
   EXPECT_EQ(decided({shifted(5.0 - enough)}, 5.0)[0].verdict, Verdict::keep);
@@ -46,7 +46,7 @@ TEST(Keep, OneCellHasHalfTheLevelOnEachSide) {
   EXPECT_NEAR(decided({shifted(5.0 - enough)}, 5.0)[0].p, 2.0 * p_of(3.19), 1e-9);
 }
 
-// Of m cells the surest is judged at 1 / (2 m) of the level, and each that is decided lets the next have more.
+// Among m cells the surest one is judged at 1 / (2 m) of the level. Each decided cell leaves more level to the next.
 TEST(Keep, HolmRunsOverBothTestsOfAllCells) {
   const auto p = [](double shift) { return p_of(shift / std::sqrt(2.0 / 3.0 / 4.0)); };
   const std::vector<Decision> found = decided({shifted(-2.0), shifted(0.1), shifted(6.0)}, 0.0);
@@ -55,7 +55,7 @@ TEST(Keep, HolmRunsOverBothTestsOfAllCells) {
   EXPECT_EQ(found[2].verdict, Verdict::drop);
   EXPECT_NEAR(found[2].p, 6.0 * p(6.0), 1e-9);
   EXPECT_NEAR(found[0].p, 5.0 * p(2.0), 1e-9);
-  // What cannot be tested costs the others nothing.
+  // A cell that cannot be tested costs the others nothing.
   EXPECT_NEAR(decided({row_of({3.0}, {1.0}), shifted(6.0)}, 0.0)[1].p, 2.0 * p(6.0), 1e-9);
 }
 
@@ -80,15 +80,15 @@ TEST(Keep, WhatCannotBeToldIsNotTold) {
     EXPECT_TRUE(std::isnan(found.needed)) << found.needed;
   }
   EXPECT_TRUE(std::isnan(decided({row_of({3.0}, {1.0})}, 2.0)[0].p));
-  // Where all differences are the same number, it is what it is.
+  // If all differences are the same number, there is no uncertainty.
   EXPECT_EQ(decided({row_of({2.0, 2.0}, {1.0, 1.0})}, 2.0)[0].verdict, Verdict::keep);
   EXPECT_EQ(decided({row_of({4.0, 4.0}, {1.0, 1.0})}, 2.0)[0].verdict, Verdict::drop);
-  for (const std::size_t n : {2u, 3u, 7u, 12u})  // a mean that is rounded is no scatter
+  for (const std::size_t n : {2u, 3u, 7u, 12u})  // the rounding of a mean is no variation
     EXPECT_EQ(decided({row_of(std::vector<double>(n, 0.1), std::vector<double>(n, 0.0))}, 2.0)[0].verdict,
               Verdict::keep);
 }
 
-// Nine in ten times the rule gains a little, once it loses much: t alone would keep it.
+// In nine of ten replications the rule gains a little, and in one it loses much. t alone would keep it.
 TEST(Keep, SkewedDifferencesTakeMore) {
   std::vector<double> rare = repeated({-1.0, -1.1, -0.9, -1.0, -1.05, -0.95, -1.0, -1.1, -0.9}, 4);
   rare.insert(rare.end(), {2.9, 3.1});

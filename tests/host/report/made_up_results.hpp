@@ -1,4 +1,4 @@
-// Results that nobody simulated: a folder whose lanes have the utilities that a test says.
+// Made-up results: a folder whose lanes have the utilities that a test gives.
 #pragma once
 
 #include <cmath>
@@ -18,10 +18,10 @@ namespace pandora::test {
 /// The utility of a lane that failed.
 inline constexpr double kFailed = std::numeric_limits<double>::quiet_NaN();
 
-/// Per period and x 1000, of a lane (see lane_name) in a replication.
+/// The utility per period, x 1000, of a lane (see lane_name) in a replication.
 using MadeUpUtility = std::function<double(const std::string& lane, const Unit& unit)>;
 
-/// By name, then by replication, the same in every environment and regime; lanes without a name here have 0.
+/// Utilities by the lane's name and then by replication, the same in every environment and regime. Other lanes have 0.
 inline MadeUpUtility by_name(std::map<std::string, std::vector<double>> utilities) {
   return [utilities = std::move(utilities)](const std::string& lane, const Unit& unit) {
     const auto found = utilities.find(lane);
@@ -54,8 +54,8 @@ class MadeUpResults : public FolderTest {
 
   std::string path(const std::string& folder = "results") const { return (base_ / folder).string(); }
 
-  /// Four replications of 100 periods in one environment and regime, without what is not compared; `more` may replace
-  /// nothing of it.
+  /// Four replications of 100 periods in one environment and regime, without output that is not compared. `more` may
+  /// add keys, but not replace any.
   static std::string study_of(const std::string& policies, const std::string& more = "") {
     return "replications = 4\n" + study_without_replications(policies, more);
   }
@@ -64,7 +64,7 @@ class MadeUpResults : public FolderTest {
            "]\noutput.order = false\noutput.instances = false\noutput.hdf5 = false\n" + more;
   }
 
-  /// What a run of the study would have left but for its tables. `change` may alter tallies.
+  /// Writes all that a run of the study would leave, except its tables. `change` may alter tallies.
   void write(const std::string& study, const MadeUpUtility& utility, const std::string& folder = "results",
              const std::function<void(const std::string& lane, LaneTally&)>& change = {}) const {
     const StudyConfig config = StudyConfig::parse(study, "study.toml");
@@ -100,7 +100,7 @@ class MadeUpResults : public FolderTest {
     return read();
   }
 
-  /// As if replication r of uniform, A had not been run yet.
+  /// Removes replication r of uniform, A, as if it had not been run yet.
   void forget(int r, const std::string& folder = "results") const {
     char name[64];
     std::snprintf(name, sizeof name, "parts/000-uniform-A-%05d.part", r);

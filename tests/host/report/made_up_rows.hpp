@@ -1,4 +1,4 @@
-// Rows of comparisons that nobody simulated.
+// Made-up rows of comparisons.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ inline ComparedRow row_of(const std::vector<double>& a, const std::vector<double
   return {"", "uniform", "A", T0, static_cast<int>(a.size()), side(a), side(b), paired_difference(a, b), {}};
 }
 
-/// a - b is the shift and -1, 0, 0, 1: its standard error is sqrt(2 / 3 / 4).
+/// a - b is the shift plus -1, 0, 0, 1, so its standard error is sqrt(2 / 3 / 4).
 inline ComparedRow shifted(double shift) {
   return row_of({shift - 1.0, shift, shift, shift + 1.0}, {0.0, 0.0, 0.0, 0.0});
 }

@@ -1,5 +1,5 @@
-// How the script that makes reports is found and started, and what is said where it fails. Programs in Python's place stand in
-// for it.
+// How the script that makes reports is found and started, and the messages if it fails. Small programs take the place
+// of Python.
 #include "host/report/renderer.hpp"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ TEST_F(Renderer, GetsTheFolderFormatsAndT0) {
                     HasSubstr("--format svg,pdf --t0 7 --processes ")));
   for (const char* name : {"report.html", "report.tex", "report.json"}) EXPECT_FALSE(fs::exists(folder() / name));
   const nlohmann::json numbers = nlohmann::json::parse(test::read_file(folder() / "numbers.json"));
-  EXPECT_EQ(numbers["of"], "study");  // whatever the texts are
+  EXPECT_EQ(numbers["of"], "study");  // for any texts
   EXPECT_TRUE(holds_report(folder()));
 }
 
@@ -62,10 +62,10 @@ TEST_F(Renderer, SaysWhatItSaidAndHowItEnded) {
                     testing::ContainsRegex("run `python3 .*render.py --format .svg,pdf. --t0 7 .*a report'`")));
   EXPECT_EQ(result.message.find('\n'), std::string::npos);
   EXPECT_THAT(render_with("kill -SEGV $$\n").message, HasSubstr("the renderer was ended by signal 11"));
-  EXPECT_THAT(render_with("cat; echo none\n").said, "none\n");  // there is nothing to read
+  EXPECT_THAT(render_with("cat; echo none\n").said, "none\n");  // the script gets no input
 }
 
-// 3 says that modules are missing, 6 that a file could not be written: its own words say which.
+// Code 3 says that modules are missing, and 6 that a file could not be written. The script's own output says which.
 TEST_F(Renderer, SaysWhatIsMissingOrNotWritten) {
   EXPECT_THAT(render_with("echo matplotlib is not there >&2; exit 3\n").message,
               AllOf(HasSubstr("not all was rendered: matplotlib is not there; its numbers are in numbers.json"),
@@ -87,7 +87,7 @@ TEST_F(Renderer, IsNamedByAVariable) {
   EXPECT_EQ(render_with("case \"$*\" in *mine.py*) exit 0;; esac; exit 1\n").message, "");
 }
 
-// What it starts and leaves behind may hold its output for as long as it likes.
+// A process that the script leaves behind may keep the output open. It is not waited for.
 TEST_F(Renderer, AProcessThatIsLeftBehindIsNotWaitedFor) {
   EXPECT_EQ(render_with("sleep 60 &\n").message, "");
 }
@@ -113,7 +113,7 @@ TEST_F(Renderer, AFolderOfSomethingElseIsLeftAlone) {
   fs::remove(out / "thesis.txt");
   std::ofstream(out / "figures" / "photo.jpg") << "precious";
   EXPECT_THROW(claim_report(out), Error);
-  // What a report that was killed has left is replaced.
+  // Files that a killed report has left are replaced.
   fs::rename(out / "figures" / "photo.jpg", out / "figures" / "depth-uniform-A.csv");
   std::ofstream(out / "report.tex") << "half a report";
   EXPECT_NO_THROW(claim_report(out));

@@ -1,4 +1,4 @@
-// What a report is made of, of made-up results: what is compared with what, and what is told of whom.
+// The content of a report on made-up results: which policies are compared, and which ones have numbers.
 #include "host/report/report.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::Not;
 
 class Report : public test::MadeUpResults {
  protected:
-  // The results of four replications.
+  // Makes the results of four replications.
   void make(const std::string& policies, const std::string& more = "T0 = [0, 7]\n") const {
     std::filesystem::remove_all(path());
     write(study_of(policies, more), [](const std::string& lane, const Unit& unit) {
@@ -46,7 +46,7 @@ class Report : public test::MadeUpResults {
   }
 };
 
-// "rival < base" of each row.
+// The text "rival < base" for each row.
 std::vector<std::string> compared(const Json& numbers) {
   std::vector<std::string> out;
   for (std::size_t row = 0; numbers["pairs"].contains("a") && row < numbers["pairs"]["a"].size(); ++row)
@@ -66,11 +66,11 @@ TEST_F(Report, TheFirstPolicyIsTheBaseAndYardsticksCompeteWithNobody) {
   const Json page = made();
   EXPECT_THAT(compared(page), Contains("dow/known < online_plugin/known"));
   EXPECT_THAT(compared(page), Contains("dow/unknown < online_plugin/unknown"));
-  EXPECT_EQ(compared(page).size(), 4u);  // two rewards, two T_0: nothing with the yardstick
+  EXPECT_EQ(compared(page).size(), 4u);  // two rewards, two T_0, and no yardstick
   EXPECT_TRUE(compared(made({.differences = false})).empty());
 }
 
-// The order of the list counts, not that of the program; the overview has the same base.
+// The order of the study's list counts, and not that of the program. The overview has the same base.
 TEST_F(Report, TheBaseIsTheFirstThatTheStudyListsAndNoYardstick) {
   make("\"query_all\", \"dow\", \"online_plugin\"");
   const Json page = made();
@@ -78,13 +78,13 @@ TEST_F(Report, TheBaseIsTheFirstThatTheStudyListsAndNoYardstick) {
   EXPECT_THAT(overview_columns(page), Contains("of dow"));
   make(kThree);
   EXPECT_THAT(overview_columns(made()), Contains("of online_plugin"));
-  make("");  // the paper's
+  make("");  // the paper's policies
   EXPECT_THAT(compared(made()), Contains("online_plugin/known < dow/known"));
 }
 
 TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
   make(kThree);
-  // The base comes first, once, also where it is among the policies.
+  // The base comes first and only once, also if it is among the policies.
   for (const std::vector<std::string>& policies :
        {std::vector<std::string>{"query_all", "online_plugin"}, {"query_all", "dow", "online_plugin"}}) {
     const Json page = made(with(policies, "dow"));
@@ -98,7 +98,7 @@ TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
   expect_refused(with({"dwo"}, ""), ExitCode::usage, "--policy dwo");
 }
 
-// Tables too, not comparisons alone.
+// This holds for tables too, and not only for comparisons.
 TEST_F(Report, TablesOfSomePoliciesSayNothingOfOthers) {
   make(kThree);
   const auto said = [&](const ReportOptions& options) {
@@ -123,7 +123,7 @@ TEST_F(Report, OfOnePolicyThereIsNothingToCompare) {
   EXPECT_THAT(overview_columns(made()), Not(Contains("of online_plugin")));
 }
 
-// Regrets 8 and 9 per 1000 periods.
+// Regrets are 8 and 9 per 1000 periods.
 TEST_F(Report, HasTheNumbersOfEachCell) {
   StoredResults results =
       results_of("replications = 2\n" + study_without_replications("\"online_plugin\"", "T0 = [7]\n"),

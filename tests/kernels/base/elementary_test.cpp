@@ -1,6 +1,5 @@
-// The functions against the C library in long double. Bounds are the measured largest errors, rounded up, on
-// grids dense enough that a wrong digit shows in any coefficient where it reaches the last place of the
-// result.
+// Compares the functions with the C library in long double. The bounds are the largest measured errors, rounded up. The
+// grids are so dense that a wrong digit in any coefficient shows, if it reaches the last place of the result.
 #include "kernels/base/elementary.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ namespace {
 using Long = long double;
 const Long kPi = std::acos(-1.0L);
 
-// Distance in units of the last place of `exact` in Real (normal numbers).
+// The distance from `exact`, in units of its last place in Real, for normal numbers.
 template <class Real>
 double ulps(Real value, Long exact) {
   int exponent;
@@ -27,13 +26,13 @@ double ulps(Real value, Long exact) {
   return static_cast<double>(std::fabs(static_cast<Long>(value) - exact) / unit);
 }
 
-// Largest of error(x) over n + 1 equispaced points.
+// The largest error(x) over n + 1 equispaced points.
 template <class Error>
 double largest(double first, double last, int n, Error&& error) {
   double worst = 0.0;
   for (int i = 0; i <= n; ++i) {
     const double found = error(first + (last - first) * i / n);
-    if (!(found <= worst)) worst = found;  // keeps a NaN
+    if (!(found <= worst)) worst = found;  // so that a NaN is kept
   }
   return worst;
 }
@@ -50,7 +49,8 @@ TEST(Elementary, NearestRoundsToTheNearestInteger) {
   EXPECT_EQ(nearest(-3.5), -4.0);
 }
 
-// What processors without fma use has the bits of those that have it: any numbers, and sums that nearly cancel or lie near a tie.
+// The code for processors without fma gives the same bits as fma. The test has random numbers, sums that nearly cancel,
+// and sums near a tie.
 TEST(Elementary, FusedWithoutTheInstructionIsExact) {
   std::mt19937_64 draw(1);
   const auto same = [](auto x, auto y) { return std::memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y); };
@@ -199,7 +199,7 @@ TEST(Elementary, Logistic) {
   EXPECT_EQ(logistic(0.0f), 0.5f);
   EXPECT_EQ(logistic(0.0), 0.5);
   EXPECT_EQ(logistic(1000.0), 1.0);
-  EXPECT_GT(logistic(-1000.0), 0.0);  // clamped, so a logarithm of it stays finite
+  EXPECT_GT(logistic(-1000.0), 0.0);  // clamped, so that its logarithm is finite
 }
 
 TEST(Elementary, LogisticIsRelativelyAccurateInTheLowerTail) {

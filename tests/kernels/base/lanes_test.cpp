@@ -17,7 +17,7 @@ TEST(Lanes, AQuickSumIsDoubtfulOrExact) {
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   int doubtful = 0;
   for (int i = 0; i < 3'000'000; ++i) {
-    // Few digits make ties and sums next to them; small factors make subnormal results.
+    // With few digits, sums are ties or close to ties. With small factors, results are subnormal.
     const int digits = static_cast<int>(random() % 24) + 1, shift = static_cast<int>(random() % 80);
     const float a = std::ldexp(std::round(std::ldexp(uniform(random), digits)), -digits);
     const float b = std::ldexp(uniform(random), -shift);
@@ -40,7 +40,7 @@ TEST(Lanes, ALoopIsExactThoughOneOfItsSumsIsDoubtful) {
     a[lane] = 0.1f * static_cast<float>(lane + 1);
     sum[lane] = c[lane] = 0.3f;
   }
-  a[5] = 1.0f + 0x1p-23f;  // with b the middle of two floats, and c a little more
+  a[5] = 1.0f + 0x1p-23f;  // a[5] + b[5] lies in the middle of two floats, and c[5] adds a little
   c[5] = sum[5] = 0x1p-80f;
   const float b = 1.5f;
   for_lanes<W>([&](int lane, auto& fused) { out[lane] = fused(a[lane], b, c[lane]); });

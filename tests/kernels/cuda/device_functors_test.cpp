@@ -9,7 +9,7 @@ bool device_functors_linked();  // tests/kernels/cuda/device_functors.cu
 bool cublas_loads();
 long device_functor_mismatches(int items);  // tests/kernels/cuda/device_parity.cu
 
-// The proof is that this links: nvcc has compiled every functor as device code.
+// If this test links, nvcc has compiled every functor as device code.
 TEST(DeviceFunctors, CompileAndLink) {
   EXPECT_TRUE(device_functors_linked());
 }
@@ -18,7 +18,7 @@ TEST(DeviceFunctors, CublasIsFoundWhenItIsNeeded) {
   EXPECT_TRUE(cublas_loads());
 }
 
-// One tape for every backend rests on this.
+// This is the reason why all backends can share a tape.
 TEST(DeviceFunctorsGpu, EqualTheCpuInEveryBit) {
   PANDORA_REQUIRE_GPU();
   EXPECT_EQ(device_functor_mismatches(100000), 0);

@@ -1,4 +1,4 @@
-// What kernels trust their callers with is checked in this build, and in a release costs nothing.
+// Kernels trust their callers. This build checks such conditions, and in a release the checks cost nothing.
 #include "kernels/base/assert.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The block transform against Sherman-Morrison one update at a time, in double to rounding, for every block length.
+// Compares the block transform, for every block length, with Sherman-Morrison updates one at a time. In double they
+// agree up to rounding.
 #include "kernels/lane/gram.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ struct Sample {
   double h, e;
 };
 
-// Random contexts; the periods that are updated, with weights that are sometimes 0 and errors.
+// Random samples with contexts and errors. Some periods are not updated, and some weights are 0.
 std::vector<Sample> samples(int m, int n, std::uint64_t seed) {
   test::Random random(seed);
   std::vector<Sample> out;
@@ -54,7 +55,7 @@ Result sequential(const std::vector<Sample>& data, int m) {
   return r;
 }
 
-// flush_every > 0 materialises in the middle of blocks, as a solve does.
+// The block transform. With flush_every > 0 it computes the v_j in the middle of blocks, as before a solve.
 template <class Team>
 Result blocked(const Team& team, const std::vector<Sample>& data, int m, int B, int flush_every) {
   test::GramMemory<double> memory(m, B, Team::kVectors);
@@ -171,7 +172,7 @@ TEST(Gram, SoundSeesAnInverseThatIsNone) {
   for (const int feature : {0, 2}) {
     expect_soundness(VectorTeam{}, feature, 1.0);
     expect_soundness(SerialTeam{}, feature, 1.0);
-    const Ridges ridges = feature == 0 ? Ridges(1.0, 1e-3) : Ridges(1e-3, 1.0);  // each has a bound of its own
+    const Ridges ridges = feature == 0 ? Ridges(1.0, 1e-3) : Ridges(1e-3, 1.0);  // each bound differs
     expect_soundness(VectorTeam{}, feature, ridges);
     expect_soundness(SerialTeam{}, feature, ridges);
   }

@@ -1,5 +1,5 @@
-// WarpWalk leaves what Walk leaves, byte by byte, whoever its members are: after every walk of whole runs, for the lanes
-// that it takes.
+// WarpWalk leaves the same bytes as Walk, whichever members do the work. This is compared after every walk of whole
+// runs, for the lanes that WarpWalk takes.
 #include "kernels/lane/warp_walk.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ void append(std::string& to, const T* values, int n) {
   to.append(reinterpret_cast<const char*>(values), sizeof(T) * static_cast<std::size_t>(n));
 }
 
-// All that a walk may change of a lane.
+// All the memory of a lane that a walk may change.
 std::string left_by_walk(const engine::Problem<float>& problem, const LaneView<float>& lane, int B) {
   std::string all;
   append(all, lane.tally, 1);
@@ -65,12 +65,12 @@ std::string left_by_walk(const engine::Problem<float>& problem, const LaneView<f
   return all;
 }
 
-// Runs everything as ScalarBackend does, but walks by the bodies of a cohort: `members` fibers, or one thread. 0: Walk.
+// A ScalarBackend that walks by the body of a cohort, with `members` fibers or one thread. With 0 members it uses Walk.
 class Backend : public test::ScalarBackend {
  public:
   explicit Backend(int members, unsigned seed = 1) : members_(members), order_{seed} {}
 
-  std::vector<std::string> seen;  // after every walk, lanes in the order of the list
+  std::vector<std::string> seen;  // the lanes' memory after every walk, in the order of the list
   int fitted = 0;
 
   template <class Body>
@@ -152,7 +152,7 @@ class Backend : public test::ScalarBackend {
   int members_;
   test::FiberOrder order_;
   std::vector<double> memory_;
-  std::array<bool, 4> waiting_{}, fits_{};  // of the lanes that a block walks
+  std::array<bool, 4> waiting_{}, fits_{};  // for each lane that a block walks
 };
 
 struct Case {
@@ -167,7 +167,7 @@ struct Case {
     options.block = 32;
     options.estimation.refit.kind = RefitSchedule::Kind::geometric;
   }
-  // Lanes of all policies, changed a little; of both replications, or of the first alone.
+  // Adds the lanes of all policies, after `change`, for both replications or only for the first.
   template <class Change>
   void lanes(Change&& change, std::vector<int> T0 = {test::kCalibration}, std::size_t of = 1) {
     for (std::size_t r = 0; r < of; ++r) {
@@ -194,7 +194,7 @@ Run run(const Case& of, int members, unsigned seed = 1) {
   return out;
 }
 
-// The number of walks that WarpWalk took; -1 where something differs.
+// Returns the number of walks that WarpWalk took, or -1 if some bytes differ.
 int same_bytes(const Case& of, int* failed = nullptr, std::vector<int> teams = {1, 128}) {
   const Run today = run(of, 0);
   if (failed != nullptr) *failed = today.failed;
@@ -214,7 +214,7 @@ int same_bytes(const Case& of, int* failed = nullptr, std::vector<int> teams = {
   return fitted;
 }
 
-// Of all policies, those of lanes that learn and of lanes that do not; the paper's shape.
+// Lanes of all policies at the paper's shape: lanes that learn, and lanes that do not.
 TEST(WarpWalk, LeavesWhatWalkLeaves) {
   Case paper;
   paper.lanes([](LaneSpec&) {}, {0, test::kCalibration}, 2);
@@ -283,8 +283,8 @@ TEST(WarpWalk, LeavesTheSameUnderOtherRules) {
   });
 }
 
-// Under `tracking`, of boxes with few samples, which are solved after every one, and with so many that steps stand in
-// for solves: known and learned rewards, with and without widths, blocks whose periods leave a rest of four.
+// Under `tracking`, boxes with few samples are solved after each sample, and those with many take steps between solves.
+// Rewards are known or learned, lanes have widths or not, and in some blocks the periods are no multiple of four.
 TEST(WarpWalk, LeavesTheSameUnderTracking) {
   const auto expect_same = [](const char* what, int boxes, int features, auto&& change) {
     SCOPED_TRACE(what);
@@ -320,7 +320,7 @@ TEST(WarpWalk, LeavesTheSameUnderTracking) {
               });
 }
 
-// What needs more memory than a block has is left to Walk.
+// If the walk needs more memory than a block has, Walk does it.
 TEST(WarpWalk, LeavesTrackingToWalkWithoutRoom) {
   Case large(4, 16, 33);
   large.options.estimation.refit.kind = RefitSchedule::Kind::tracking;
@@ -331,7 +331,7 @@ TEST(WarpWalk, LeavesTrackingToWalkWithoutRoom) {
   EXPECT_FALSE(WalkMemory::tracks_in(problem.shape, large.options.estimation.refit));
 }
 
-// Where some boxes are missing or rewards come late, lanes that learn nothing are still taken.
+// If some boxes are missing or rewards come late, WarpWalk still takes lanes that learn nothing.
 TEST(WarpWalk, LeavesTheSameWhereBoxesAreMissing) {
   Case missing;
   for (Replication& replication : missing.replications) {
@@ -355,7 +355,7 @@ TEST(WarpWalk, LearnsFromWhatItIsTold) {
   EXPECT_GT(same_bytes(told), 30);
 }
 
-// A failure in mid-block ends a walk at the same period, with the periods before it counted.
+// A failure in the middle of a block ends both walks at the same period. The periods before it are counted.
 TEST(WarpWalk, FailsWhereWalkFails) {
   const auto cell = [](const Replication& replication, int period, int box) {
     return replication.tape.at(replication.tape.online_row(period), box);

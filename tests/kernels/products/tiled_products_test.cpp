@@ -1,5 +1,6 @@
-// The end of a block and the start of the next for teams without vectors: the same bytes as loops that add in the same
-// order, in any order of members, near to what double gives, and few meetings.
+// The end of a block and the start of the next one, for teams without vectors. They give the same bytes as loops that
+// add in the same order, whatever the order of the members. They are close to the results in double, and members meet
+// seldom.
 #include "kernels/products/tiled_products.hpp"
 
 #include <gtest/gtest.h>
@@ -19,12 +20,12 @@ using test::FiberTeam;
 
 constexpr double kRidge = 0.8;
 
-// One matrix from block to block, by loops over all of it.
+// Takes one matrix from block to block, by loops over the whole matrix.
 template <class Real>
 struct Naive {
   int m;
   std::vector<Real> P, image, gram, prediction;
-  std::vector<double> exact;  // P by one update after the other
+  std::vector<double> exact;  // P in double, by one update after the other
   bool sound = true;
 
   explicit Naive(const test::GramMemory<Real>& memory) : m(memory.shape.m), exact(elements()) {
@@ -88,7 +89,7 @@ struct Naive {
       for (int k = 0; k <= i; ++k) {
         ASSERT_EQ(memory.inverse(i, k), P[i * m + k]) << i << ", " << k;
         ASSERT_NEAR(memory.inverse(i, k), exact[i * m + k], 300 * epsilon);
-        if (k / 8 == i / 8) {  // the tiles of the diagonal are whole
+        if (k / 8 == i / 8) {  // tiles on the diagonal are stored in full
           const int other = memory.stored.at(i, k) + (k - i) * 7;
           ASSERT_EQ(memory.P[other], P[i * m + k]);
         }
@@ -112,8 +113,8 @@ struct Naive {
   }
 };
 
-// Five blocks, the third one flushed and the last one short. Of a block's periods some are not queried and some have no
-// weight. `advance(shape, g, ends, start, columns)`.
+// Compares five blocks. The third one is flushed, and the last one is short. In some periods the box is not queried,
+// and in some the weight is 0. The work is done by `advance(shape, g, ends, start, columns)`.
 template <class Real, class Advance>
 void expect_five_blocks(int m, int B, Advance&& advance) {
   SCOPED_TRACE(testing::Message() << m << " features, " << B << " periods");
@@ -150,7 +151,7 @@ void expect_five_blocks(int m, int B, Advance&& advance) {
 }
 
 std::vector<std::uint64_t> work_of(std::size_t bytes) {
-  return std::vector<std::uint64_t>(bytes / 8 + 1, ~std::uint64_t{0});  // not numbers
+  return std::vector<std::uint64_t>(bytes / 8 + 1, ~std::uint64_t{0});  // NaN everywhere
 }
 
 template <class Real>
@@ -210,7 +211,7 @@ TEST(TiledProducts, AnInverseThatIsNoneIsSeen) {
     }
 }
 
-// What a team with memory of its own does is what one with vectors does, to rounding.
+// A team with shared memory computes the same as a team with vectors, up to rounding.
 TEST(ProductsOfBlock, TilesDoWhatVectorsDo) {
   for (const int m : {33, 101}) {
     constexpr int B = 32;
@@ -245,7 +246,7 @@ TEST(ProductsOfBlock, TilesDoWhatVectorsDo) {
   }
 }
 
-// Up to which m a block of threads has room for it: m and B alone decide.
+// The greatest m for which the memory fits. Only m and B decide this.
 TEST(ProductMemory, FitsIntoABlocksSharedMemoryAtThePapersShape) {
   const auto bytes = [](int m, int B) {
     return engine::ProductMemory<float>::shared_bytes(test::GramMemory<float>(m, B, false).shape);

@@ -1,4 +1,4 @@
-// The block's matrix products against triple loops in double, at sizes on both sides of every tile boundary.
+// Compares the block's matrix products with triple loops in double, at sizes on both sides of every tile's boundary.
 #include "kernels/products/tiles.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class BlockProducts : public testing::Test {
     return p;
   }
 
-  // A sum of n products of numbers below one, each rounded once.
+  // The bound for a sum of n products of numbers below one, each rounded once.
   static double tolerance(int n) { return 2.0 * n * static_cast<double>(std::numeric_limits<Real>::epsilon()); }
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace statistics;
 
-// n untruncated coordinates of a law from a stream of their own.
+// Draws n untruncated coordinates of a law from a separate stream.
 std::vector<double> coordinates(Law law, int n) {
   std::vector<double> out;
   const Stream stream{20240607, Purpose::oracle_shock, 7, 0, 0};
@@ -54,7 +54,7 @@ TEST(UnitUniform, ZeroCannotOccurAndOneCan) {
   float last = 0.0f;
   for (std::uint64_t word = 0; word < 0x100000000ull; word += 65521) {
     const float u = unit_uniform(static_cast<std::uint32_t>(word));
-    ASSERT_GE(u, last);  // monotone, so that the ends bound everything
+    ASSERT_GE(u, last);  // it is monotone, so the ends are bounds
     last = u;
   }
 }
@@ -97,7 +97,7 @@ TEST(NormalLaw, Tails) {
 TEST(NormalLaw, LargestValue) {
   float first, second, largest = 0.0f;
   for (std::uint32_t angular = 0; angular < 1000; ++angular) {
-    two_normals(0u, angular * 4294967u, first, second);  // radial word 0 is the least uniform
+    two_normals(0u, angular * 4294967u, first, second);  // the radial word 0 gives the least uniform number
     largest = std::max({largest, std::abs(first), std::abs(second)});
     EXPECT_LE(std::hypot(first, second), 6.77f);
   }
@@ -107,7 +107,7 @@ TEST(NormalLaw, LargestValue) {
   EXPECT_EQ(second, 0.0f);
 }
 
-// A word pair gives the value of the formula.
+// A pair of words gives the value of the Box-Muller formula.
 TEST(NormalLaw, EqualsBoxAndMullerInDouble) {
   std::mt19937 engine(3);
   for (int i = 0; i < 100000; ++i) {
@@ -116,7 +116,7 @@ TEST(NormalLaw, EqualsBoxAndMullerInDouble) {
     const double angle = std::acos(-1.0) * (static_cast<std::int32_t>(angular) / 2147483648.0);
     float first, second;
     two_normals(radial, angular, first, second);
-    // near u = 1 the float uniform itself is only good to 2^-25, which the square root enlarges
+    // Near u = 1 the uniform number in float has an error of 2^-25, and the square root enlarges it.
     const double tolerance = 2e-6 + 1e-7 / std::max(radius, 1e-4);
     ASSERT_NEAR(first, radius * std::cos(angle), tolerance);
     ASSERT_NEAR(second, radius * std::sin(angle), tolerance);
@@ -152,7 +152,8 @@ TEST(StudentLaw, DistributionAndVariance) {
   EXPECT_LT(std::abs(in_standard_errors(mean(map(x, [](double v) { return v * v; })), 5.0 / 3.0)), kAlarm);
 }
 
-// The fourth moment's sampling variance is infinite (t5 has no eighth moment), so it is cut off at 10.
+// The values are cut off at 10, because without this the fourth moment's sampling variance is infinite (t5 has no
+// eighth moment).
 TEST(StudentLaw, KurtosisCutOffAtTen) {
   const std::vector<double> x = coordinates(Law::student_t5, kDraws);
   double exact = 0.0;  // midpoint sums of v^4 f(v), f by differences of the distribution
@@ -167,7 +168,7 @@ TEST(StudentLaw, KurtosisCutOffAtTen) {
 
 TEST(StudentLaw, Tails) {
   const std::vector<double> x = coordinates(Law::student_t5, kDraws);
-  EXPECT_NEAR(2.0 * (1.0 - t5_distribution(4.0)), 0.0103234, 1e-7);  // table value, checks the reference
+  EXPECT_NEAR(2.0 * (1.0 - t5_distribution(4.0)), 0.0103234, 1e-7);  // a value from tables, which checks the reference
   for (double bound : {1.0, 4.0, 8.0, 12.0}) {
     const double upper = 1.0 - t5_distribution(bound);
     const auto above = std::count_if(x.begin(), x.end(), [bound](double v) { return v > bound; });
@@ -197,7 +198,7 @@ TEST(StudentLaw, EqualsBaileysFormulaInDouble) {
   }
 }
 
-// The sine twin of a t pair would be uncorrelated and dependent; neighbours here must be independent.
+// If the sine of a pair were used too, neighbours would be uncorrelated but dependent. They must be independent.
 TEST(StudentLaw, NeighbouringCoordinatesAreIndependent) {
   const std::vector<double> x = coordinates(Law::student_t5, kDraws);
   const auto sign_of_excess = [](double v) { return std::abs(v) > 1.0 ? 1.0 : 0.0; };
@@ -214,7 +215,7 @@ TEST(StudentLaw, NeighbouringCoordinatesAreIndependent) {
 
 constexpr int kOutput = 100;
 
-// Accepted vectors, seen through coordinate projections: xi_0 .. xi_63 and |xi_64| .. |xi_99|.
+// Accepted vectors, of which projections show the coordinates xi_0 .. xi_63 and |xi_64| .. |xi_99|.
 std::vector<std::vector<float>> accepted_vectors(const Environment& environment, std::uint32_t count) {
   ShockWeights weights;
   weights.n_linear = 64;
@@ -248,7 +249,7 @@ TEST(Truncation, AcceptedVectorsLieInTheBall) {
       largest = std::max(largest, std::sqrt(square));
     }
     EXPECT_LE(largest, environment.truncation_radius * (1.0 + 1e-6)) << environment.name;
-    if (environment.law != Law::uniform) {  // the sphere is reached: nothing is cut off before it
+    if (environment.law != Law::uniform) {  // some vectors reach the sphere, so nothing is cut off before it
       EXPECT_GT(largest, environment.truncation_radius * 0.995) << environment.name;
     }
   }
@@ -258,7 +259,7 @@ TEST(Truncation, UniformVectorsAreNeverRejected) {
   EXPECT_EQ(rejections(paper_environments()[0], 20000), 0u);
 }
 
-// The radius 11.65 is sqrt(q_0.99) rounded, so the exact rate of rejection is that of chi2_100 at 11.65^2.
+// The radius 11.65 is the root of the 0.99 quantile, rounded. So the exact rate of rejection is P(chi2_100 > 11.65^2).
 TEST(Truncation, GaussianRateOfRejection) {
   constexpr std::uint32_t kCount = 100000;
   const double p = chi_square_tail_even(100, 11.65 * 11.65);
@@ -267,7 +268,7 @@ TEST(Truncation, GaussianRateOfRejection) {
   EXPECT_LT(std::abs(in_standard_errors(rejected, kCount + rejected, p)), kAlarm);
 }
 
-// 0.6 sum T_j^2 has no closed law: compared with the C++ library's t distribution, in a two-sample test.
+// The law of 0.6 sum T_j^2 has no closed form. So a two-sample test compares it with the C++ library's t distribution.
 TEST(Truncation, StudentRateOfRejection) {
   constexpr int kCount = 60000;
   std::mt19937_64 engine(11);

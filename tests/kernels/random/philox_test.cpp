@@ -22,14 +22,14 @@ namespace {
 
 using naive::Words;
 
-// One counter through the width-1 form.
+// Generates the words of one counter by the form of width 1.
 Words generate(const Words& counter, std::uint64_t seed) {
   std::uint32_t words[4][1] = {{counter[0]}, {counter[1]}, {counter[2]}, {counter[3]}};
   philox4x32_10<1>(words, seed);
   return {words[0][0], words[1][0], words[2][0], words[3][0]};
 }
 
-// Counters and keys with all bits in play.
+// Random counters and keys, in which every bit varies.
 class RandomInput {
  public:
   Words counter() { return {word(), word(), word(), word()}; }
@@ -45,7 +45,7 @@ TEST(Philox, KnownAnswers) {
   EXPECT_EQ(generate({0, 0, 0, 0}, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(generate({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, 0xffffffffffffffff),
             (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(generate({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822),  // digits of pi
+  EXPECT_EQ(generate({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822),  // the digits of pi
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
@@ -76,7 +76,7 @@ TEST(Philox, WidthSixteenEqualsWidthOne) {
   }
 }
 
-// The counter as documented: block and attempt, period, box | purpose | environment | regime, replication.
+// The counter has the documented words: block and attempt; period; box, purpose, environment and regime; replication.
 TEST(Philox, CounterLayoutOfAStream) {
   const Stream stream{0x0123456789abcdef, Purpose::online_shock, 2, 1, 77};
   std::uint32_t words[4][2];
@@ -90,7 +90,7 @@ TEST(Philox, CounterLayoutOfAStream) {
   }
 }
 
-// Word 2 is the only word that packs several coordinates; distinct coordinates must not meet in it.
+// Only word 2 packs several coordinates. Different coordinates must give different words.
 TEST(Philox, PackedCoordinatesNeverCollide) {
   std::set<std::uint32_t> seen;
   std::size_t count = 0;
@@ -125,8 +125,8 @@ TEST(Philox, StreamsOfAnInstanceDifferInEveryCoordinate) {
   EXPECT_EQ(static_cast<int>(seen.size()), count);
 }
 
-// The first words of all draws that a small study makes, with rejection attempts, are pairwise distinct: a
-// shared counter would make two of them equal. By chance a few thousand draws of 128 bits never agree.
+// The first words of all draws of a small study, with attempts after rejections, are distinct. If two draws shared a
+// counter, they would be equal. By chance a few thousand draws of 128 bits never agree.
 TEST(Philox, DrawsWithDistinctCoordinatesAreDistinct) {
   std::set<Words> seen;
   std::size_t count = 0;
@@ -147,8 +147,8 @@ TEST(Philox, DrawsWithDistinctCoordinatesAreDistinct) {
   EXPECT_EQ(seen.size(), count);
 }
 
-// shock_group must keep the attempt out of the bits of the coordinate block, also for t5 with its two blocks
-// a group.
+// In shock_group the number of the attempt must not reach the bits of the block of coordinates. This also holds for t5,
+// which has two blocks in each group.
 TEST(Philox, RejectionAttemptsOfAShockDoNotRepeatCoordinates) {
   for (Law law : {Law::uniform, Law::gaussian, Law::student_t5}) {
     std::set<float> seen;
@@ -159,8 +159,7 @@ TEST(Philox, RejectionAttemptsOfAShockDoNotRepeatCoordinates) {
         shock_group<1>(law, {1, Purpose::online_shock, 0, 0, 0}, group, {attempt}, {3}, {1}, xi);
         for (int k = 0; k < 4; ++k, ++count) seen.insert(xi[k][0]);
       }
-    // 800 floats with 24 bits: a few agree by chance (0.04 pairs are expected), a repeated vector would be
-    // 100.
+    // Among 800 floats of 24 bits, few agree by chance (0.04 pairs on average). A repeated vector would make 100 pairs.
     EXPECT_GE(seen.size() + 3, count);
   }
 }
@@ -180,9 +179,8 @@ TEST(Philox, EqualsRandom123) {
 #endif
 
 #ifdef PANDORA_HAVE_CUDA
-// cuRAND's host generator runs 65,536 subsequences side by side, four words at a time: words 4 i .. 4 i + 3
-// have the subsequence i mod 65536 in counter word 2 and i / 65536 in word 0. The key is the seed. No GPU is
-// needed.
+// cuRAND's host generator runs 65,536 subsequences side by side, four words at a time. Words 4 i .. 4 i + 3 have the
+// subsequence i mod 65536 in word 2 of the counter, and i / 65536 in word 0. The key is the seed. No GPU is needed.
 TEST(Philox, EqualsTheHostGeneratorOfCurand) {
   const std::uint64_t seed = 0x123456789abcdef0;
   std::vector<unsigned int> words(4 * (65536 + 1000));

@@ -1,4 +1,4 @@
-// When estimates are solved: the names of schedules, their arithmetic, and what a lane shows of them.
+// Schedules of solves: their names, their arithmetic, and their visible effect on a lane.
 #include "kernels/rules/refit_schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -95,12 +95,12 @@ TEST(RefitSchedule, GeometricIsDueAtItsGrowth) {
   const RefitSchedule half = parse_refit("geometric:1.5");
   EXPECT_FALSE(half.due(14, 10));
   EXPECT_TRUE(half.due(15, 10));
-  EXPECT_TRUE(half.due(2, 1));  // after x_0 alone the second sample is 2 >= 1.5
+  EXPECT_TRUE(half.due(2, 1));  // after x_0 alone, a second sample is due, as 2 >= 1.5
   EXPECT_FALSE(parse_refit("geometric:3").due(2, 1));
   EXPECT_TRUE(half.due(1, 0));  // a box that was never sampled before
 }
 
-// In double 1.1 x 50 exceeds 55; the comparison must not.
+// In double 1.1 x 50 exceeds 55, but with 55 samples the solve must be due.
 TEST(RefitSchedule, GrowthHasSlackForRounding) {
   volatile double growth = 1.1;
   ASSERT_GT(growth * 50, 55.0);
@@ -130,7 +130,7 @@ TEST(RefitSchedule, EveryKIsDueInEveryKthPeriodOnly) {
     for (int period = 1; period <= 30; ++period) EXPECT_FALSE(parse_refit(text).due_in_period(period));
 }
 
-// What a lane shows in each period: its scores and widths.
+// The scores and widths of a lane in each period.
 struct Trace {
   std::vector<std::vector<double>> score, width;
   std::vector<std::vector<int>> queried;
@@ -185,17 +185,17 @@ TEST(WithoutCalibration, LinUcbStartsWithNoSample) {
   const Trace seen = trace(replication, lane_of("linucb_online", "none", replication, 0, 0.25), "geometric:1.5");
   const double norm = psi_of(replication, replication.tape.online_row(0)).norm();  // eta_hat = 0 and A = I
   for (int a = 0; a < 3; ++a) EXPECT_NEAR(seen.score[0][a], 0.25 * norm, 1e-12);
-  EXPECT_EQ(seen.queried[0], std::vector<int>{0});  // all tie: the lowest box
+  EXPECT_EQ(seen.queried[0], std::vector<int>{0});  // all scores are equal, so the lowest box is opened
 }
 
-// z = rho_hat' psi is linear in psi between refits, so scores at later contexts follow from rho_hat alone.
+// Between refits z = rho_hat' psi is linear in psi, so scores at later contexts follow from rho_hat alone.
 TEST(Geometric, IndicesAreFrozenBetweenRefitsAndWidthsAreNot) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 20, 60, 24);
   const LaneSpec plug_in = lane_of("online_plugin", "known", replication, 20, 1.0);
   const LaneSpec fixed = lane_of("static_plugin", "known", replication, 20, 1.0);
   const Trace frozen = trace(replication, plug_in, "geometric:1000"),
               solved = trace(replication, fixed, "geometric:1000");
-  EXPECT_EQ(frozen.score, solved.score);  // no refit within the run: the estimates of the calibration
+  EXPECT_EQ(frozen.score, solved.score);  // without a refit, the estimates stay those of the calibration
   EXPECT_NE(trace(replication, plug_in, "geometric:1.5").score, solved.score);
 
   const Trace optimistic = trace(replication, lane_of("dow", "known", replication, 20, 0.1), "geometric:1000");
@@ -215,8 +215,7 @@ TEST(Geometric, IndicesAreFrozenBetweenRefitsAndWidthsAreNot) {
   }
 }
 
-// Number of solves that a box's score reveals: with one context for all periods, rho_hat' psi changes at a
-// solve only.
+// Counts solves by a box's score. All periods have the same context, so rho_hat' psi changes only at a solve.
 TEST(Geometric, RefitsABoxExactlyWhenItsSamplesHaveGrown) {
   Replication replication = test::small_replication(test::small_dimensions(1, 3, 2), Regime::A, 4, 40, 25);
   Contexts& contexts = replication.tape.contexts;
@@ -224,7 +223,7 @@ TEST(Geometric, RefitsABoxExactlyWhenItsSamplesHaveGrown) {
     std::copy_n(contexts.psi.begin(), contexts.index_stride, contexts.psi.begin() + row * contexts.index_stride);
   const Trace seen = trace(replication, lane_of("online_plugin", "known", replication, 4, 1.0), "geometric:1.5");
   int n_last = 4;
-  for (int t = 0; t + 1 < 40; ++t) {  // one box: a sample in every period
+  for (int t = 0; t + 1 < 40; ++t) {  // there is one box, so every period brings a sample
     const int n = 4 + t + 1;
     const bool due = 2 * n >= 3 * n_last;
     EXPECT_EQ(seen.score[t + 1][0] != seen.score[t][0], due) << "n = " << n;

@@ -16,7 +16,7 @@ namespace {
 using Values = std::vector<double>;
 using Boxes = std::vector<int>;
 
-// Boxes opened one after another until done(those opened, those left).
+// Opens boxes one after the other until done(opened boxes, boxes left).
 int opened_until(const Boxes& order, const std::function<bool(const Boxes&, const Boxes&)>& done) {
   for (std::size_t k = 1; k < order.size(); ++k) {
     const auto cut = order.begin() + static_cast<std::ptrdiff_t>(k);
@@ -25,7 +25,7 @@ int opened_until(const Boxes& order, const std::function<bool(const Boxes&, cons
   return static_cast<int>(order.size());
 }
 
-// Weitzman's stopping: the best answer reaches the number of every box left.
+// Weitzman's rule stops when the best answer reaches the number of every box left.
 int opened_by_weitzman(const Boxes& order, const Values& answer, const Values& number) {
   return opened_until(order, [&](const Boxes& open, const Boxes& left) {
     return std::all_of(left.begin(), left.end(), [&](int b) {
@@ -43,7 +43,7 @@ double gained(const Boxes& order, int opened, const Values& mu, const Values& co
   return best - spent;
 }
 
-// What the steps from the oracle to a lane cost: the order's and the stopping's.
+// The costs of the two steps from the oracle to a lane: other order, and other stopping.
 struct Steps {
   double order = 0.0, early = 0.0, many = 0.0;
 };
@@ -53,16 +53,17 @@ Steps steps(double order, double stop, int lane_opens, int oracle_opens) {
 
 struct Period {
   Values mu, cost, sigma;
-  Boxes by_sigma, order;  // the oracle's order, and the lane's with what it leaves out at its end
-  int queried = 0;        // by the lane
+  Boxes by_sigma, order;  // the oracle's order; the lane's order, with the left-out boxes at its end
+  int queried = 0;        // the number of boxes that the lane opens
 
-  // The lane's order, then the lane's stopping.
+  // The path that first takes the lane's order, and then the lane's stopping.
   Steps first() const {
     const int stop = opened_by_weitzman(order, mu, sigma);
     const double between = gained(order, stop, mu, cost);
     return steps(oracle() - between, between - gained(order, queried, mu, cost), queried, stop);
   }
-  // The lane's stopping, which opens `own` boxes of the oracle's order, then the lane's order.
+  // The path that first takes the lane's stopping, which opens `own` boxes in the oracle's order, and then the lane's
+  // order.
   Steps second(int own) const {
     const double between = gained(by_sigma, own, mu, cost);
     return steps(between - gained(order, queried, mu, cost), oracle() - between, own,
@@ -133,10 +134,10 @@ TEST(RegretParts, AreMeansOfBothPathsReplayedBoxByBox) {
   }
 }
 
-// Boxes L, M and H: L always pays 0.5 and costs 0.3; M pays 1 half of the time and costs 0.45, so that its index is
-// 0.1; H the same at 0.05, index 0.9. A lane opens L first and stops there, which earns 0.20. With the oracle's
-// stopping its order earns 0.10, for that stopping is not the best one in a wrong order: on this path alone the order
-// would be charged with more than the whole regret.
+// There are boxes L, M and H. L always pays 0.5 and costs 0.3. M pays 1 half of the time and costs 0.45, so its index
+// is 0.1. H pays the same and costs 0.05, so its index is 0.9. A lane opens L first and stops there, which earns 0.20.
+// Its order with the oracle's stopping earns 0.10, because this stopping is not the best one in a wrong order. So this
+// path alone would charge the order with more than the whole regret.
 RegretParts of_low_middle_high(const LaneSpec& lane, const Values& score) {
   RegretParts sum;
   const Values cost = {0.3, 0.45, 0.05}, sigma = {0.2, 0.1, 0.9};
@@ -157,12 +158,13 @@ TEST(RegretParts, DoNotChargeAWrongOrderWithAStopThatSuitsIt) {
   LaneSpec lane;
   lane.score = Score::learned_index;
   const Values score = {0.6, 0.4, 0.3};
-  // The second path: in the oracle's order the lane stops after H where that pays 1, after L else, as the oracle does.
+  // On the second path, the lane's rule in the oracle's order stops as the oracle does: after H if H pays 1, otherwise
+  // after L.
   const RegretParts weitzman = of_low_middle_high(lane, score);
   EXPECT_NEAR(weitzman.wrong_order / 4.0, (0.45 + 0.35) / 2.0, 1e-12);
   EXPECT_NEAR(weitzman.too_early / 4.0, (-0.10 + 0.0) / 2.0, 1e-12);
   EXPECT_NEAR(weitzman.wrong_order_gap / 4.0, 0.10, 1e-12);
-  // One that stops after any first box loses 0.10 by it in the oracle's order.
+  // In the oracle's order, a lane that stops after the first box loses 0.10 by this rule.
   lane.stop = Stop::after_first;
   const RegretParts first = of_low_middle_high(lane, score);
   EXPECT_NEAR(first.wrong_order / 4.0, (0.45 + 0.25) / 2.0, 1e-12);
@@ -181,8 +183,8 @@ TEST(OpenedByLane, IsWhatEachRuleOpensInAnotherOrder) {
   const auto opened = [&](Stop stop, int length) {
     return opened_by_lane(lane, stop, length, score.data(), response.data(), order);
   };
-  EXPECT_EQ(opened(Stop::best_reaches_scores_left, 3), 3);  // 0.8 does not reach the 0.9 of box 0,
-  EXPECT_EQ(opened(Stop::best_reaches_scores_left, 2), 2);  // which a list of two leaves out
+  EXPECT_EQ(opened(Stop::best_reaches_scores_left, 3), 3);  // 0.8 does not reach 0.9, the score of box 0,
+  EXPECT_EQ(opened(Stop::best_reaches_scores_left, 2), 2);  // but a list of two leaves box 0 out
   lane.threshold[0] = 0.5;
   lane.threshold[1] = 0.7;
   EXPECT_EQ(opened(Stop::last_reaches_threshold, 3), 2);
@@ -192,7 +194,7 @@ TEST(OpenedByLane, IsWhatEachRuleOpensInAnotherOrder) {
   EXPECT_EQ(opened(Stop::never, 3), 3);
 }
 
-// Of every policy's lanes, at every checkpoint, by both engines; where mu* is known nothing wrong is deployed.
+// For the lanes of every policy, at every checkpoint, in both engines. If mu* is known, no wrong box is deployed.
 TEST(RegretParts, AddUpToTheRegretOfEveryLane) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 12, 300, 4);
   LaneSpec oracle_lane;
@@ -216,7 +218,7 @@ TEST(RegretParts, AddUpToTheRegretOfEveryLane) {
     }
 }
 
-// Both paths of whole lanes from what the lanes recorded: outputs that were not opened answer with mu*.
+// Computes both paths of whole lanes from the lanes' records. For outputs that were not opened, mu* stands in.
 TEST(RegretParts, OfALaneFollowFromItsScoresAndEstimates) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 12, 300, 4);
   const Tape& tape = replication.tape;
@@ -264,7 +266,7 @@ TEST(RegretParts, OfALaneFollowFromItsScoresAndEstimates) {
   }
 }
 
-// The oracle's stopping, but in any order: on both paths, so that nothing hangs on the path.
+// The lane stops like the oracle but has random orders. Then both paths give the same parts.
 TEST(RegretParts, OfARandomOrderAreItsOrderAlone) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 0, 300, 6);
   LaneSpec lane;
@@ -275,7 +277,7 @@ TEST(RegretParts, OfARandomOrderAreItsOrderAlone) {
   EXPECT_EQ(parts, (RegretParts{parts.wrong_order, 0.0, 0.0, 0.0, 0.0, 0.0}));
 }
 
-// The oracle's order, but every box opened.
+// The lane has the oracle's order but opens every box.
 TEST(RegretParts, OfTheOraclesOrderAreItsStoppingAlone) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 0, 300, 6);
   LaneSpec lane;

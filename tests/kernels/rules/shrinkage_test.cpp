@@ -9,7 +9,7 @@
 namespace pandora {
 namespace {
 
-// g parameters of which the samples tell h each: tr C = g / (h + ridge).
+// For g parameters, about each of which the samples have the information h, tr C = g / (h + ridge).
 TEST(CarriedTrace, IsExactWhereTheSamplesTellAsMuchOfEveryParameter) {
   for (const double ridge : {2.0, 300.0})
     EXPECT_DOUBLE_EQ(carried_trace(5 / (7.0 + ridge), 5, 40.0 - ridge), 5 / (7.0 + 40.0));
@@ -18,7 +18,7 @@ TEST(CarriedTrace, IsExactWhereTheSamplesTellAsMuchOfEveryParameter) {
 TEST(CarriedTrace, StaysWhereTheRidgeStays) {
   EXPECT_DOUBLE_EQ(carried_trace(0.3, 5, 0.0), 0.3);
   EXPECT_EQ(carried_trace(1e-18, 0, 0.0), 0.0);
-  EXPECT_EQ(carried_trace(-1e-18, 0, 0.0), 0.0);  // of rounding, where there are no parameters
+  EXPECT_EQ(carried_trace(-1e-18, 0, 0.0), 0.0);  // without parameters, rounding can give such a trace
 }
 
 TEST(SlopeTraces, MeanAndDeviationsAreCarriedApart) {
@@ -63,8 +63,8 @@ TEST(RefitPlan, IsWholeWhereMostSamplesAreNew) {
   EXPECT_EQ(whole.most_steps, 200);
   EXPECT_EQ(whole.tolerance, index_tolerance(1002, 1.0));
   EXPECT_TRUE(whole.learns(50, false));
-  EXPECT_FALSE(whole.learns(51, false));  // then it is a convex problem
-  EXPECT_FALSE(whole.learns(3, true));    // the minimiser is that of the ridges that are kept
+  EXPECT_FALSE(whole.learns(51, false));  // with fixed ridges, the problem is convex
+  EXPECT_FALSE(whole.learns(3, true));    // the minimum must belong to the kept ridges
   EXPECT_TRUE(whole.inverse_serves(0.01, 0.0));
   EXPECT_FALSE(whole.inverse_serves(0.02, 1.0));
   spec.joint_tolerance = 1e-9;

@@ -14,7 +14,7 @@
 namespace pandora {
 namespace {
 
-// A period's outcome as something that can be compared and printed.
+// A period's outcome in a form that can be compared and printed.
 struct Walked {
   std::vector<int> order;
   int deployed;
@@ -34,7 +34,7 @@ Walked walk(const LaneSpec& spec, const std::vector<double>& score, const std::v
         return mu[box];
       });
   Walked walked{{outcome.order, outcome.order + outcome.queried}, outcome.deployed};
-  for (int box = 0; box < static_cast<int>(mu.size()); ++box)  // a reward is looked up once, and only after opening
+  for (int box = 0; box < static_cast<int>(mu.size()); ++box)  // a reward is asked for once, and only for an opened box
     EXPECT_EQ(calls[box], std::count(walked.order.begin(), walked.order.end(), box));
   return walked;
 }
@@ -62,11 +62,11 @@ TEST(WalkByScore, OpensInDescendingOrderUntilTheBestReachesTheNextScore) {
 
 TEST(WalkByScore, StopsAsSoonAsTheBestReachesTheNextScore) {
   EXPECT_EQ(walk(test::weitzman_rule(), {0.5, 0.9, 0.7}, {0.4, 0.71, 0.3}), (Walked{{1}, 1}));
-  EXPECT_EQ(walk(test::weitzman_rule(), {0.5, 0.9, 0.7}, {0.4, 0.7, 0.3}), (Walked{{1}, 1}));  // equality stops
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.5, 0.9, 0.7}, {0.4, 0.7, 0.3}), (Walked{{1}, 1}));  // equal values stop it
 }
 
 TEST(WalkByScore, TheBestOfAllOpenedCountsNotTheLast) {
-  // 0.6 stays the best after the poor second response and stops the walk before the third box at 0.55
+  // 0.6 stays the best after the poor second response. It stops the walk before the third box, whose score is 0.55.
   EXPECT_EQ(walk(test::weitzman_rule(), {0.55, 0.9, 0.7}, {0.9, 0.6, 0.1}), (Walked{{1, 2}, 1}));
 }
 
@@ -88,14 +88,14 @@ TEST(WalkByScore, OneBox) {
 }
 
 TEST(WalkByScore, NegativeEstimatesAreComparedToo) {
-  // learned payoffs may be negative: the first value must not lose against an initial best of zero
+  // Learned payoffs may be negative. The first value must not lose against an initial best of zero.
   LaneSpec spec = test::weitzman_rule();
   spec.stop = Stop::never;
   EXPECT_EQ(walk(spec, {3.0, 2.0, 1.0}, {-0.5, -0.2, -0.3}), (Walked{{0, 1, 2}, 1}));
 }
 
 TEST(WalkThresholds, CompareTheLastResponse) {
-  // box 0 in position 1: its own 0.2 is below 0.4, although the best so far, 0.5, is not
+  // Box 0 is in position 1. Its own response 0.2 is below 0.4, although the best so far, 0.5, is not.
   EXPECT_EQ(walk(cascade({2, 0, 1}, {0.6, 0.4}), {}, {0.2, 0.1, 0.5}), (Walked{{2, 0, 1}, 2}));
 }
 
@@ -105,7 +105,7 @@ TEST(WalkThresholds, EqualityStopsAndTheBestOfTheOpenedIsDeployed) {
 }
 
 TEST(WalkThresholds, BelongToPositionsNotToBoxes) {
-  // box 1 in position 0 meets threshold[0] = 0.1, not threshold[1]
+  // Box 1 is in position 0, so threshold[0] = 0.1 counts for it, and not threshold[1].
   EXPECT_EQ(walk(cascade({1, 0}, {0.1, 0.9}), {}, {0.0, 0.2}), (Walked{{1}, 1}));
 }
 
@@ -117,7 +117,7 @@ TEST(WalkListed, OpensNothingOutsideTheList) {
 TEST(WalkListed, ScoresLeftAreThoseOfTheList) {
   LaneSpec spec = cascade({1, 0}, {});
   spec.stop = Stop::best_reaches_scores_left;
-  // the score 0.9 of box 2 would go on, but box 2 is not in the list
+  // Because of its score 0.9, box 2 would be opened next, but it is not in the list.
   EXPECT_EQ(walk(spec, {0.2, 0.1, 0.9}, {0.0, 0.3, 0.0}), (Walked{{1}, 1}));
 }
 
@@ -132,13 +132,13 @@ TEST(WalkFixedStops, AfterFirstAndNever) {
 TEST(WalkRandom, StopsAtTheLargestScoreLeftWhereverItStands) {
   LaneSpec spec = test::weitzman_rule();
   spec.order = Order::random;
-  // after box 0 the next box has 0.1, but 0.8 is still to come
+  // After box 0 the next box has the score 0.1, but a box with 0.8 is still to come.
   EXPECT_EQ(walk(spec, {0.5, 0.1, 0.8}, {0.6, 0.0, 0.9}, {0, 1, 2}), (Walked{{0, 1, 2}, 2}));
-  // a box that has been opened no longer counts
+  // The score of an opened box does not count any more.
   EXPECT_EQ(walk(spec, {0.5, 0.1, 0.8}, {0.6, 0.0, 0.3}, {2, 0, 1}), (Walked{{2, 0}, 0}));
 }
 
-// The rules in words: repeat { open the next box }, until a rule says stop.
+// The rules, written out: open the next box until a rule says stop.
 Walked naive_walk(const LaneSpec& spec, const std::vector<double>& score, const std::vector<double>& mu,
                   const std::vector<int>& permutation) {
   std::vector<int> queue;
@@ -217,7 +217,7 @@ TEST(RandomPermutation, SortsTheBoxesByTheirWords) {
   }
 }
 
-// Every one of the A! orders equally often; false alarms 3 in a million per A.
+// All A! orders are equally frequent. A false alarm has a probability of 3 in a million for each A.
 TEST(RandomPermutation, IsUniform) {
   const Stream stream{7, Purpose::random_order, 0, 0, 0};
   for (int boxes = 2; boxes <= 8; ++boxes) {
@@ -228,7 +228,7 @@ TEST(RandomPermutation, IsUniform) {
     for (std::uint32_t period = 0; period < periods; ++period) {
       int order[kMaxBoxes], rank = 0;
       random_permutation(stream, period, boxes, order);
-      for (int k = 0; k < boxes; ++k) {  // rank in lexicographic order (Lehmer code)
+      for (int k = 0; k < boxes; ++k) {  // the rank in lexicographic order (Lehmer code)
         int smaller = 0;
         for (int j = k + 1; j < boxes; ++j) smaller += order[j] < order[k];
         rank = rank * (boxes - k) + smaller;
@@ -247,7 +247,7 @@ TEST(RandomPermutation, PeriodsAndReplicationsDiffer) {
       random_permutation({1, Purpose::random_order, 0, 0, replication}, period, 16, order);
       ++seen[std::vector<int>(order, order + 16)];
     }
-  EXPECT_EQ(seen.size(), 100u);  // 16! orders: no chance agreement
+  EXPECT_EQ(seen.size(), 100u);  // among 16! orders, none repeats by chance
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The inverse that follows its samples' weights, against one formed afresh in double.
+// Compares the inverse that follows its samples' weights with an inverse that is formed anew in double.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -65,7 +65,7 @@ double largest_difference(const Follower& inverse, const MatrixXd& expected, int
   return largest;
 }
 
-// 40 samples: several batches of increases, then increases and decreases together.
+// Has 40 samples. First there are several batches of increases, then increases and decreases together.
 TEST(FollowedInverse, FollowsWeightsUpAndDown) {
   for (const int m : {1, 7, 16, 33}) {
     const Problem p(m, 40);
@@ -91,7 +91,7 @@ TEST(FollowedInverse, LeavesSmallChangesOutAndSaysSo) {
   EXPECT_LT(largest_difference(inverse, p.inverse(1.0, inverse.weight), p.stride), 1e-13);
 }
 
-// Taking out of the sum more than is in it would make it indefinite: refused, and the weight stands as it was.
+// Taking more out of the sum than it holds would make it indefinite. This is refused, and the weight stays as it was.
 TEST(FollowedInverse, RefusesWhatWouldBeIndefinite) {
   const Problem p(3, 2);
   Follower inverse(p, 1e-3);

@@ -1,4 +1,4 @@
-// The fused passes over samples against the reference derivatives in double.
+// Compares the fused passes over samples with the reference derivatives in double.
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>
@@ -25,7 +25,7 @@ GradientProblem problem(int m, int n, std::uint64_t seed) {
   for (auto& row : psi)
     for (int k = 1; k < m; ++k) row[k] = static_cast<float>(random.uniform(-1, 1));
   GradientProblem p{test::contexts_of(psi), {}, Eigen::VectorXd(m)};
-  for (int s = n - 1; s >= 0; --s)  // rows in any order
+  for (int s = n - 1; s >= 0; --s)  // rows need no order
     p.samples.add(s, random.uniform(0.0, 0.2), random.uniform(0.05, 0.95));
   for (int k = 0; k < m; ++k) p.rho[k] = random.uniform(-0.3, 0.3);
   return p;

@@ -1,5 +1,5 @@
-// The joint solve of the engine, by one thread, vectors and several threads, against one dense Hessian over all boxes
-// (host/lanes/estimator/shrunk_fit.hpp).
+// Compares the engine's joint solve, by one thread, by vectors and by several threads, with a solve that has one dense
+// Hessian over all boxes (host/lanes/estimator/shrunk_fit.hpp).
 #include "kernels/solve/joint_solve.hpp"
 
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@ using Data = test::JointData;
 using Dense = test::DenseFit;
 using test::shrunk;
 
-// A lane of the engine with these samples.
+// A lane of the engine that has these samples.
 template <class Real>
 class Boxes {
  public:
-  /// `vectors`: of the team that solves.
+  /// `vectors`: whether the team that solves has vectors.
   Boxes(const Data& data, const LaneSpec& spec, double ridge, bool vectors)
       : ridge_(ridge), A_(data.A), vectors_(vectors) {
     const Contexts& contexts = data.contexts;
@@ -85,7 +85,7 @@ class Boxes {
   }
   int gradients() const { return progress_.index_gradients; }
 
-  /// forget_samples of box a, after its C_aa was spoilt.
+  /// Spoils the C_aa of box a, and then calls forget_samples for it.
   void forget(int a) {
     std::fill(P_[a].begin(), P_[a].end(), Real(7));
     progress_.joint_due = 0;
@@ -144,19 +144,19 @@ template <class Real>
 void expect_dense(const Data& data, const LaneSpec& spec, double tolerance) {
   Dense wanted(data, spec, 0.7);
   Boxes<Real> serial(data, spec, 0.7, false), vectors(data, spec, 0.7, true), threads(data, spec, 0.7, false);
-  for (int refit = 0; refit < 3; ++refit) {  // the ridges of one are where the next starts
+  for (int refit = 0; refit < 3; ++refit) {  // each refit starts from the ridges of the one before
     wanted.refit();
     ASSERT_TRUE(serial.solve(SerialTeam{}));
     ASSERT_TRUE(vectors.solve(VectorTeam{}));
     serial.expect_near(wanted, tolerance);
     vectors.expect_near(wanted, tolerance);
-    if (data.A * data.m > 40) continue;  // their barriers take long
+    if (data.A * data.m > 40) continue;  // barriers of many threads take long
     test::by_fibers(5, [&](const test::FiberTeam& team) { EXPECT_TRUE(threads.solve(team)); });
     threads.expect_near(wanted, tolerance);
   }
 }
 
-// The repair of a C_aa that is no covariance any more: what it was before any sample.
+// If a C_aa is no longer a covariance, the repair makes it what it was before any sample.
 TEST(JointSolve, ForgettingSamplesLeavesThePriorCovariance) {
   for (const int A : {1, 3}) {
     const Data data(A, 5, 40, 33);
@@ -181,7 +181,8 @@ TEST(JointSolve, IsTheDenseFit) {
     }
 }
 
-// Fewer samples than a box has parameters, less than three per parameter, and more: three ways to an inverse Hessian.
+// There are three ways to an inverse Hessian: with fewer samples than a box has parameters, with fewer than three
+// samples for each parameter, and with more.
 TEST(JointSolve, IsTheDenseFitAtThePapersSize) {
   for (const int n : {30, 400, 600}) {
     SCOPED_TRACE("n = " + std::to_string(n));
@@ -207,13 +208,13 @@ TEST(JointSolve, IsTheDenseFitOfFewerSamplesThanABoxHasParameters) {
   expect_dense<double>(data, spec, 1e-7);
 }
 
-// Both sides of the number of samples from which a box's parameters are the smaller side.
+// Tests numbers of samples around the number of a box's parameters.
 TEST(JointSolve, IsTheDenseFitOfAsManySamplesAsABoxHasParameters) {
   for (const int m : {12, 13, 14}) expect_dense<double>(Data(1, m, 13, 40), shrunk(), 1e-7);
 }
 
-// From far away the first inverse does not serve the second step; it serves all steps of a refit that begins near its
-// end. Every Hessian and every look ahead takes a gradient of each box.
+// If a refit begins far from the solution, the first inverse does not serve the second step. If it begins near, the
+// first inverse serves all steps. Every Hessian and every look ahead takes one gradient of each box.
 TEST(JointSolve, FormsAnotherHessianOnlyWhereTheFirstDoesNotServe) {
   const Data data(3, 5, 150, 31);
   LaneSpec spec = shrunk();
@@ -235,7 +236,7 @@ TEST(JointSolve, FormsAnotherHessianOnlyWhereTheFirstDoesNotServe) {
   }
   EXPECT_GT(gradients.front(), 4);
   for (std::size_t refit = 10; refit < gradients.size(); ++refit)
-    EXPECT_LE(gradients[refit], 3);  // at the start and after the first two steps; the third is trusted
+    EXPECT_LE(gradients[refit], 3);  // at the start and after two steps; the third step is trusted
 }
 
 TEST(JointSolve, IsTheDenseFitWithTheOtherLoss) {

@@ -1,4 +1,4 @@
-// Every way to rho_hat against the reference Newton method, in double and in single precision.
+// Compares every way to solve for rho_hat with the reference Newton method, in double and in single precision.
 #include "kernels/solve/minimise.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ IndexSamples first(const IndexSamples& samples, int n) {
   return part;
 }
 
-// The squared Newton decrement of rho at the true gradient and Hessian: what "solved" is measured by.
+// The squared Newton decrement of rho, by the true gradient and Hessian. It measures how well rho is solved.
 double decrement(const Contexts& contexts, const IndexSamples& samples, const VectorXd& rho) {
   VectorXd gradient;
   Eigen::MatrixXd hessian;
@@ -44,7 +44,8 @@ class IndexSolves : public ::testing::Test {
     return Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>(box.rho().data(), m).template cast<double>();
   }
 
-  // Far from the solution, then from a neighbouring one with what the first solve has left.
+  // Solves from far away, and then from the solution of a similar problem, with the state that the first solve has
+  // left.
   template <class Team>
   void solve(const Team& team, int n, int m) {
     const test::IndexData data = random_data(n, m);
@@ -53,7 +54,7 @@ class IndexSolves : public ::testing::Test {
     for (const int count : {(2 * n + 2) / 3, n}) {
       box.use(count);
       ASSERT_TRUE(box.solve(team));
-      // rho itself is rounded to single precision
+      // The bound allows that rho itself is rounded to single precision.
       EXPECT_LT(decrement(data.contexts, first(data.samples, count), rho_of(box, m)),
                 kSingle ? 2e-5 : 10 * index_tolerance(count, kRidge))
           << count << " x " << m;
@@ -68,7 +69,7 @@ class IndexSolves : public ::testing::Test {
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(IndexSolves, Precisions);
 
-// Up to 2,000 samples by an inverse that follows, above by L-BFGS.
+// Up to 2,000 samples an inverse follows the weights; above, L-BFGS solves.
 TYPED_TEST(IndexSolves, VectorsReachTheMinimum) {
   for (const int n : {1, 3, 40, 700, 1900, 2500, 3100})
     for (const int m : {1, 2, 11, 33}) this->solve(VectorTeam{}, n, m);
@@ -79,7 +80,7 @@ TYPED_TEST(IndexSolves, OtherTeamsReachTheMinimum) {
     for (const int m : {1, 2, 11, 33}) this->solve(SerialTeam{}, n, m);
 }
 
-// A preconditioner that says nothing costs gradients, not the solution.
+// A useless preconditioner costs gradients, but the solution is the same.
 TYPED_TEST(IndexSolves, QuasiNewtonWithoutAPreconditioner) {
   using Real = TypeParam;
   const test::IndexData data = random_data(600, 9);

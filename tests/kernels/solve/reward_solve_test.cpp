@@ -1,5 +1,5 @@
-// theta_hat's exact solve by teams without vectors against Newton's method written out in double: the paper's d, whose
-// sums are in registers, and another.
+// Compares theta_hat's exact solve by teams without vectors with Newton's method in double. Tests the paper's d, for
+// which sums are in registers, and another d.
 #include "kernels/solve/reward_solve.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class OneReward {
       weight_.push_back(static_cast<float>(random.uniform(0.1, 1.0)));
     }
     for (std::size_t k = phi_.size() - static_cast<std::size_t>(10 * d); k < phi_.size(); ++k)
-      phi_[k] = std::numeric_limits<float>::quiet_NaN();  // of nobody's
+      phi_[k] = std::numeric_limits<float>::quiet_NaN();  // features that nobody may read
     memory_.resize(static_cast<std::size_t>(RewardState::size(d) + engine::reward_scratch(d)),
                    std::numeric_limits<double>::quiet_NaN());
     RewardState::over(memory_.data(), d).reset(kRewardRidge);
@@ -110,7 +110,7 @@ TEST(RewardSolve, FindsWhatNewtonsMethodFindsByTeamsOfAnySize) {
         ASSERT_TRUE(one.solve(SerialTeam{}));
         EXPECT_EQ(one.progress().reward_samples_at_solve, n);
         const std::vector<double> found = one.found(), wanted = one.wanted();
-        // C is that of where the last step began, which the solver's tolerance bounds.
+        // C belongs to the point at which the last step began. The solver's tolerance bounds this step.
         for (std::size_t k = 0; k < wanted.size(); ++k)
           ASSERT_NEAR(found[k], wanted[k], static_cast<int>(k) < d ? 2e-6 : 2e-4) << k;
         unsigned seed = 3;

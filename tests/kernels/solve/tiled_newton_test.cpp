@@ -1,5 +1,5 @@
-// The solve of teams without vectors: what it computes, that teams of any size compute the same bytes, and how often
-// their members wait for each other, which is what a solve of few samples costs on a device.
+// The solve of teams without vectors. Tests its results, that teams of any size compute the same bytes, and how often
+// their members wait for each other. On a device, this waiting is the cost of a solve with few samples.
 #include "kernels/solve/tiled_newton.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class TiledNewtonOf : public ::testing::Test {};
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(TiledNewtonOf, Precisions);
 
-// Gradient and Hessian in dense algebra, with samples that may fade and either loss.
+// The gradient and Hessian in dense algebra, for samples with weights and for either loss.
 void derivatives(const test::IndexData& data, const std::vector<double>& weights, Loss loss, const Ridges& ridges,
                  const VectorXd& rho, VectorXd& gradient, MatrixXd& hessian) {
   const int m = data.contexts.index_size;
@@ -83,8 +83,8 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
         }
 }
 
-// One thread, warps and blocks, in any order of their members; with fresh Hessians and around one, and where rows or
-// tiles are too many for a warp or a block.
+// Compares one thread, warps and blocks, in any order of their members. Some solves form a Hessian in every sweep and
+// some keep one. Some have more rows or tiles than a warp or a block has members.
 TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
   using Real = TypeParam;
   for (const auto& [m, n] : {std::pair(5, 150), std::pair(33, 150), std::pair(101, 150), std::pair(33, 900),
@@ -96,7 +96,7 @@ TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
     for (const bool fades : {false, true}) {
       test::OneBox<Real> one(data.contexts, data.samples);
       if (fades) one.weigh(weights);
-      ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
+      ASSERT_TRUE(one.solve(SerialTeam{}));  // one thread has no shared memory
       unsigned seed = 1;
       for (const int members : {32, 64, 128, 128, 384}) {
         test::OneBox<Real> box(data.contexts, data.samples);
@@ -121,8 +121,8 @@ TEST(TiledNewton, FewBarriers) {
     }
 }
 
-// Above kFreshSamples only the first sweep forms a Hessian; the solution is the one that is asked for, in few sweeps,
-// and the same in teams of any size. Above kOneHessian it stays with the box, and samples that are new join it.
+// Above kFreshSamples only the first sweep forms a Hessian. The solution is right, takes few sweeps, and is the same in
+// teams of any size. Above kOneHessian the Hessian stays with the box, and new samples are added to it.
 TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
   constexpr int m = 21, most = 3000;
   const test::IndexData data = index_data(most, m);
@@ -132,7 +132,7 @@ TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
     std::vector<std::unique_ptr<test::OneBox<float>>> boxes;
     for (int k = 0; k < 4; ++k) {
       boxes.push_back(std::make_unique<test::OneBox<float>>(data.contexts, data.samples, 1.0));
-      for (float& x : boxes.back()->rho()) x = 0.4f;  // far
+      for (float& x : boxes.back()->rho()) x = 0.4f;  // far from the solution
     }
     for (const int n : counts) {
       SCOPED_TRACE(n);
@@ -177,7 +177,7 @@ TEST(Elementary, ReciprocalRootsAreRightToTheLastDigits) {
   }
 }
 
-// A Hessian of fewer samples than features and next to no ridge has no factor in single precision.
+// With fewer samples than features and next to no ridge, the Hessian has no Cholesky factor in single precision.
 TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
   constexpr double kNone = 1e-7;
   const test::IndexData data = index_data(20, 60);
@@ -190,7 +190,7 @@ TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
   EXPECT_LT(gradient.norm(), 1e-3);
 }
 
-// Where it is more than every device can give a block, it is not asked for.
+// If no supported device can give a block so much memory, the solve does not ask for it.
 TEST(TileMemory, FitsIntoABlocksSharedMemoryAtThePapersShape) {
   using Memory = engine::TileMemory<float>;
   EXPECT_EQ(Memory::shared_bytes(101), Memory::bytes(101));

@@ -12,7 +12,7 @@
 namespace pandora {
 namespace {
 
-// corr(G(c z_1), G(c z_2)) of standard normals with correlation r, summed over a fine grid; c = ||D' theta_*||.
+// corr(G(c z_1), G(c z_2)) for standard normals with correlation r, as a sum over a fine grid, with c = ||D' theta_*||.
 double correlation_of_mu(double c, double r) {
   constexpr int kNodes = 240;
   constexpr double kStep = 12.0 / kNodes;

@@ -48,7 +48,8 @@ Projections draw(const Environment& environment, int output_size, const Stream& 
   return out;
 }
 
-// One vector after the other: materialise it, then the inner products in order of the coordinates with fma.
+// Draws one vector after the other in full, and then computes the inner products in the order of the coordinates, by
+// fma.
 Projections naive_draw(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
                        const ShockWeights& weights) {
   Projections out;
@@ -83,11 +84,11 @@ TEST_P(ShockProjectionLaw, EqualsMaterialisedVectors) {
   const ShockWeights weights = random_weights(100, 10, 1);
   const ShockRange range{7, 501, 2, 0};  // 501 is not a multiple of the width
   const Projections fast = draw(environment, 100, stream_, range, weights);
-  EXPECT_GT(fast.rejected, 20u);  // the rejection path is exercised
+  EXPECT_GT(fast.rejected, 20u);  // so some vectors were rejected
   EXPECT_TRUE(fast == naive_draw(environment, 100, stream_, range, weights));
 }
 
-// Boxes of a tape that depend on each other. What is drawn for one box alone has nothing of it.
+// Boxes of a tape that depend on each other. Draws for a single box are not correlated with any other.
 TEST_P(ShockProjectionLaw, CorrelatedBoxesEqualMaterialisedVectors) {
   Environment environment = tight(GetParam(), 37);
   const ShockWeights weights = random_weights(37, 4, 1);
@@ -102,8 +103,8 @@ TEST_P(ShockProjectionLaw, CorrelatedBoxesEqualMaterialisedVectors) {
   }
 }
 
-// The law of one box by itself is the truncated law, whatever the correlation: first two moments of a projection and of
-// the sum of |xi_j|, in standard errors.
+// Whatever the correlation, each box by itself has the truncated law. Compares moments of a projection and of the sum
+// of |xi_j|, in standard errors.
 TEST_P(ShockProjectionLaw, CorrelationLeavesTheLawOfABox) {
   Environment environment = tight(GetParam(), 20);
   const ShockWeights weights = random_weights(20, 1, 1);
@@ -119,7 +120,7 @@ TEST_P(ShockProjectionLaw, CorrelationLeavesTheLawOfABox) {
     return out;
   };
   const std::vector<double> alone = moments(0.0, 0);
-  // Standard deviations of the five means, from the spread over boxes, which are independent where r = 0.
+  // The standard deviations of the five means come from several boxes, which are independent for r = 0.
   std::vector<std::vector<double>> spread;
   for (std::uint32_t box = 1; box < 13; ++box) spread.push_back(moments(0.0, box));
   for (const double r : {0.3, 0.9}) {
@@ -134,7 +135,8 @@ TEST_P(ShockProjectionLaw, CorrelationLeavesTheLawOfABox) {
   }
 }
 
-// Of two boxes: the normals' correlation is r, times the share of periods in which both need as many attempts.
+// The correlation of two boxes' normals is r, times the share of periods in which both need equally many attempts. Here
+// nothing is rejected.
 TEST(ShockProjection, GaussianBoxesHaveTheCorrelationAsked) {
   Environment environment;
   environment.law = Law::gaussian;
@@ -194,7 +196,7 @@ TEST(ShockProjection, EveryCountUpToTwoBatches) {
   const ShockWeights weights = random_weights(9, 2, 1);
   const Stream stream{1, Purpose::online_shock, 9, 0, 0};
   for (std::uint32_t count = 0; count <= 33; ++count) {
-    // a guard value behind the end: nothing may be written there
+    // There is a guard value behind the end, where nothing may be written.
     std::vector<float> linear(count * 2 + 1, -777.0f), absolute(count + 1, -777.0f);
     draw_projected_shocks(environment, 9, stream, {0, count, 0, 0}, weights, linear.data(), absolute.data());
     EXPECT_EQ(linear.back(), -777.0f);

@@ -33,12 +33,12 @@ double row_times(const std::vector<double>& matrix, int i, const Vector& v) {
   return sum;
 }
 
-// What the paper says about one row, in double, with the vectors written out.
+// One row as the paper defines it, in double, with full vectors.
 struct NaiveRow {
   std::vector<float> x;
-  std::vector<double> shift;                                 // per box: theta_*' Q x
-  std::vector<double> scale, context_cost, index, mu, cost;  // per box
-  std::vector<std::vector<double>> phi;                      // per box
+  std::vector<double> shift;                                 // for each box: theta_*' Q x
+  std::vector<double> scale, context_cost, index, mu, cost;  // for each box
+  std::vector<std::vector<double>> phi;                      // for each box
 };
 
 NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std::uint32_t period,
@@ -82,7 +82,7 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
   return row;
 }
 
-// The naive twin of row `row` of a tape.
+// Computes the row `row` of a tape naively.
 NaiveRow naive_row(const Instance& instance, int row) {
   if (row == 0) return naive_row(instance, Purpose::initial_context, Purpose::initial_shock, 0);
   const std::uint32_t period = static_cast<std::uint32_t>(row - 1);
@@ -163,7 +163,7 @@ TEST_P(TapeCell, OfMoreOpeningsHasThePeriodsWithFreshOutputs) {
   EXPECT_GT(won, 2 * kPeriods * kSmall.boxes / 10);  // rewards are drawn anew
 }
 
-// mu belongs to the stored phi, in double: a policy that knows theta_* finds the same number.
+// mu is computed in double from the stored phi. So a policy that knows theta_* finds the same number.
 TEST_P(TapeCell, MuIsTheLinkOfTheStoredFeatures) {
   for (int row = 0; row < tape_.contexts.rows; ++row)
     for (int a = 0; a < kSmall.boxes; ++a) {
@@ -209,8 +209,7 @@ void expect_equal_rows(const Tape& first, int row_first, const Tape& second, int
   }
 }
 
-// The first 50 calibration periods of T_0 = 1000 are those of T_0 = 50, and T_0 does not touch the online
-// periods.
+// The first 50 calibration periods with T_0 = 1000 are those with T_0 = 50, and online periods do not depend on T_0.
 TEST_P(TapeCell, RowsDoNotDependOnTheNumbersOfPeriods) {
   for (const auto& [calibration, periods] : {std::pair{0, kPeriods}, {kCalibration, 1}, {23, 77}}) {
     const Tape other = draw_tape(instance_, calibration, periods);
@@ -284,7 +283,7 @@ TEST(Tape, LongContextsAreFilledToTheEnd) {
   }
 }
 
-// Nothing but mu* and what follows from it depends on the link.
+// Only mu* depends on the link, and what is computed from mu*.
 TEST(Tape, AnotherLinkChangesRewardsAlone) {
   Instance instance = naive::small_instance({3, 6, 8, 4}, Law::uniform, Regime::B);
   const Tape paper = draw_tape(instance, 5, 200);
@@ -306,7 +305,7 @@ TEST(Tape, AnotherLinkChangesRewardsAlone) {
   EXPECT_NEAR(reward_link(RewardLink::algebraic, 1e-6) - 0.5, logistic(1e-6) - 0.5, 1e-12);  // the same slope at 0
 }
 
-// Every cost has a factor of its own; phi, mu and rewards stay.
+// Every cost is multiplied by a factor of its own. phi, mu and rewards stay the same.
 TEST(Tape, CostsWithATailAreThePapersTimesAParetoVariable) {
   Instance instance = naive::small_instance({3, 6, 8, 4}, Law::uniform, Regime::B);
   const Tape paper = draw_tape(instance, 7, 20000);
@@ -319,25 +318,25 @@ TEST(Tape, CostsWithATailAreThePapersTimesAParetoVariable) {
   double sum = 0.0, beyond = 0.0;
   for (std::size_t at = 0; at < tape.cost.size(); ++at) {
     factor.push_back(tape.cost[at] / paper.cost[at]);
-    EXPECT_GT(factor.back(), 2.0 / 3.0 - 1e-6);  // (1 - 1/alpha), where U = 1
+    EXPECT_GT(factor.back(), 2.0 / 3.0 - 1e-6);  // the least factor, 1 - 1/alpha, belongs to U = 1
     sum += factor.back();
-    beyond += factor.back() > 4.0 / 3.0 ? 1.0 : 0.0;  // twice the least: P = 2^-3
+    beyond += factor.back() > 4.0 / 3.0 ? 1.0 : 0.0;  // twice the least factor is exceeded with probability 2^-3
   }
   const double n = static_cast<double>(factor.size());
   EXPECT_NEAR(sum / n, 1.0, 4 * std::sqrt(1.0 / 3.0 / n));  // the variance of Pareto(3) with mean 1 is 1/3
   EXPECT_NEAR(beyond / n, 0.125, 4 * std::sqrt(0.125 * 0.875 / n));
-  for (int a = 0; a < 3; ++a) {  // x_0, the first calibration and the first online period have draws of their own
+  for (int a = 0; a < 3; ++a) {  // x_0, the first calibration and the first online period have different draws
     const double first[] = {factor[tape.at(0, a)], factor[tape.at(1, a)], factor[tape.at(8, a)]};
     EXPECT_NE(first[0], first[1]);
     EXPECT_NE(first[1], first[2]);
     EXPECT_NE(first[0], first[2]);
   }
-  EXPECT_EQ(draw_tape(instance, 3, 100).cost[4], tape.cost[4]);  // which does not depend on how many there are
+  EXPECT_EQ(draw_tape(instance, 3, 100).cost[4], tape.cost[4]);  // the numbers of periods do not matter
 }
 
 TEST(Tape, RewardFrequenciesMatchMu) {
   const Tape tape = draw_tape(naive::small_instance(kSmall, Law::gaussian, Regime::B), 2000, 20000);
-  // in all, and where mu is small, middling and large: the Bernoulli probability is mu itself
+  // The Bernoulli probability is mu itself: for all rewards, and for those with small, middling and large mu.
   for (const auto& [least, greatest] : {std::pair{0.0, 1.0}, {0.0, 0.3}, {0.3, 0.7}, {0.7, 1.0}})
     for (const bool online : {false, true}) {
       double excess = 0.0, variance = 0.0;

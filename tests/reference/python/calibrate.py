@@ -1,8 +1,8 @@
-"""Outcome models: a judge's score as a quality, and regressions on the context; cross-fitted over clusters.
+"""Models of outcomes, cross-fitted over clusters: quality from a judge's score, and regressions on the context.
 
 Cross-fitting: the rows of fold k are predicted by a model that was fitted on the other folds, and all rows of a cluster
-are in one fold (Chernozhukov and others, Double/debiased machine learning, 2018). Folds are given by the order in which
-clusters first appear, modulo the number of folds, so that another program can have the same.
+are in one fold (Chernozhukov and others, Double/debiased machine learning, 2018). A cluster's fold is its rank by first
+appearance, modulo the number of folds, so that another program can have the same folds.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ def folds(cluster: Ints, count: int = 5) -> Ints:
 
 
 def isotonic(score: Floats, quality: Floats, weight: Floats) -> Predictor:
-    """E[quality | score] that does not decrease, of least weighted squares, by pooling adjacent violators.
+    """A non-decreasing E[quality | score] by weighted least squares, by pooling adjacent violators.
 
-    Barlow and others, Statistical Inference under Order Restrictions (1972). Equal scores are pooled first. Between the
-    distinct scores that were seen it is linear, beyond them constant.
+    Barlow and others, Statistical Inference under Order Restrictions (1972). Equal scores are pooled first. The
+    function is linear between the observed scores, and constant beyond them.
     """
     if len(score) == 0:
         return lambda other: np.full(np.shape(other), 0.5)
     knots, where = np.unique(score, return_inverse=True)
     mass = np.bincount(where, weights=weight)
     mean = np.bincount(where, weights=weight * quality) / mass
-    blocks: list[list[float]] = []  # value, mass, number of knots
+    blocks: list[list[float]] = []  # each: value, mass, number of knots
     for value, one in zip(mean, mass):
         blocks.append([float(value), float(one), 1.0])
         while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
@@ -48,7 +48,7 @@ def isotonic(score: Floats, quality: Floats, weight: Floats) -> Predictor:
 
 
 def logistic(features: Floats, quality: Floats, penalty: float = 1.0, rounds: int = 30) -> Predictor:
-    """1 / (1 + exp(-(b + w'x))) by Newton's method on the cross-entropy, for qualities in [0, 1]; penalty |w|^2 / 2."""
+    """Fits 1 / (1 + exp(-(b + w'x))) to qualities in [0, 1] by Newton's method on cross-entropy + |w|^2 / 2."""
     design = np.column_stack([np.ones(len(features)), features])
     ridge = penalty * np.eye(design.shape[1])
     ridge[0, 0] = 1e-8
@@ -68,7 +68,7 @@ def logistic(features: Floats, quality: Floats, penalty: float = 1.0, rounds: in
 
 
 def ridge(features: Floats, outcome: Floats, penalty: float = 1.0) -> Predictor:
-    """b + w'x by least squares with penalty |w|^2; features are taken as they are, b is not penalised."""
+    """Fits b + w'x by least squares with the penalty |w|^2. Features are not scaled, and b has no penalty."""
     centre, level = features.mean(axis=0), float(outcome.mean())
     inner = (features - centre).T @ (features - centre) + penalty * np.eye(features.shape[1])
     weights = np.linalg.solve(inner, (features - centre).T @ (outcome - level))
@@ -76,10 +76,10 @@ def ridge(features: Floats, outcome: Floats, penalty: float = 1.0) -> Predictor:
 
 
 def judge_calibrated(score: Floats, quality: Floats, labelled: Bools, probability: Floats, fold: Ints) -> Floats:
-    """What the judge's scores are worth, prompts x models: isotonic for each model, cross-fitted.
+    """The estimated quality for each score, prompts x models: an isotonic fit for each model, cross-fitted.
 
-    Labels weigh 1 / probability, so that the fit is of all cells and not of those that were chosen for a label. A model
-    with fewer than 10 labels outside a fold takes the fit of all models together.
+    A label has the weight 1 / probability, so that the fit is for all cells and not for those that were chosen for a
+    label. A model with fewer than 10 labels outside a fold uses the fit of all models together.
     """
     predicted = np.zeros(score.shape)
     for k in np.unique(fold):
@@ -95,7 +95,7 @@ def judge_calibrated(score: Floats, quality: Floats, labelled: Bools, probabilit
 
 
 def outcomes_of_actions(context: Floats, action: Ints, outcome: Floats, models: int, fold: Ints) -> Floats:
-    """E[outcome | context, action] for every action, rows x models: ridge for each action, cross-fitted.
+    """E[outcome | context, action] for every action, rows x models, by a cross-fitted ridge regression for each action.
 
     An action with fewer than 5 rows outside a fold has the mean of all rows there.
     """

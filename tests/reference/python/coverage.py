@@ -1,6 +1,6 @@
-"""How often intervals hold the truth: 200 tables for each law, every estimator and interval.
+"""Measures how often intervals hold the truth, on 200 tables for each law, for every estimator and interval.
 
-usage: python coverage.py [TABLES] [PROMPTS]      prints a table; 200 and 500 unless given
+usage: python coverage.py [TABLES] [PROMPTS]      prints a table; by default 200 tables of 500 prompts
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from off_policy import (
 Answers = dict[tuple[str, str], tuple[list[Ratio], float]]  # (quantity, estimator): parts, truth
 Experiment = Callable[[Law, int, np.random.Generator, dict[str, float]], Answers]
 
-ROUTER = np.eye(3)[[0, 1, 1, 2]]  # the target: by class of difficulty
+ROUTER = np.eye(3)[[0, 1, 1, 2]]  # the target policy chooses by class of difficulty
 BASE = np.array([1, 1, 1, 1])
 PREFERENCE = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 1.0]])
 ORDER, ACCEPT = (0, 1, 2), (0.7, 0.5, 0.0)
@@ -73,7 +73,7 @@ def router_answers(
     told: dict[str, float],
     clip: float = math.inf,
 ) -> Answers:
-    """Quality, dollars, and gain in utility over the single model 1, of ROUTER."""
+    """The quality and dollars of ROUTER, and its gain in utility over model 1 alone."""
     log = log_router(table, probability, rng)
     fold, answers = folds(table.cluster), {}
     single = np.eye(3)[np.ones(CLASSES, dtype=int)]
@@ -99,7 +99,7 @@ def router_answers(
 
 
 def greedy(law: Law, prompts: int, rng: np.random.Generator, told: dict[str, float]) -> Answers:
-    """A router's log: model 1, and with epsilon = 0.2 any."""
+    """A router's log: it calls model 1, and with epsilon = 0.2 any model."""
     table = draw(law, prompts, rng)
     return router_answers(law, table, epsilon_greedy(table, BASE, 0.2, 3), rng, told)
 
@@ -111,13 +111,13 @@ def greedy_clipped(law: Law, prompts: int, rng: np.random.Generator, told: dict[
 
 
 def soft(law: Law, prompts: int, rng: np.random.Generator, told: dict[str, float]) -> Answers:
-    """A router's log by softmax of preferences that know the class."""
+    """A router's log, drawn by softmax from preferences that depend on the class."""
     table = draw(law, prompts, rng)
     return router_answers(law, table, softmax(table, PREFERENCE, 0.4), rng, told)
 
 
 def cell_answers(law: Law, prompts: int, rng: np.random.Generator, depends: bool) -> Answers:
-    """A cascade on a table with labels in 30% of the cells; scores and dollars everywhere."""
+    """A cascade on a table that has scores and dollars in all cells, and labels in 30% of them."""
     table = draw(law, prompts, rng)
     labelled, probability = label(table, rng, depends)
     fold = folds(table.cluster)
@@ -141,17 +141,17 @@ def cell_answers(law: Law, prompts: int, rng: np.random.Generator, depends: bool
 
 
 def cells(law: Law, prompts: int, rng: np.random.Generator, told: dict[str, float]) -> Answers:
-    """Labels at random."""
+    """Labels that do not depend on scores."""
     return cell_answers(law, prompts, rng, depends=False)
 
 
 def cells_by_score(law: Law, prompts: int, rng: np.random.Generator, told: dict[str, float]) -> Answers:
-    """Labels that are rarer where the judge is sure; `complete` is wrong by design."""
+    """Labels that are rarer if the judge is sure. Here the estimator `complete` is wrong by design."""
     return cell_answers(law, prompts, rng, depends=True)
 
 
 def openings(law: Law, prompts: int, rng: np.random.Generator, told: dict[str, float]) -> Answers:
-    """A cascade from a log in which models are opened with 0.9, 0.5, 0.3, and half of the opened are labelled."""
+    """A cascade from a log. It opens models with probability 0.9, 0.5 and 0.3, and labels half of the opened ones."""
     table = draw(law, prompts, rng)
     log = log_openings(table, np.array([0.9, 0.5, 0.3]), rng, label_share=0.5)
     fold, rows = folds(table.cluster), np.arange(len(table.cluster))
@@ -174,7 +174,7 @@ LIGHT = Law()
 HEAVY = Law(tail="lognormal", sigma=1.0)
 PARETO = Law(tail="pareto")
 SEVERAL = (1, 1, 2, 3, 8)
-EXPERIMENTS: list[tuple[str, Law, Experiment, float]] = [  # the last: prompts, as a multiple of what is asked for
+EXPERIMENTS: list[tuple[str, Law, Experiment, float]] = [  # the last: a factor on the number of prompts
     ("labels 30%", LIGHT, cells, 1),
     ("labels by score", LIGHT, cells_by_score, 1),
     ("labels 30%, Pareto 2.5, clusters", Law(tail="pareto", requests=SEVERAL), cells, 0.5),
@@ -197,7 +197,7 @@ EXPERIMENTS: list[tuple[str, Law, Experiment, float]] = [  # the last: prompts, 
 
 
 def intervals_of(parts: Sequence[Ratio], counts: Floats) -> dict[str, Interval]:
-    """All."""
+    """All intervals of an estimate, by name."""
     return {
         "t": t_interval(parts),
         "t_jack": t_interval(parts, jackknifed=True),
@@ -209,7 +209,7 @@ def intervals_of(parts: Sequence[Ratio], counts: Floats) -> dict[str, Interval]:
 
 
 def run(name: str, law: Law, experiment: Experiment, tables: int, prompts: int, seed: int) -> None:
-    """Print a line for each quantity and estimator: coverage of each interval in %, width, bias in standard errors."""
+    """Prints a line for each quantity and estimator: coverage of each interval in %, width, bias in standard errors."""
     hits: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     told = {"effective": 0.0, "hits": 0.0}
     counts = drawn_clusters(prompts, np.random.default_rng(seed))  # the same for all tables
@@ -236,7 +236,7 @@ def run(name: str, law: Law, experiment: Experiment, tables: int, prompts: int, 
 
 
 def main() -> None:
-    """All experiments."""
+    """Runs all experiments."""
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     prompts = int(sys.argv[2]) if len(sys.argv) > 2 else 500
     print(f"95% intervals; a coverage of 95 has a standard error of {100 * math.sqrt(0.95 * 0.05 / tables):.1f} here")

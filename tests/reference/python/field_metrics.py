@@ -1,7 +1,7 @@
-"""The metrics of the field on quality, dollars, choices and scores, each with where its definition stands.
+"""The metrics of the field on quality, dollars, choices and scores, each with the source of its definition.
 
-"Read" means that the definition was read in the project's own code or text; "as we understand it" that the exact
-formula could not be confirmed. Points are (dollars, quality) of one policy at several settings.
+"Read" means that we read the definition in the project's own code or text. "As we understand it" means that we could
+not confirm the exact formula. Points are (dollars, quality) of one policy at several settings.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Bools = NDArray[np.bool_]
 
 
 def non_decreasing_hull(points: Floats) -> Floats:
-    """Corners of the least concave function above the points that does not decrease, by dollars.
+    """The corners of the least non-decreasing concave function above the points, by dollars.
 
-    RouterBench (Hu and others 2024, arXiv 2403.12031, section 3; evaluation/AIQ.py, read): points on a line between two
-    others are reached by chance between them, and no point need be worse than a cheaper one. Beyond the best point it
-    is flat; that is not part of the corners.
+    RouterBench (Hu and others 2024, arXiv 2403.12031, section 3; evaluation/AIQ.py, read). A random choice between two
+    points reaches every point on the line between them, and no point need be worse than a cheaper one. Beyond the best
+    point the function is flat. This part has no corner.
     """
     cheapest_first = points[np.lexsort((-points[:, 1], points[:, 0]))]
     hull: list[Floats] = []
     for point in cheapest_first:
         if hull and point[1] <= hull[-1][1]:
-            continue  # no better than a cheaper one
+            continue  # it is no better than a cheaper point
         while len(hull) > 1:
             (x0, y0), (x1, y1) = hull[-2], hull[-1]
             if (y1 - y0) * (point[0] - x0) > (point[1] - y0) * (x1 - x0):
@@ -38,7 +38,7 @@ def non_decreasing_hull(points: Floats) -> Floats:
 
 
 def hull_at(hull: Floats, dollars: Floats) -> Floats:
-    """The hull's quality at given dollars; nan below its first point."""
+    """The hull's quality at the given dollars; nan below its first point."""
     return np.where(dollars < hull[0, 0], np.nan, np.interp(dollars, hull[:, 0], hull[:, 1]))
 
 
@@ -47,11 +47,11 @@ def _area(x: Floats, y: Floats) -> float:
 
 
 def aiq(points: Floats, dearest: float | None = None, as_code: bool = False) -> float:
-    """Average improvement in quality: area under the non-decreasing hull over the range of dollars.
+    """Average improvement in quality: the area under the non-decreasing hull over the range of dollars.
 
     RouterBench, the paper: AIQ = integral over [c_min, c_max] / (c_max - c_min). Its code (evaluation/AIQ.py, read)
-    integrates from the hull's own cheapest point to the dearest of all compared routers and divides by that dearest
-    cost and not by the range: `as_code`. The two differ unless the cheapest point is free.
+    integrates from the hull's cheapest point to the dearest of all compared routers, and divides by that dearest cost
+    in place of the range; `as_code` does this. The two differ unless the cheapest point is free.
     """
     hull = non_decreasing_hull(points)
     end = float(points[:, 0].max()) if dearest is None else dearest
@@ -63,9 +63,10 @@ def aiq(points: Floats, dearest: float | None = None, as_code: bool = False) -> 
 
 
 def strong_share_auc(share: Floats, quality: Floats) -> float:
-    """Area under quality over the share of calls to the strong model, 0 to 1 (RouteLLM, evals/evaluate.py, read).
+    """The area under quality over the share of calls to the strong model (RouteLLM, evals/evaluate.py, read).
 
-    Trapezoids over the points in order of share; nothing is added at 0 and 1, nor is anything divided by the range.
+    It is the sum of trapezoids over the points in order of share. No points are added at 0 and 1, and the area is not
+    divided by the range.
     """
     order = np.argsort(share, kind="stable")
     return _area(share[order], quality[order])
@@ -74,7 +75,8 @@ def strong_share_auc(share: Floats, quality: Floats) -> float:
 def apgr(share: Floats, quality: Floats, weak: float, strong: float) -> float:
     """Average performance gap recovered (RouteLLM, Ong and others 2024, arXiv 2406.18665; evaluate.py, read).
 
-    (AUC - AUC of the weak) / (AUC of the strong - AUC of the weak), the last two of constants over the same shares.
+    It is (AUC - AUC of the weak model) / (AUC of the strong model - AUC of the weak model). The AUC of a model is that
+    of a constant over the same shares.
     """
     span = float(share.max() - share.min())
     return (strong_share_auc(share, quality) - weak * span) / ((strong - weak) * span)
@@ -83,9 +85,9 @@ def apgr(share: Floats, quality: Floats, weak: float, strong: float) -> float:
 def call_performance_threshold(share: Floats, quality: Floats, weak: float, strong: float, recovered: float) -> float:
     """CPT(x): the share of strong calls that recovers x of the gap between weak and strong (RouteLLM, read).
 
-    Its code interpolates the share linearly over the quality, with the points in order of share, which is defined only
-    where quality does not fall with the share. Here: the first share, interpolated, at which quality reaches the mark;
-    the same where the code's is defined. nan where it is never reached.
+    Its code interpolates the share linearly over the quality, with the points in order of share. This is defined only
+    if quality does not fall with the share. Here it is the first interpolated share at which quality reaches the mark,
+    which agrees with the code where the code is defined. nan if the mark is never reached.
     """
     order = np.argsort(share, kind="stable")
     share, quality, mark = share[order], quality[order], weak + recovered * (strong - weak)
@@ -99,9 +101,10 @@ def call_performance_threshold(share: Floats, quality: Floats, weak: float, stro
 
 
 def cost_at_share_of_strong(points: Floats, strong_quality: float, kept: float) -> float:
-    """Least dollars on the non-decreasing hull with `kept` of the strong model's quality; nan if there are none.
+    """The least dollars on the non-decreasing hull at `kept` of the strong model's quality; nan if it has no such
+    point.
 
-    "Cost at x% of the strong model": RouteLLM reports it in words (95% of GPT-4's quality); the hull is our choice.
+    RouteLLM reports such a cost in words (95% of GPT-4's quality). The hull is our choice.
     """
     hull, mark = non_decreasing_hull(points), kept * strong_quality
     if hull[-1, 1] < mark:
@@ -110,12 +113,12 @@ def cost_at_share_of_strong(points: Floats, strong_quality: float, kept: float) 
 
 
 def deferral_area(points: Floats, dearest: float, up_to: float = 1.0) -> float:
-    """Area under the deferral curve: quality over dollars as shares of the dearest model's, from 0 to `up_to`.
+    """The area under the deferral curve: quality over dollars, as shares of the dearest model's dollars, up to `up_to`.
 
-    Jitkrittum and others, Universal Model Routing (UniRoute, arXiv 2502.08773), as we understand it: the curve is the
-    policy's quality as the price goes through its values; they report the area, that up to half of the dearest cost,
-    the least cost at the dearest model's quality (QNC) and the peak. Here the curve is taken as measured, in order of
-    dollars, constant before its first and after its last point, and divided by `up_to`.
+    Jitkrittum and others, Universal Model Routing (UniRoute, arXiv 2502.08773), as we understand it. The curve is the
+    policy's quality as the price goes through its values. They report the area, the area up to half of the dearest
+    cost, the least cost at the dearest model's quality (QNC), and the peak. Here the curve has the measured points in
+    order of dollars. It is constant before its first point and after its last one, and the area is divided by `up_to`.
     """
     order = np.argsort(points[:, 0], kind="stable")
     x, y = points[order, 0] / dearest, points[order, 1]
@@ -125,7 +128,9 @@ def deferral_area(points: Floats, dearest: float, up_to: float = 1.0) -> float:
 
 
 def quality_neutral_cost(points: Floats, dearest: float, strong_quality: float) -> float:
-    """QNC of UniRoute, as we understand it: least share of the dearest model's dollars at no less than its quality."""
+    """QNC of UniRoute, as we understand it: the least dollars at the dearest model's quality, as a share of its
+    dollars.
+    """
     good = points[points[:, 1] >= strong_quality]
     return float(good[:, 0].min() / dearest) if len(good) else math.nan
 
@@ -135,8 +140,8 @@ def arena_score(
 ) -> float:
     """RouterArena (arXiv 2510.00202; router_evaluation/compute_scores.py, read): (1 + beta) A C / (beta A + C).
 
-    C = (log2 dearest - log2 cost) / (log2 dearest - log2 cheapest), of dollars per 1,000 prompts, not clipped: C > 1
-    for what is cheaper than the cheapest. Cost must be above 0.
+    C = (log2 dearest - log2 cost) / (log2 dearest - log2 cheapest), in dollars per 1,000 prompts. C is not clipped, so
+    it is above 1 for a cost below the cheapest. The cost must be above 0.
     """
     if usd_per_1000 <= 0:
         raise ValueError("the arena score is of a cost above 0")
@@ -145,36 +150,38 @@ def arena_score(
 
 
 def performance_gain(points: Floats, best_single_quality: float) -> float:
-    """PerfGain: greatest quality of the policy's points over the best single model's, less 1.
+    """PerfGain: the greatest quality of the policy's points, divided by that of the best single model, minus 1.
 
     LLMRouterBench (Li and others 2026, arXiv 2601.07206; readme, read: "maximum performance improvement over the best
-    single model"); that it is relative and not a difference is as we understand it.
+    single model"). As we understand it, the improvement is a ratio and not a difference.
     """
     return float(points[:, 1].max()) / best_single_quality - 1
 
 
 def cost_saved(points: Floats, best_single: tuple[float, float]) -> float:
-    """CostSave: 1 - least dollars among points of at least the best single model's quality over that model's dollars.
+    """CostSave: 1 - (least dollars of points with at least the best single model's quality) / (this model's dollars).
 
     LLMRouterBench's readme (read): "cost reduction achieved while maintaining comparable accuracy to the best single
-    model"; that comparable means not lower is as we understand it. nan where no point is good enough.
+    model". As we understand it, comparable means not lower. nan if no point is good enough.
     """
     good = points[points[:, 1] >= best_single[1]]
     return 1 - float(good[:, 0].min()) / best_single[0] if len(good) else math.nan
 
 
 def pareto_front(points: Floats) -> Bools:
-    """Which points no other beats: none has at most its dollars and at least its quality, and one of the two better."""
+    """Which points are not beaten. A point beats another if dollars and quality are no worse, and one of them is
+    better.
+    """
     x, y = points[:, 0], points[:, 1]
     beats = (x[:, None] <= x) & (y[:, None] >= y) & ((x[:, None] < x) | (y[:, None] > y))
     return ~beats.any(axis=0)
 
 
 def pareto_distance(points: Floats, everyone: Floats) -> float:
-    """ParetoDist: mean distance of the policy's points to the Pareto front of `everyone`, both axes scaled to 0..1.
+    """ParetoDist: the mean distance of the policy's points to the Pareto front of `everyone`, with both axes in 0..1.
 
-    LLMRouterBench's readme (read): "average distance to the Pareto frontier". Scaling by the range over everyone, the
-    Euclidean distance and the front as points and not as a curve are as we understand it.
+    LLMRouterBench's readme (read): "average distance to the Pareto frontier". As we understand it, axes are scaled by
+    the range over everyone, the distance is Euclidean, and the front is a set of points and not a curve.
     """
     low, spread = everyone.min(axis=0), np.ptp(everyone, axis=0)
     spread = np.where(spread > 0, spread, 1.0)
@@ -183,20 +190,20 @@ def pareto_distance(points: Floats, everyone: Floats) -> float:
 
 
 def oracle_gap(quality: float, table: Floats) -> float:
-    """OracleGap: 1 - quality over that of the best answer to each prompt (`table`: prompts x models).
+    """OracleGap: 1 - (quality) / (mean quality of the best answer to each prompt). `table`: prompts x models.
 
     LLMRouterBench's readme (read): "gap to Oracle, an instance-level upper bound that always picks the best available
-    model"; that it is relative (Gap@O = 1 - Acc / Acc_O) is as we understand it. No calls are charged to the oracle.
+    model". As we understand it, the gap is relative (Gap@O = 1 - Acc / Acc_O). The oracle pays for no calls.
     """
     return 1 - quality / float(table.max(axis=1).mean())
 
 
 def calibration_error(forecast: Floats, truth: Floats, bins: int = 15, equal_mass: bool = False) -> float:
-    """ECE: sum over bins of share x |mean truth - mean forecast|.
+    """ECE: the sum over bins of (share of rows) x |mean truth - mean forecast|.
 
-    Equal width: [0, 1/B], (1/B, 2/B], ...: Guo and others, On Calibration of Modern Neural Networks (2017). Equal
-    mass: bins of n / B rows in order of the forecast: Nixon and others 2019, Kumar and others 2019; equal forecasts
-    share a bin, that of the middle of their ranks, so that the order of rows does not matter (our choice).
+    Bins of equal width are [0, 1/B], (1/B, 2/B], ... (Guo and others, On Calibration of Modern Neural Networks, 2017).
+    Bins of equal mass have n / B rows in order of the forecast (Nixon and others 2019, Kumar and others 2019). Equal
+    forecasts share the bin of their middle rank, so that the order of rows does not matter; this is our choice.
     """
     if equal_mass:
         _, where, counts = np.unique(forecast, return_inverse=True, return_counts=True)
@@ -211,7 +218,7 @@ def calibration_error(forecast: Floats, truth: Floats, bins: int = 15, equal_mas
 def auroc(score: Floats, right: Bools) -> float:
     """P(score of a right answer > of a wrong one) + half of ties (Mann and Whitney 1947; Hanley and McNeil 1982).
 
-    For graded quality say what right means (here: at least 0.5 unless told). nan where all or none are right.
+    For graded quality, the caller decides which answers are right. nan if all answers or none are right.
     """
     positive, negative = int(right.sum()), int((~right).sum())
     if positive == 0 or negative == 0:
@@ -222,9 +229,10 @@ def auroc(score: Floats, right: Bools) -> float:
 
 
 def risk_coverage(score: Floats, loss: Floats) -> tuple[Floats, Floats]:
-    """Coverage k / n and mean loss of the k answers of greatest score (El-Yaniv and Wiener 2010; Geifman 2017).
+    """Coverage k / n, and the mean loss of the k answers of greatest score (El-Yaniv and Wiener 2010; Geifman 2017).
 
-    Answers of equal score each lose the mean of their like, so that the order of rows does not matter (our choice).
+    Answers of equal score each count with their mean loss, so that the order of rows does not matter; this is our
+    choice.
     """
     _, where = np.unique(-score, return_inverse=True)
     mean = np.bincount(where, weights=loss) / np.bincount(where)
@@ -234,12 +242,14 @@ def risk_coverage(score: Floats, loss: Floats) -> tuple[Floats, Floats]:
 
 
 def aurc(score: Floats, loss: Floats) -> float:
-    """Area under risk over coverage: the mean over k of the risk at k / n (Geifman, Uziel and El-Yaniv 2019)."""
+    """The area under risk over coverage: the mean over k of the risk at k / n (Geifman, Uziel and El-Yaniv 2019)."""
     return float(risk_coverage(score, loss)[1].mean())
 
 
 def latency_in_series(latency: Floats, paths: Sequence[Sequence[int]], judge: float = 0.0) -> Floats:
-    """Seconds of each prompt: its calls one after another, and `judge` for each of them; `paths`: models called."""
+    """Seconds for each prompt, with calls one after another and `judge` seconds for each. `paths`: the called
+    models.
+    """
     return np.array([latency[row, list(path)].sum() + judge * len(path) for row, path in enumerate(paths)])
 
 
@@ -249,5 +259,5 @@ def percentile(values: Floats, share: float) -> float:
 
 
 def deployed_quality(quality: Floats, deployed: Ints) -> float:
-    """Mean quality of one model for each prompt."""
+    """The mean quality if each prompt gets the answer of its deployed model."""
     return float(quality[np.arange(len(deployed)), deployed].mean())

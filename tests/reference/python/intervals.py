@@ -1,4 +1,4 @@
-"""Estimates that are ratios of totals over clusters, and intervals of them.
+"""Estimates that are ratios of totals over clusters, and their intervals.
 
 Every estimator of off_policy.py is R = sum_c A_c / sum_c B_c, or a sum of such ratios with coefficients, where A_c and
 B_c are totals over the rows of cluster c (a prompt, with all requests or answers that belong to it):
@@ -10,21 +10,21 @@ Linearised (Taylor): the cluster moves R by d_c = (A_c - R B_c) / mean(B). The d
 var(R) = sum d_c^2 / (G (G - 1)) for G clusters. Sources: Cochran, Sampling Techniques (1977), chapter 6; Liang and
 Zeger, Longitudinal data analysis using generalized linear models (1986), for the cluster-robust variance.
 
-Jackknifed: d_c = -(G - 1) (R without c - mean over c of R without c), the same for means; for ratios of few heavy
-clusters it is wider: the cluster's own pull on R does not hide how far off it lies (Miller 1974; CR3 of MacKinnon and
-White 1985).
+Jackknifed: d_c = -(G - 1) (R without c - mean over c of R without c). For means this is the same. For ratios with few
+heavy clusters it is greater, because a heavy cluster that pulls R towards itself no longer hides how far away it lies
+(Miller 1974; CR3 of MacKinnon and White 1985).
 
-Intervals, of which `best` is recommended and the others are there to be compared (coverage.py):
+Use the interval `best`. The others are here to be compared (coverage.py):
     t          R +- t_{G-1} se, linearised
     t_jack     the same, jackknifed
-    t_kurtosis jackknifed with 2 G / (k - 1) degrees of freedom, k the kurtosis of d: the variance of s^2 is
-               s^4 (k - 1) / G, that of a chi-square with nu degrees of freedom 2 s^4 / nu (Satterthwaite 1946). For
-               normal d it is t_G
-    hall       Hall, On the removal of skewness by transformation (1992): T = (R - theta) / se is made symmetric by
-               g(T) = T + a T^2 + a^2 T^3 / 3 + b, d jackknifed, with a = skew / (3 sqrt G), b = skew / (6 sqrt G);
-               solved for theta
+    t_kurtosis jackknifed, with 2 G / (k - 1) degrees of freedom, where k is the kurtosis of d. The variance of s^2 is
+               s^4 (k - 1) / G, and that of a chi-square with nu degrees of freedom is 2 s^4 / nu (Satterthwaite 1946).
+               For normal d it is t_G
+    hall       Hall, On the removal of skewness by transformation (1992). T = (R - theta) / se, with jackknifed d, is
+               made symmetric by g(T) = T + a T^2 + a^2 T^3 / 3 + b with a = skew / (3 sqrt G) and
+               b = skew / (6 sqrt G). The interval is solved for theta
     bootstrap  percentiles of R over clusters drawn with replacement (Efron 1979; Field and Welsh 2007 for clusters)
-    best       from the lesser low to the greater high end of t_kurtosis and hall
+    best       from the lesser lower end to the greater upper end of t_kurtosis and hall
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ratio:
-    """`coefficient` x sum(numerator) / sum(denominator), both as totals of clusters."""
+    """`coefficient` x sum(numerator) / sum(denominator). Both arrays have a total for each cluster."""
 
     numerator: Floats
     denominator: Floats
     coefficient: float = 1.0
 
     def times(self, factor: float) -> Ratio:
-        """The same with its coefficient multiplied."""
+        """The same ratio with its coefficient multiplied by `factor`."""
         return Ratio(self.numerator, self.denominator, self.coefficient * factor)
 
 
@@ -68,7 +68,7 @@ class Interval:
 
 
 def cluster_totals(values: Floats, cluster: Ints) -> Floats:
-    """Totals of rows by cluster; `cluster` has numbers from 0 on."""
+    """The totals of rows by cluster. Clusters have numbers from 0 on."""
     return np.bincount(cluster, weights=values, minlength=int(cluster.max()) + 1)
 
 
@@ -83,7 +83,7 @@ def mean_of(contribution: Floats, cluster: Ints) -> Ratio:
 
 
 def linearise(parts: Sequence[Ratio]) -> tuple[float, Floats]:
-    """The value of sum of parts, and by how much each cluster moves it (d_c, of sum 0)."""
+    """The value of the sum of the parts, and by how much each cluster moves it (d_c, with sum 0)."""
     value, moved = 0.0, np.zeros(len(parts[0].numerator))
     for part in parts:
         ratio = float(part.numerator.sum() / part.denominator.sum())
@@ -99,7 +99,9 @@ def _legendre() -> tuple[Floats, Floats]:
 
 
 def jackknife(parts: Sequence[Ratio]) -> tuple[float, Floats]:
-    """As `linearise`, from the values without each cluster: infinite for a cluster that has all of the weight."""
+    """Like `linearise`, but from the values without each cluster. d_c is infinite if the cluster has all of the
+    weight.
+    """
     value, without = 0.0, np.zeros(len(parts[0].numerator))
     for part in parts:
         above, below = part.numerator.sum() - part.numerator, part.denominator.sum() - part.denominator
@@ -118,7 +120,7 @@ def student_cdf(t: float, freedom: float) -> float:
 
 
 def student_quantile(p: float, freedom: float) -> float:
-    """The quantile of Student's t, by bisection; beyond 20,000 degrees of freedom that of 20,000."""
+    """The quantile of Student's t by bisection. More than 20,000 degrees of freedom count as 20,000."""
     low, high = -1e3, 1e3
     freedom = min(freedom, 2e4)
     for _ in range(60):
@@ -133,7 +135,7 @@ def _t(level: float, freedom: float) -> float:
 
 
 def standard_error(moved: Floats) -> float:
-    """Cluster-robust standard error from what each cluster moves the estimate by."""
+    """The cluster-robust standard error, from the amounts by which each cluster moves the estimate."""
     clusters = len(moved)
     return math.sqrt(float(np.sum(moved**2)) / (clusters * (clusters - 1)))
 
@@ -155,14 +157,14 @@ def kurtosis_freedom(moved: Floats) -> float:
 
 
 def t_kurtosis_interval(parts: Sequence[Ratio], level: float = 0.95) -> Interval:
-    """Interval whose degrees of freedom know of heavy tails."""
+    """An interval with fewer degrees of freedom under heavy tails."""
     value, moved = jackknife(parts)
     half = _t(level, kurtosis_freedom(moved)) * standard_error(moved)
     return Interval(value, value - half, value + half)
 
 
 def hall_interval(parts: Sequence[Ratio], level: float = 0.95) -> Interval:
-    """Interval after Hall's transformation, which follows the skewness."""
+    """An interval by Hall's transformation, which takes the skewness into account."""
     value, moved = jackknife(parts)
     clusters, second = len(moved), float(np.mean(moved**2))
     error, quantile = standard_error(moved), _t(level, len(moved) - 1)
@@ -186,15 +188,15 @@ def best_interval(parts: Sequence[Ratio], level: float = 0.95) -> Interval:
 
 
 def drawn_clusters(clusters: int, rng: np.random.Generator, draws: int = 399) -> Floats:
-    """How often each cluster is drawn, draws x clusters."""
+    """How often each draw has each cluster, draws x clusters."""
     picked = rng.integers(0, clusters, size=(draws, clusters)) + clusters * np.arange(draws)[:, None]
     return np.bincount(picked.ravel(), minlength=draws * clusters).reshape(draws, clusters).astype(float)
 
 
 def bootstrap_interval(parts: Sequence[Ratio], counts: Floats, level: float = 0.95) -> Interval:
-    """Percentile interval over clusters drawn with replacement: `counts` says how often.
+    """The percentile interval over clusters drawn with replacement. `counts` says how often each is drawn.
 
-    A draw without any weight has no value, and is left out; the ends are quantiles by linear interpolation.
+    A draw without any weight has no value and is left out. The ends are quantiles by linear interpolation.
     """
     value, _ = linearise(parts)
     drawn = np.zeros(len(counts))

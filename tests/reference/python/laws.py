@@ -1,12 +1,14 @@
-"""Made-up laws whose values are known: prompts with a latent difficulty, models with quality, dollars and a judge.
+"""Made-up laws whose values are known: prompts with a hidden difficulty, models with quality, dollars and a judge.
 
-A prompt has the difficulty h ~ N(0, 1), seen roughly as a class x in {0, 1, 2, 3}: the number of cuts -0.7, 0, 0.7 that
-h + 0.5 e exceeds, e ~ N(0, 1). Model m is right, q = 1, with probability 1 / (1 + exp(-(skill_m - steep_m h))), else
-q = 0, independently of the other models given h. Its judge's score is one of five levels, with a law that depends on q.
-Its dollars are base_m exp(0.3 h) u, u of mean 1: lognormal with a given sigma, or Pareto with alpha = 2.5.
+A prompt has the difficulty h ~ N(0, 1). A class x in {0, 1, 2, 3} shows it roughly: the number of cuts -0.7, 0, 0.7
+that h + 0.5 e exceeds, with e ~ N(0, 1). Model m is right (q = 1) with probability 1 / (1 + exp(-(skill_m - steep_m
+h))), otherwise q = 0. Given h, models are independent. A judge's score has one of five levels, with a law that depends
+on q. The dollars of a call are base_m exp(0.3 h) u, where u has the mean 1 and is lognormal with a given sigma, or
+Pareto with alpha = 2.5.
 
-Values are exact up to quadrature: given h all is independent, x has normal probabilities, scores are finitely many;
-what is left is an integral over h, by Gauss-Hermite with 100 nodes. E[u] = 1 does the tail.
+Values are exact up to quadrature. Given h, everything is independent, x has normal probabilities, and there are
+finitely many scores. The integral over h is by Gauss-Hermite with 100 nodes. Because E[u] = 1, the tail of u does not
+matter.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def _normal_cdf(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Law:
-    """Models from cheap to dear; the law of dollars; how many requests a prompt has (1: no clusters)."""
+    """The models, from cheap to dear; the law of dollars; the numbers of requests of a prompt (1: no clusters)."""
 
     skill: tuple[float, ...] = (0.4, 1.2, 2.2)
     steep: tuple[float, ...] = (1.6, 1.2, 0.9)
@@ -42,7 +44,7 @@ class Law:
     tail: str = "lognormal"
     sigma: float = 0.5
     alpha: float = 2.5
-    requests: tuple[int, ...] = (1,)  # a prompt has one of these numbers, with even chances, whatever its difficulty
+    requests: tuple[int, ...] = (1,)  # a prompt has one of these, each with the same probability
     price: float = 20.0
     models: int = field(default=3)
 
@@ -67,7 +69,7 @@ class Table:
 
 
 def draw(law: Law, prompts: int, rng: np.random.Generator) -> Table:
-    """A table of `prompts` prompts with all outcomes; answers to one prompt differ, its difficulty does not."""
+    """A table with all outcomes. Requests with the same prompt have the same difficulty but different answers."""
     cluster = np.repeat(np.arange(prompts), rng.choice(law.requests, size=prompts))
     difficulty = rng.standard_normal(prompts)
     noise = rng.standard_normal(prompts)
@@ -99,7 +101,7 @@ def _kinds(h: Floats) -> Floats:
 
 
 def router_truth(law: Law, target: Floats) -> tuple[float, float]:
-    """Mean quality and dollars of a router; `target` is classes x models, probabilities."""
+    """Mean quality and dollars of a router. `target` has its probabilities, classes x models."""
     h, weight = _nodes()
     share = _kinds(h) @ target
     return float(weight @ np.sum(share * law.right(h), axis=1)), float(weight @ np.sum(share * law.dollars(h), axis=1))
@@ -107,7 +109,9 @@ def router_truth(law: Law, target: Floats) -> tuple[float, float]:
 
 @functools.lru_cache(maxsize=64)
 def cascade_truth(law: Law, order: tuple[int, ...], accept: tuple[float, ...]) -> tuple[float, float, float]:
-    """Mean quality, dollars and calls of a cascade that sees scores; deploys the greatest, the earlier among equals."""
+    """Mean quality, dollars and calls of a cascade that sees scores. It deploys the first answer of the greatest
+    score.
+    """
     h, weight = _nodes()
     right, dollars = law.right(h), law.dollars(h)
     quality = spent = calls = 0.0
@@ -129,20 +133,20 @@ def cascade_truth(law: Law, order: tuple[int, ...], accept: tuple[float, ...]) -
 
 
 def epsilon_greedy(table: Table, base: Ints, epsilon: float, models: int) -> Floats:
-    """Probabilities of actions, rows x models: base[x] with 1 - epsilon, else any with even chances."""
+    """Probabilities of actions, rows x models: base[x] with 1 - epsilon, otherwise a uniform choice."""
     probability = np.full((len(table.kind), models), epsilon / models)
     probability[np.arange(len(table.kind)), base[table.kind]] += 1 - epsilon
     return probability
 
 
 def softmax(table: Table, preference: Floats, temperature: float) -> Floats:
-    """Probabilities proportional to exp(preference[x, model] / temperature)."""
+    """Probabilities that are proportional to exp(preference[x, model] / temperature)."""
     odds = np.exp(preference[table.kind] / temperature)
     return odds / odds.sum(axis=1, keepdims=True)
 
 
 def log_router(table: Table, probability: Floats, rng: np.random.Generator) -> RouterLog:
-    """What a service that draws its actions from `probability` writes down."""
+    """The log of a service that draws its actions by `probability`."""
     rows = np.arange(len(table.kind))
     action = (rng.random(len(rows))[:, None] > np.cumsum(probability, axis=1)).sum(axis=1)
     action = np.minimum(action, probability.shape[1] - 1)
@@ -158,7 +162,7 @@ def log_router(table: Table, probability: Floats, rng: np.random.Generator) -> R
 
 
 def label(table: Table, rng: np.random.Generator, depends: bool = False, share: float = 0.3) -> tuple[Bools, Floats]:
-    """Which cells are labelled, and with what probability: even, or less where the judge is sure."""
+    """Which cells are labelled, and their probabilities: the same for all cells, or lower if the judge is sure."""
     probability = np.full(table.score.shape, share)
     if depends:
         probability = np.clip(share * (1.5 - 2.5 * np.abs(table.score - 0.5)), 0.05, 1.0)
@@ -166,7 +170,7 @@ def label(table: Table, rng: np.random.Generator, depends: bool = False, share: 
 
 
 def log_openings(table: Table, probability: Floats, rng: np.random.Generator, label_share: float = 1.0) -> Openings:
-    """Each model is opened by a toss of its own; opened cells are labelled with probability `label_share`."""
+    """A log in which a toss of its own opens each model. Opened cells are labelled with probability `label_share`."""
     opened = rng.random(table.score.shape) < probability
     labelled = opened & (rng.random(table.score.shape) < label_share)
     return Openings(

@@ -1,17 +1,23 @@
-"""A log as a long table, a row for each call, and the value of a cascade with thresholds on its scores.
+"""Estimates the value of a cascade with thresholds on scores, from a log with a row for each call.
 
 usage: python long_log.py LOG.jsonl ORDER ACCEPT [--price P] [--independent] [--fold-count K]
-       ORDER: models with commas between; ACCEPT: a score for each, the last one's is not used
+       ORDER: models, separated by commas; ACCEPT: a score for each model, of which the last is not used
 
-Columns: prompt_id (the cluster), model, cost; quality, empty where it is not known; score; propensity, the probability
-that this model was called given what was seen before; decision, the request that the call belongs to (absent:
-prompt_id); label_propensity, the probability that its quality became known given the call (absent: 1, and then every
-call must have a quality). Rows of a decision stand in the order of its calls.
+The log's columns:
+    prompt_id         the cluster
+    model, cost       the called model, and the dollars of the call
+    quality           empty if it is not known
+    score             the judge's score
+    propensity        the probability that this model was called, given all that was seen before
+    decision          the request to which the call belongs; without this column, prompt_id
+    label_propensity  the probability that the quality became known, given the call; without this column it is 1, and
+                      every call must have a quality
 
-Which logged calls do what the cascade does: the t-th call of the decision must be the t-th model of the cascade's walk.
-With --independent each model was called by a toss of its own, and the order of calls does not matter.
+The rows of a decision stand in the order of its calls. A logged call counts if the t-th call of the decision is the
+t-th model of the cascade's walk. With --independent, each model was called by a toss of its own, and the order of calls
+does not matter.
 
-Prints IPS, SNIPS and DR of quality, dollars per 1,000 decisions, calls and utility with the interval `best`, as JSON.
+Prints IPS, SNIPS and DR of quality, dollars per 1,000 decisions, calls and utility, with the interval `best`, as JSON.
 """
 
 from __future__ import annotations
@@ -40,7 +46,7 @@ Row = dict[str, Any]
 
 
 def openings_of(rows: Sequence[Row], order: Sequence[str], independent: bool = False) -> Openings:
-    """Decisions x models of the cascade. A call that is not at the cascade's own place counts as not made."""
+    """The log as an array, decisions x models of the cascade. A call at another place than the cascade's is ignored."""
     decisions: dict[Any, list[Row]] = {}
     for row in rows:
         decisions.setdefault(row.get("decision", row["prompt_id"]), []).append(row)
@@ -96,7 +102,7 @@ def _support(step: Floats, log: Openings) -> Support:
 
 
 def _json(key: str, interval: Interval) -> dict[str, float]:
-    """No quality is below 0, and neither it nor the utility exceeds 1."""
+    """An interval for JSON, cut to its range: quality is in [0, 1], and utility is at most 1."""
     low, high = interval.low, interval.high
     if key == "quality":
         low = min(interval.value, max(low, 0.0))
@@ -106,7 +112,7 @@ def _json(key: str, interval: Interval) -> dict[str, float]:
 
 
 def main() -> None:
-    """The command."""
+    """Runs the command."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("log")
     arguments.add_argument("order")

@@ -1,32 +1,34 @@
-"""Value, dollars and calls of a policy from logs of another one, or from tables with holes.
+"""Estimates the value, dollars and calls of a policy from logs of another policy, or from tables with missing cells.
 
-Three kinds of records:
+There are three kinds of records:
 
-RouterLog   one action for each request (the model that was called and deployed), the probability p that the logger did
-            it, what came of it. w = min(M, pi(a | x) / p) for a target pi, M the clipping (infinite: none).
+RouterLog   One action for each request: the model that was called and deployed. It has the probability p with which the
+            logger chose it, and its outcome. For a target pi the weight is w = min(M, pi(a | x) / p); M clips weights,
+            and is infinite by default.
                 IPS    mean(w y)                                     Horvitz and Thompson 1952; Strehl and others 2010
                 SNIPS  sum(w y) / sum(w)                             Swaminathan and Joachims 2015; Hajek 1971
                 DR     mean(sum_a pi(a | x) q(x, a) + w (y - q(x, a_i)))       Dudik, Langford and Li 2011; Robins and
                        others 1994; q cross-fitted over clusters
-PathLog     several calls one after another, each with the probability of it given what was seen before. Step t has the
-            ratio r_t = [the log did what the target does] x pi_t / p_t, 1 after the target has stopped; w_t = r_1 ...
-            r_t is the weight of step t.
+PathLog     Several calls one after another, each with its probability given all that was seen before. Step t has the
+            ratio r_t = [the log did the same as the target] x pi_t / p_t. It is 1 after the target has stopped. The
+            weight of step t is w_t = r_1 ... r_t.
                 IPS    mean(w_T y), SNIPS its ratio                                       Precup, Sutton and Singh 2000
-                DR     mean(v_0 + sum_t w_t (v_t - v_{t-1})), v_T = y, v_t any forecast of y from what was seen up to
-                       step t; unbiased for whatever v because E[r_t | before] = 1        Jiang and Li 2016
-            A missing label is one more step: r = [labelled] / probability, the v before it the judge's calibrated
-            score. So is the choice of what was deployed, where the quality of that answer alone is told.
-Cells       a table prompts x models with scores and dollars everywhere and the quality in some cells, labelled with
-            probability pi(prompt, model, score, cost). A policy that sees scores and dollars alone deploys d(prompt):
-                IPS    mean(L q / pi), SNIPS its ratio, DR mean(g(s) + L (q - g(s)) / pi) of the deployed cells, g the
-                       judge's calibrated score, cross-fitted.     Robins, Rotnitzky and Zhao 1994 (AIPW); Angelopoulos
-                       and others 2023 (prediction-powered inference) for judges
+                DR     mean(v_0 + sum_t w_t (v_t - v_{t-1})) with v_T = y, where v_t is any forecast of y from what was
+                       seen up to step t; unbiased for every v because E[r_t | before] = 1        Jiang and Li 2016
+            A missing label is one more step, with r = [labelled] / probability, and with the judge's calibrated score
+            as the v before it. If only the deployed answer's quality is told, the choice of this answer is a step too.
+Cells       A table prompts x models with scores and dollars everywhere, and the quality in some cells. A cell is
+            labelled with probability pi(prompt, model, score, cost). A policy that sees only scores and dollars deploys
+            d(prompt):
+                IPS    mean(L q / pi), SNIPS its ratio, DR mean(g(s) + L (q - g(s)) / pi) over the deployed cells, where
+                       g is the judge's calibrated score, cross-fitted.     Robins, Rotnitzky and Zhao 1994 (AIPW);
+                       Angelopoulos and others 2023 (prediction-powered inference) for judges
 
-Identification: the recorded probability is that of the action given the context (and everything else that the logger
-looked at and that bears on the outcome); wherever the target acts, the logger may have acted the same way (p > 0); one
-request's outcome does not depend on the actions of others. Labels: missing at random given what is logged.
+Assumptions: The recorded probability is that of the action given the context and everything else that the logger saw
+and that influences the outcome. Wherever the target acts, the logger may have acted in the same way (p > 0). The
+outcome of a request does not depend on the actions for others. Labels are missing at random, given all that is logged.
 
-Everything is returned as Ratio (intervals.py): values and intervals, also of differences, come from there.
+All estimates are returned as Ratio (intervals.py), from which come values and intervals, also of differences.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ from intervals import Floats, Ints, Ratio, cluster_totals, mean_of, ratio_of, st
 
 
 class Refused(ValueError):
-    """A log that cannot tell what was asked, with the reason."""
+    """The log cannot answer the question; the text has the reason."""
 
 
 @dataclass(frozen=True)
 class RouterLog:
-    """One row for each request. `all_probabilities`, rows x models, if the log has them."""
+    """One row for each request. `all_probabilities` is rows x models, or None if the log lacks them."""
 
     cluster: Ints
     context: Floats
@@ -58,21 +60,21 @@ class RouterLog:
 
 
 def importance(target: Floats, log: RouterLog, clip: float = math.inf) -> Floats:
-    """min(M, pi(a_i | x_i) / p_i); `target` is rows x models."""
+    """The weights min(M, pi(a_i | x_i) / p_i). `target` is rows x models."""
     if not (np.all(log.propensity > 0) and np.all(log.propensity <= 1)):
         raise Refused("propensities must lie in (0, 1]: an action that was taken had a chance")
     return np.minimum(target[np.arange(len(log.action)), log.action] / log.propensity, clip)
 
 
 def effective_size(weight: Floats) -> float:
-    """(sum w)^2 / sum w^2, of Kish (1965); 0 where all weights are 0."""
+    """(sum w)^2 / sum w^2 by Kish (1965); 0 if all weights are 0."""
     total = float(np.sum(weight**2))
     return float(np.sum(weight)) ** 2 / total if total > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Support:
-    """What the weights say of the log's power to tell. `mean` should be 1, unless weights were clipped."""
+    """What the weights say about the log's power to estimate. `mean` should be 1, unless weights are clipped."""
 
     effective_rows: float
     effective_clusters: float
@@ -83,7 +85,7 @@ class Support:
 
 
 def support(weight: Floats, cluster: Ints, unclipped: Floats | None = None) -> Support:
-    """Effective sizes, the mean weight with its cluster-robust error, the share of the greatest cluster."""
+    """Effective sizes, the mean weight with its cluster-robust error, and the share of the heaviest cluster."""
     totals = cluster_totals(weight, cluster)
     share = float(totals.max() / totals.sum()) if totals.sum() > 0 else 0.0
     sizes = cluster_totals(np.ones(len(weight)), cluster)
@@ -96,13 +98,13 @@ def support(weight: Floats, cluster: Ints, unclipped: Floats | None = None) -> S
 def refuse_without_support(
     weight: Floats, cluster: Ints, target: Floats | None = None, logged: Floats | None = None, fewest: float = 30.0
 ) -> Support:
-    """Raise Refused, with a reason, where the weights cannot carry an estimate.
+    """Raises Refused, with a reason, if the weights cannot carry an estimate. There are four reasons.
 
-    1. `logged` probabilities of all actions are known: the target acts where the logger never does.
-    2. No row has done what the target does.
-    3. The mean weight lies more than 3.5 standard errors from 1: probabilities are wrong, or support is missing.
-       (Pass unclipped weights.)
-    4. Fewer than `fewest` effective clusters: no interval can be trusted.
+    1. The probabilities of all actions (`logged`) are known, and the target acts where the logger never does.
+    2. In no row did the logger act like the target.
+    3. The mean weight is more than 3.5 standard errors from 1, so probabilities are wrong or support is missing. (Pass
+       unclipped weights.)
+    4. There are fewer than `fewest` effective clusters, so no interval can be trusted.
     """
     if target is not None and logged is not None:
         lost = float(np.mean(np.sum(np.where(logged <= 0, target, 0.0), axis=1)))
@@ -123,7 +125,7 @@ def refuse_without_support(
 def router_estimates(
     target: Floats, log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf
 ) -> dict[str, Ratio]:
-    """IPS, SNIPS and DR of the mean outcome under `target`; `predicted` is q(x, a), rows x models."""
+    """IPS, SNIPS and DR of the mean outcome under `target`. `predicted` is q(x, a), rows x models."""
     weight = importance(target, log, clip)
     rows = np.arange(len(outcome))
     direct, residual = np.sum(target * predicted, axis=1), outcome - predicted[rows, log.action]
@@ -138,7 +140,7 @@ def router_estimates(
 def self_normalised_dr(
     target: Floats, log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf
 ) -> list[Ratio]:
-    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), two parts (Robins and others 2007)."""
+    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), as two parts (Robins and others 2007)."""
     weight, rows = importance(target, log, clip), np.arange(len(outcome))
     residual = outcome - predicted[rows, log.action]
     return [
@@ -148,20 +150,20 @@ def self_normalised_dr(
 
 
 def fewest_hits(weight: Floats, action: Ints, target: Floats, least: float = 0.01) -> float:
-    """The least Kish size of the weights of one action, among those that the target takes on `least` of the rows.
+    """The least Kish size of one action's weights, among the actions that the target takes on at least `least` of rows.
 
-    A dear model that was called eight times has an effective size of eight there, however many cheap calls stand
-    beside: what the target gets of it is known from eight answers.
+    If a dear model was called eight times, its effective size is at most eight, however many cheap calls there are. The
+    model's value to the target is known from eight answers only.
     """
     share = target.mean(axis=0)
     return min(effective_size(weight[action == model]) for model in np.flatnonzero(share >= least))
 
 
 def pseudo_outcomes(log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf) -> Floats:
-    """rows x models: q(x, a) + [a = a_i] min(M, 1 / p) (y - q(x, a)).
+    """The table q(x, a) + [a = a_i] min(M, 1 / p) (y - q(x, a)), rows x models.
 
-    The mean over rows of a router's cells is its DR value, so that a search over routers on this table maximises DR
-    (Dudik and others 2011; Athey and Wager 2021). Entries may lie outside [0, 1].
+    The mean over the cells that a router chooses is its DR value. So a search for the best router on this table
+    maximises DR (Dudik and others 2011; Athey and Wager 2021). Entries may lie outside [0, 1].
     """
     filled = predicted.copy()
     rows = np.arange(len(outcome))
@@ -172,7 +174,7 @@ def pseudo_outcomes(log: RouterLog, outcome: Floats, predicted: Floats, clip: fl
 def cell_pseudo_quality(
     quality: Floats, labelled: Bools, probability: Floats, predicted: Floats, clip: float = math.inf
 ) -> Floats:
-    """prompts x models: g + L min(M, 1 / pi) (q - g); a full table for policies that see no quality."""
+    """The full table g + L min(M, 1 / pi) (q - g), prompts x models, for policies that see no quality."""
     residual = np.where(labelled, quality - predicted, 0.0)
     return predicted + residual * np.minimum(1 / probability, clip)
 
@@ -180,7 +182,9 @@ def cell_pseudo_quality(
 def cell_estimates(
     deployed: Ints, quality: Floats, labelled: Bools, probability: Floats, predicted: Floats, cluster: Ints
 ) -> dict[str, Ratio]:
-    """Mean quality of the deployed cells. `complete`: labelled cells alone, right if labels are pure chance."""
+    """Mean quality of the deployed cells. `complete` uses labelled cells alone, which is right if labels are pure
+    chance.
+    """
     rows = np.arange(len(deployed))
     seen, guess = labelled[rows, deployed], predicted[rows, deployed]
     weight = seen / probability[rows, deployed]
@@ -195,14 +199,15 @@ def cell_estimates(
 
 
 def path_weights(step: Floats, clip: float = math.inf) -> Floats:
-    """w_1 .. w_T, rows x T, from the ratios of the steps; each product is clipped at M."""
+    """The weights w_1 .. w_T, rows x T, from the ratios of the steps. Each product is clipped at M."""
     return np.minimum(np.cumprod(step, axis=1), clip)
 
 
 def path_estimates(step: Floats, forecast: Floats, cluster: Ints, clip: float = math.inf) -> dict[str, Ratio]:
-    """IPS, SNIPS and DR along paths. `step`: rows x T ratios; `forecast`: rows x (T + 1), v_0 .. v_T = the outcome.
+    """IPS, SNIPS and DR along paths. `step` has the ratios, rows x T. `forecast` has v_0 .. v_T, rows x (T + 1), where
+    v_T is the outcome.
 
-    What was not seen has any finite number: its weight is 0.
+    Values that were not seen may be any finite number, because their weight is 0.
     """
     weight = path_weights(step, clip)
     last, outcome = weight[:, -1], forecast[:, -1]
@@ -215,10 +220,10 @@ def path_estimates(step: Floats, forecast: Floats, cluster: Ints, clip: float = 
 
 @dataclass(frozen=True)
 class Openings:
-    """A log in which each model was opened by a toss of its own, with a known probability; rows x models.
+    """A log in which each model was opened by a toss of its own, with a known probability. Arrays are rows x models.
 
-    Score, cost and quality are those of opened cells, any finite number elsewhere. `labelled` cells have a quality,
-    with probability `label_probability` given that they were opened.
+    Opened cells have a score, a cost and a quality; other cells may have any finite number. Given that a cell was
+    opened, its quality is known (`labelled`) with probability `label_probability`.
     """
 
     cluster: Ints
@@ -233,7 +238,7 @@ class Openings:
 
 @dataclass(frozen=True)
 class Walk:
-    """A cascade's walk through a log: ratios of the steps, and after each step the dollars, calls and best estimate."""
+    """A cascade's walk through a log: the ratio of each step, and the dollars, calls and best estimate after it."""
 
     step: Floats
     dollars: Floats
@@ -243,10 +248,10 @@ class Walk:
 
 
 def walk_cascade(order: Sequence[int], accept: Sequence[float], log: Openings, worth: Floats) -> Walk:
-    """A cascade with thresholds: models in `order`, no more calls once the last answer's worth reaches `accept`.
+    """Walks a cascade with thresholds: it calls models in `order` until the worth of the last answer reaches `accept`.
 
-    `worth`, rows x models: the calibrated score as the cascade sees it. The answer of greatest worth is deployed, the
-    earlier one among equals. A walk ends at the first cell that was not opened, with ratio 0 there.
+    `worth`: the calibrated scores that the cascade sees, rows x models. It deploys the answer of greatest worth, and
+    the earlier one if two are equal. A walk ends at the first cell that was not opened, with the ratio 0.
     """
     rows, steps = len(log.cluster), len(order)
     step, dollars, calls = np.ones((rows, steps)), np.zeros((rows, steps + 1)), np.zeros((rows, steps + 1))
@@ -265,9 +270,10 @@ def walk_cascade(order: Sequence[int], accept: Sequence[float], log: Openings, w
 
 
 def forecasts(seen: Floats, step: Floats, outcome: Floats, fold: Ints) -> Floats:
-    """v_0 .. v_{T-1}, v_T = outcome: what was seen after t steps and the cross-fitted mean of what is to come.
+    """The forecasts v_0 .. v_T: what was seen after t steps, plus the cross-fitted mean of what is to come.
 
-    `seen`, rows x (T + 1): dollars so far, or the best worth so far with any finite number at t = 0 where nothing is.
+    v_T is the outcome. `seen`, rows x (T + 1), has the dollars so far, or the best worth so far. At t = 0 there is no
+    answer yet, so the worth may be any finite number.
     """
     weight = path_weights(step)[:, -1]
     built = np.column_stack([seen[:, :-1], outcome])
@@ -281,7 +287,9 @@ def forecasts(seen: Floats, step: Floats, outcome: Floats, fold: Ints) -> Floats
 
 
 def labelled_path(walk: Walk, log: Openings, guess: Floats, fold: Ints) -> tuple[Floats, Floats]:
-    """Ratios and forecasts of quality with the label as the last step; `guess`: its calibrated score."""
+    """Ratios and forecasts of quality, with the label as the last step. `guess`: the deployed answer's calibrated
+    score.
+    """
     rows = np.arange(len(log.cluster))
     seen = log.labelled[rows, walk.deployed]
     step = np.column_stack([walk.step, seen / log.label_probability[rows, walk.deployed]])

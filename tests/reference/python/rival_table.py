@@ -1,11 +1,12 @@
-"""What four rivals, and the program, keep at budgets of dollars: fitted on one table of outcomes, told on another.
+"""The quality that four rivals and the program reach within budgets of dollars, fitted on one table, tested on another.
 
 usage: python rival_table.py PANDORA FIT.jsonl TEST.jsonl      nested JSON lines with a judge's score (docs/traces.md)
 
-CSV. For each policy: its points over a range of prices, on the test table; at each budget the best of them, or chance
-between two (router_rivals.best_at). The choice among points looks at the test table for all alike. Context: for the
-rivals hashed words of the prompt in 16 places and the logarithm of its length, for `auto` text:16,length. Judging costs
-nothing, or $0.20 for 1,000 calls. `less_auto` is the quality less that of `auto`, with its standard error, paired by prompt.
+Prints CSV. Each policy has points over a range of prices, on the test table. For each budget, the best point counts, or
+the best random choice between two points (router_rivals.best_at). For every policy this choice looks at the test table.
+The rivals' context has the hashed words of the prompt in 16 places, and the logarithm of its length. The context of
+`auto` is text:16,length. Judging costs nothing, or $0.20 for 1,000 calls. `less_auto` is the quality minus that of
+`auto`, with its standard error, paired by prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PRICES = np.concatenate([[0.0], np.geomspace(0.5, 20000, 24)])
 
 
 def read(path: str) -> Table:
-    """A table with a quality, dollars and a score in every cell; where there is no score, the quality is it."""
+    """Reads a table with a quality, dollars and a score in every cell. A missing score is replaced by the quality."""
     with open(path, encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
     models = sorted(rows[0].get("models", rows[0].get("arms")))
@@ -60,7 +61,7 @@ def auto(pandora: str, fit: str, test: str, judge: float) -> list[Told]:
 
 
 def main() -> None:
-    """A row for each policy and budget."""
+    """Prints a row for each policy and budget."""
     pandora, files = sys.argv[1], sys.argv[2:4]
     out = csv.writer(sys.stdout)
     out.writerow(["judge_usd_per_1000", "policy", "usd_per_1000", "quality", "less_auto", "error"])

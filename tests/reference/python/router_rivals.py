@@ -1,21 +1,22 @@
 """Four rivals of a fitted cascade, each as an engineer would write it in thirty lines.
 
-A table has prompts x models: quality in [0, 1], dollars, one judge's score; and features of the prompt, prompts x D.
-What is maximised and reported is the program's utility (docs/cascades.md): of a prompt
+A table has the quality in [0, 1], the dollars and one judge's score, prompts x models, and features of the prompt,
+prompts x D. Rivals maximise the program's utility (docs/cascades.md), which is also reported. For a prompt it is
 
     utility = quality of the deployed answer - price x (dollars of all calls + judge_usd x judged calls)
 
-price in utility per dollar. Every call of a cascade of two models or more is judged, the last one too; one model alone
-and a router need no judge. A rival is fitted on one table and told on another; nothing of the second is looked at.
+The price is in utility per dollar. A cascade of two models or more judges every call, also the last one. One model
+alone and a router need no judge. A rival is fitted on one table and tested on another, and sees nothing of the second.
 
-    cascade    FrugalGPT (Chen, Zaharia and Zou 2023), by brute force: all orders of up to three models, all thresholds
-               of a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where
-               the last answer's worth reaches the threshold, deploys the best answer so far, the earlier among equals
-    ridge      for each model a ridge regression of its utility on the features; the greatest forecast is called
-    logistic   for each model E[quality | features] by logistic regression, less price x E[dollars | features] by
-               ridge regression (HybridLLM, Ding and others 2024; RouteLLM, Ong and others 2024, for two models)
-    neighbours mean utility among the k nearest prompts of the fitting table, k by leaving one out (RouterBench, Hu and
-               others 2024; Li 2025, "When simple kNN beats complex learned routers")
+    cascade    FrugalGPT (Chen, Zaharia and Zou 2023) by brute force: all orders of up to three models, and all
+               thresholds of a grid on the worth of scores, which is E[quality | score] of each model by isotonic
+               regression. It stops when the last answer's worth reaches the threshold, and deploys the best answer so
+               far, the earlier one if two are equal
+    ridge      a ridge regression of each model's utility on the features; the greatest forecast is called
+    logistic   E[quality | features] of each model by logistic regression, minus price x E[dollars | features] by ridge
+               regression (HybridLLM, Ding and others 2024; RouteLLM, Ong and others 2024, for two models)
+    neighbours the mean utility among the k nearest prompts of the fitting table, with k by leaving one out
+               (RouterBench, Hu and others 2024; Li 2025, "When simple kNN beats complex learned routers")
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from intervals import Floats, Ints
 
 @dataclass(frozen=True)
 class Table:
-    """A full table. `context`: prompts x features, any scale."""
+    """A full table. `context` is prompts x features, of any scale."""
 
     quality: Floats
     cost: Floats
@@ -40,13 +41,13 @@ class Table:
     context: Floats
 
     def take(self, rows: Ints) -> Table:
-        """These prompts."""
+        """The table of these prompts."""
         return Table(self.quality[rows], self.cost[rows], self.score[rows], self.context[rows])
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a rival does on a table: means over prompts, and the utility of each prompt, for paired differences."""
+    """The results of a rival on a table: means over prompts, and each prompt's utility for paired differences."""
 
     name: str
     quality: float
@@ -58,7 +59,7 @@ class Told:
 
 
 def told(name: str, quality: Floats, dollars: Floats, calls: Floats, price: float) -> Told:
-    """Means from prompts."""
+    """Computes the means from the values of the prompts."""
     utility = quality - price * dollars
     return Told(
         name,
@@ -72,7 +73,9 @@ def told(name: str, quality: Floats, dollars: Floats, calls: Floats, price: floa
 
 
 def hashed_words(texts: Sequence[str], dimension: int = 16) -> Floats:
-    """Words in small letters, hashed by FNV-1a to a place and a sign, counted, of length 1 (Weinberger 2009)."""
+    """Counts words in small letters, hashed by FNV-1a to a place and a sign; the vector has length 1 (Weinberger
+    2009).
+    """
     features = np.zeros((len(texts), dimension))
     for row, text in enumerate(texts):
         for word in text.lower().split():
@@ -86,14 +89,14 @@ def hashed_words(texts: Sequence[str], dimension: int = 16) -> Floats:
 
 @dataclass(frozen=True)
 class Cascade:
-    """Models in order, and what the worth of each answer must reach for no more calls; the last one's is not used."""
+    """Models in order. The walk ends when an answer's worth reaches its threshold; the last threshold is not used."""
 
     order: tuple[int, ...]
     accept: tuple[float, ...]
 
 
 def run_cascade(cascade: Cascade, table: Table, worth: Floats, judge_usd: float) -> tuple[Floats, Floats, Floats]:
-    """Quality of what is deployed, dollars and calls of each prompt."""
+    """The quality of the deployed answer, the dollars and the calls, for each prompt."""
     rows = len(table.quality)
     judge = judge_usd if len(cascade.order) > 1 else 0.0
     going, best = np.ones(rows, dtype=bool), np.full(rows, -np.inf)
@@ -109,7 +112,7 @@ def run_cascade(cascade: Cascade, table: Table, worth: Floats, judge_usd: float)
 
 
 def worth_of_scores(fit: Table, other: Table) -> Floats:
-    """E[quality | score] of each model, fitted on one table, of another's scores."""
+    """E[quality | score] of each model, fitted on one table, for the scores of another."""
     columns = []
     for model in range(fit.quality.shape[1]):
         fitted = isotonic(fit.score[:, model], fit.quality[:, model], np.ones(len(fit.quality)))
@@ -118,7 +121,7 @@ def worth_of_scores(fit: Table, other: Table) -> Floats:
 
 
 def threshold_grid(worth: Floats, most: int) -> Floats:
-    """Distinct worths, or quantiles of them where there are more than `most`, and one bound that nothing reaches."""
+    """The distinct worths, or quantiles if there are more than `most`, and one bound that nothing reaches."""
     values = np.unique(worth)
     if len(values) > most:
         values = np.unique(np.quantile(worth, np.linspace(0, 1, most)))
@@ -126,7 +129,7 @@ def threshold_grid(worth: Floats, most: int) -> Floats:
 
 
 def _utilities(order: Sequence[int], table: Table, worth: Floats, price: float, judge_usd: float) -> list[Floats]:
-    """Utility of each prompt if calls end after the first, the second ... model of the order."""
+    """The utility of each prompt if calls end after the first model of the order, after the second, and so on."""
     judge = judge_usd if len(order) > 1 else 0.0
     best, quality, dollars = np.full(len(worth), -np.inf), np.zeros(len(worth)), np.zeros(len(worth))
     ended = []
@@ -139,7 +142,7 @@ def _utilities(order: Sequence[int], table: Table, worth: Floats, price: float, 
 
 
 def fit_cascade(fit: Table, price: float, judge_usd: float = 0.0, longest: int = 3, most: int = 24) -> Cascade:
-    """The order and thresholds of greatest mean utility on the fitting table, by trying all."""
+    """The order and thresholds with the greatest mean utility on the fitting table. It tries all."""
     worth, models = worth_of_scores(fit, fit), fit.quality.shape[1]
     grids = [threshold_grid(worth[:, model], most) for model in range(models)]
     goes_on = [(worth[:, model][None, :] < grid[:, None]).astype(float) for model, grid in enumerate(grids)]
@@ -160,21 +163,21 @@ def fit_cascade(fit: Table, price: float, judge_usd: float = 0.0, longest: int =
 
 
 def scaled(fit: Table, other: Table) -> tuple[Floats, Floats]:
-    """Features less their mean, by their standard deviation, both of the fitting table."""
+    """Features minus their mean, divided by their standard deviation. Both come from the fitting table."""
     centre, spread = fit.context.mean(axis=0), fit.context.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     return (fit.context - centre) / spread, (other.context - centre) / spread
 
 
 def ridge_choice(fit: Table, test: Table, price: float) -> Ints:
-    """The model of greatest utility by a ridge regression for each model, penalty 1."""
+    """The model of greatest utility, by a ridge regression with penalty 1 for each model."""
     x, other = scaled(fit, test)
     utility = fit.quality - price * fit.cost
     return np.argmax(np.column_stack([ridge(x, utility[:, m])(other) for m in range(utility.shape[1])]), axis=1)
 
 
 def logistic_choice(fit: Table, test: Table, price: float) -> Ints:
-    """The model of greatest quality by a logistic regression for each model, less price x dollars by ridge."""
+    """The model of greatest quality - price x dollars, by a logistic and a ridge regression for each model."""
     x, other = scaled(fit, test)
     models = range(fit.quality.shape[1])
     return np.argmax(
@@ -186,7 +189,7 @@ def logistic_choice(fit: Table, test: Table, price: float) -> Ints:
 
 
 def _nearest(x: Floats, other: Floats, most: int, own: Ints | None = None) -> Ints:
-    """The `most` nearest rows of x for each row of `other`, nearest first, equals by row; never the row in `own`."""
+    """The `most` nearest rows of x for each row of `other`, nearest first. It never takes the row in `own`."""
     found = []
     for start in range(0, len(other), 500):
         part = other[start : start + 500]
@@ -200,7 +203,7 @@ def _nearest(x: Floats, other: Floats, most: int, own: Ints | None = None) -> In
 def neighbours_choice(fit: Table, test: Table, price: float, sizes: Sequence[int] = (10, 30, 100, 300)) -> Ints:
     """The model of greatest mean utility among the k nearest prompts.
 
-    k is the best where each of at most 2,000 prompts, evenly spread over the fitting table, is left out in turn.
+    k is chosen by leaving out one prompt at a time, for at most 2,000 prompts, evenly spread over the fitting table.
     """
     x, other = scaled(fit, test)
     utility, rows = fit.quality - price * fit.cost, np.arange(0, len(x), max(1, len(x) // 2000))
@@ -212,7 +215,7 @@ def neighbours_choice(fit: Table, test: Table, price: float, sizes: Sequence[int
 
 
 def rivals(fit: Table, test: Table, price: float, judge_usd: float = 0.0, most: int = 24) -> list[Told]:
-    """All four, and the best single model of the fitting table, on the test table."""
+    """The results of all four, and of the fitting table's best single model, on the test table."""
     rows, one = np.arange(len(test.quality)), np.ones(len(test.quality))
     cascade = fit_cascade(fit, price, judge_usd, most=most)
     quality, dollars, calls = run_cascade(cascade, test, worth_of_scores(fit, test), judge_usd)
@@ -230,9 +233,10 @@ def rivals(fit: Table, test: Table, price: float, judge_usd: float = 0.0, most: 
 
 
 def best_at(usd_per_1000: float, points: Sequence[Told]) -> Floats:
-    """Quality of each prompt by the best mixture of two of the points that costs so much on average; none cheaper: nan.
+    """The quality of each prompt under the best mixture of two points that costs this much on average; nan if every
+    point is dearer.
 
-    For tables "quality at $0.20 per 1,000": a rival's points over prices, and chance between two of them.
+    It serves tables such as "quality at $0.20 per 1,000". A mixture is a random choice between two of a rival's points.
     """
     best, found = math.nan, np.full(len(points[0].qualities), math.nan)
     for a, b in itertools.product(points, repeat=2):

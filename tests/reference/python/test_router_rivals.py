@@ -33,7 +33,7 @@ class Rivals(unittest.TestCase):
             np.zeros((3, 1)),
         )
         quality, dollars, calls = run_cascade(Cascade((0, 1), (0.5, 0.0)), table, table.score, 0.25)
-        np.testing.assert_allclose(quality, [1.0, 1.0, 0.2])  # of equal scores the earlier answer
+        np.testing.assert_allclose(quality, [1.0, 1.0, 0.2])  # if scores are equal, the earlier answer
         np.testing.assert_allclose(dollars, [1.25, 6.5, 6.5])
         np.testing.assert_allclose(calls, [1, 2, 2])
         self.assertAlmostEqual(run_cascade(Cascade((0,), (0.0,)), table, table.score, 0.25)[1].sum(), 3.0)

@@ -1,4 +1,4 @@
-"""Damaged files of SQLite's: what verify tells of them. All else must be what it was."""
+"""Damaged files of SQLite. `verify` reports the damage, or the content must be unchanged."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 import pandora
 from pandora.serving import database as db
 
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 
 def filled(url: str) -> None:
-    """Six workers with 200 rows each, four states behind a removed one, versions, and rows that have no place yet."""
+    """Fills a database: six workers with 200 rows each, four states after a removed one, versions, rows without a
+    place.
+    """
     draw = random.Random(0)
     with db.open(url) as kept, db.Learner(kept) as learner:
         heads = {draw.randrange(1, 2**53): (0, bytes(32)) for _ in range(6)}
@@ -40,7 +42,7 @@ def filled(url: str) -> None:
 
 
 def content(url: str) -> Any:
-    """All that can be read of it. DamageError and others, where it says that it is damaged."""
+    """All that can be read of the database. Raises DamageError or another error if it reports damage."""
     with db.open(url) as kept:
         if damages := kept.verify():
             raise db.DamageError(kept.name, damages)
@@ -64,7 +66,7 @@ def whole(tmp_path: pathlib.Path) -> tuple[bytes, Any]:
 
 
 def is_told(tmp_path: pathlib.Path, damaged: bytes, there: Any) -> bool:
-    """Whether it is; else nothing is different."""
+    """Whether damage is reported. If not, the content must be unchanged."""
     for old in tmp_path.glob("damaged.db*"):
         old.unlink()
     (tmp_path / "damaged.db").write_bytes(damaged)

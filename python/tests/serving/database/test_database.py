@@ -21,18 +21,18 @@ from pandora.serving import database as db
 from pandora.serving.database import chain, schema
 
 pytest_plugins = ["database_fixtures"]
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 long = pytest.mark.skipif(not LONG, reason="PANDORA_DATABASE=all runs it")
 START = bytes(32)
 
 
 class Twin:
-    """What a database should hold, in lists and dicts."""
+    """The content that a database should have, in lists and dicts."""
 
     def __init__(self) -> None:
-        self.rows: dict[int, list[db.Row]] = {}  # of each worker, all that were ever appended
+        self.rows: dict[int, list[db.Row]] = {}  # by worker, all rows that were ever appended
         self.order: list[tuple[int, int]] = []
-        self.states: dict[int, tuple[int, bytes]] = {}  # number: place and state
+        self.states: dict[int, tuple[int, bytes]] = {}  # by number: place and state
         self.removed = 0
         self.begins = 0
 
@@ -52,12 +52,12 @@ class Twin:
         self.order += [(worker, sequence) for _, worker, sequence in sorted(waiting)]
 
     def kept(self) -> list[tuple[int, db.Row]]:
-        """Places and rows behind what was removed."""
+        """The places and rows after the removed ones."""
         rows = [self.rows[worker][sequence - 1] for worker, sequence in self.order]
         return list(enumerate(rows, 1))[self.removed :]
 
     def live(self) -> list[db.Row]:
-        """Rows that were not removed, with a place or without."""
+        """The rows that were not removed, with a place or without one."""
         gone = set(self.order[: self.removed])
         return [row for rows in self.rows.values() for row in rows if (row.worker, row.sequence) not in gone]
 
@@ -68,7 +68,7 @@ class Twin:
 
 
 def appended(kept: db.Database, twin: Twin, worker: int, events: list[db.Event]) -> Optional[type[Exception]]:
-    """Appends them to both; the exception that both agree on."""
+    """Appends rows to both. Returns the exception, on which both agree."""
     known = {row.request: row.payload for row in twin.live() if row.kind == "feedback"}
     own = {event.request for event in events if event.kind != "feedback"}
     expected: Optional[type[Exception]] = None
@@ -91,7 +91,7 @@ def appended(kept: db.Database, twin: Twin, worker: int, events: list[db.Event])
     assert found == expected
     if found is None:
         twin.rows.setdefault(worker, []).extend(rows)
-        kept.append(rows)  # the same again changes nothing
+        kept.append(rows)  # the same rows a second time change nothing
     return found
 
 
@@ -128,7 +128,7 @@ def test_random_calls_do_what_they_do_to_a_twin(database_url: str, seed: int) ->
             with pytest.raises(db.ChainError):
                 kept.append(draw.choice([rows for rows in wrong if rows]))
         elif what < 0.85:
-            if learner.point.place == len(twin.order):  # else it reads what has its place already
+            if learner.point.place == len(twin.order):  # otherwise it reads rows that already have their places
                 twin.place()
             rows = learner.read(draw.choice([3, 1000]))
             learned += [(row.place or 0, row._replace(place=None)) for row in rows]
@@ -145,7 +145,7 @@ def test_random_calls_do_what_they_do_to_a_twin(database_url: str, seed: int) ->
             if old:
                 twin.begins = max(old)
                 twin.removed = twin.states[twin.begins][0]
-                for worker in workers:  # those that wrote nothing since begin anew under another number
+                for worker in workers:  # workers that wrote nothing since begin anew under another number
                     placed = [s for w, s in twin.order[: twin.removed] if w == worker]
                     if placed and placed[-1] == twin.head(worker)[0]:
                         workers[workers.index(worker)] = draw.randrange(1, 2**53)
@@ -181,7 +181,7 @@ def learner_time(kept: db.Database, number: int) -> float:
 
 
 def test_the_order_is_that_of_time_and_of_each_worker(database_url: str) -> None:
-    """A clock that was set back does not bring a worker's rows before those that they stand behind."""
+    """If a clock is set back, a worker's rows still come after its earlier rows."""
     with db.open(database_url) as kept:
         for worker, times in ((5, [3.0, 1.0, 9.0]), (4, [2.0, 3.0, 3.5])):
             kept.append(db.chained(worker, 0, START, [db.event("monitor", t, time=t) for t in times]))
@@ -197,7 +197,7 @@ def test_the_order_is_that_of_time_and_of_each_worker(database_url: str) -> None
 
 
 def test_of_two_workers_with_the_same_feedback_one_is_refused(database_url: str) -> None:
-    """Also where both are in their transactions at once."""
+    """This also holds if both are in transactions at the same time."""
     with db.open(database_url):
         pass
     said: list[Any] = []
@@ -225,7 +225,7 @@ def test_of_two_workers_with_the_same_feedback_one_is_refused(database_url: str)
 
 
 def test_rows_of_some_kinds_are_given_in_the_order(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while others are appended and placed, each once."""
+    """This also holds while other rows are appended and placed. Each row comes once."""
     monkeypatch.setattr("pandora.serving.database.database._PAGE", 2)
     kinds = ["decision", "rests", "price", "decision", "rests", "rests"]
 
@@ -354,7 +354,7 @@ def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
     assert "secret" not in str(told.value)
 
 
-# ---- what verify says ------------------------------------------------------------------------------------------------
+# ---- verify ------------------------------------------------------------------------------------------------
 
 
 DAMAGES = [  # EVENTS is short for pandora_events, and SET for UPDATE pandora_events SET
@@ -408,7 +408,7 @@ def test_verify_names_what_is_damaged(database_url: str, sql: str, said: str) ->
         for of in rows.values():
             kept.append(of)
         assert kept.verify() == []
-        if "-4" in sql:  # two rows that change their places
+        if "-4" in sql:  # two rows change their places
             kept._connection.execute("UPDATE pandora_events SET place = -place WHERE place IN (4, 5)")
         kept._connection.execute(sql)
         damages = kept.verify()
@@ -422,7 +422,7 @@ def test_damage_behind_the_newest_state_is_told_when_it_is_opened(database_url: 
             assert len(learner.read(4)) == 4
             learner.save(b"x", "v3")
             kept._connection.execute("UPDATE pandora_events SET payload = '7' WHERE sequence = 9")
-            assert len(learner.read()) == 4  # those before it
+            assert len(learner.read()) == 4  # the rows before it
             with pytest.raises(db.DamageError, match="worker 1, row 9"):
                 learner.read()
     with pytest.raises(db.DamageError, match="worker 1, row 9: its content is not what was written"):
@@ -490,7 +490,7 @@ def test_the_same_file_by_another_name_has_the_same_learner(tmp_path: pathlib.Pa
         assert db.Learner.of(other) is None
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 def test_a_forked_child_is_not_the_learner(database_url: str) -> None:
     with db.open(database_url) as kept, db.Learner(kept) as learner:
         kept.append(db.chained(1, 0, START, [db.event("monitor", 1)]))
@@ -516,7 +516,7 @@ def test_a_learner_whose_connection_broke_writes_no_more(postgres: Any) -> None:
             learner.publish(b"x", "v3")
         with pytest.raises(db.LearnerLost):
             learner.publish(b"x", "v3")
-        with pytest.raises(db.DatabaseAway):  # the other connection broke too, and is opened again
+        with pytest.raises(db.DatabaseAway):  # the other connection is broken too, and is opened again
             kept.newest()
         assert kept.newest() == 0
         with db.Learner(kept) as another:
@@ -582,7 +582,7 @@ def test_what_a_state_contains_is_removed_and_replay_begins_there(database_url: 
                 kept.append(db.chained(1, last + 1, waiting[0].checksum, [db.event("feedback", 0, request)]))
         kept.append(db.chained(1, last + 1, waiting[0].checksum, [db.event("feedback", 0, 31)]))
         assert len(learner.read()) == 2
-    with db.open(database_url) as kept, db.Learner(kept) as learner:  # a learner that begins behind the newest one
+    with db.open(database_url) as kept, db.Learner(kept) as learner:  # a learner that begins after the newest state
         assert learner.state is not None and learner.state.state == b"5"
         assert [row.kind for row in learner.read()] == ["feedback", "feedback"]
         assert [row.request for row in kept.rows_of(31)] == [31, 31]
@@ -601,7 +601,7 @@ def test_states_that_a_rollback_needs_stay(database_url: str) -> None:
         assert newest is not None and newest == learner.state and (newest.number, newest.state) == (5, b"4")
         assert [kept.state(number) is None for number in (1, 2, 3, 4, 5)] == [True] + [False] * 4
         assert kept.verify() == []
-        assert learner.keep(1.0, least_state=5, now=0.0) == 0  # rows begin behind the fourth one: it stays
+        assert learner.keep(1.0, least_state=5, now=0.0) == 0  # rows begin after the fourth state, so it stays
         assert kept.state(3) is None and kept.state(4) is not None and kept.verify() == []
         kept._connection.execute("UPDATE pandora_states SET level = 'v4' WHERE number = 5")
         with pytest.raises(db.DamageError, match="state 5: its content"):
@@ -609,7 +609,7 @@ def test_states_that_a_rollback_needs_stay(database_url: str) -> None:
 
 
 def test_a_worker_that_was_forgotten_is_in_no_later_state(database_url: str) -> None:
-    """Also where a learner begins with a state of the time before."""
+    """This also holds if a learner begins with an earlier state."""
     with db.open(database_url) as kept:
         kept.append(db.chained(1, 0, START, [db.event("monitor", 1)]))
         kept.append(db.chained(2, 0, START, [db.event("monitor", 1)]))
@@ -648,7 +648,7 @@ def test_a_learner_that_took_over_publishes_nothing_older(database_url: str) -> 
             learner.save(b"one", "v3")
             learner.read()
             learner.publish(b"all", "v3")
-        with db.Learner(kept) as learner:  # it begins behind the state
+        with db.Learner(kept) as learner:  # it begins after the state
             assert len(learner.read(2)) == 2
             with pytest.raises(pandora.UsageError, match="up to place 3, and version 1 contains those up to place 4"):
                 learner.publish(b"less", "v3")
@@ -662,7 +662,7 @@ def test_a_removal_that_was_killed_goes_on(database_url: str, monkeypatch: pytes
         learner.read()
         learner.save(b"x", "v3", now=0.0)
         kept.append(db.chained(2, 0, START, [db.event("decision", k, 100, time=0.0) for k in range(5)]))
-        learner._begin_behind(1)  # and then it was killed
+        learner._begin_behind(1)  # then it is killed
         assert kept.verify() == [] and list(kept.replay()) == []
         with pytest.raises(db.FeedbackRemoved):
             kept.append(db.chained(3, 0, START, [db.event("feedback", 1, 7)]))
@@ -692,7 +692,7 @@ def test_heads_are_read_as_they_are_written() -> None:
 
 def test_a_file_system_without_locks_is_told(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def locked(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("database is locked")  # as SQLite says it
+        raise sqlite3.OperationalError("database is locked")  # SQLite's own words
 
     def none(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -706,10 +706,10 @@ def test_a_file_system_without_locks_is_told(tmp_path: pathlib.Path, monkeypatch
 
 
 class Locked:
-    """A connection on which nothing can be done."""
+    """A connection on which every operation fails."""
 
     def __init__(self, execute: Callable[..., None]) -> None:
         self.execute = execute
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, because nothing is open."""

@@ -1,4 +1,4 @@
-"""The outbox: what it was given is in the database once, whatever fails."""
+"""The outbox: every given event is in the database once, whatever fails."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ import pandora
 from pandora.serving import database as db
 
 pytest_plugins = ["database_fixtures"]
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 
 def requests_of(url: str) -> list[int]:
-    """The requests of all rows, workers' rows in their order; all of it is verified."""
+    """The requests of all rows, with each worker's rows in their order. The database is verified."""
     with db.open(url) as kept:
         assert kept.verify() == []
         rows = kept._connection.execute("SELECT request FROM pandora_events ORDER BY worker, sequence")
@@ -103,7 +103,7 @@ def test_nothing_waits_while_the_database_is_locked(sqlite_url: str, monkeypatch
 
 
 def test_a_database_that_is_away_gets_a_hundred_thousand_events_in_their_order(tmp_path: pathlib.Path) -> None:
-    """Here its folder is not there yet."""
+    """The folder of the database does not exist yet."""
     url, count = f"sqlite:///{tmp_path}/later/kept.db", 100_000 if LONG else 5_000
     with db.Outbox(url, sync_seconds=0.05, most_events=count) as outbox:
         for k in range(count // 2):
@@ -163,16 +163,16 @@ print(json.dumps([metrics["committed"], there, failure]))
 
 
 def test_a_full_disk_takes_nothing_that_was_committed(sqlite_url: str) -> None:
-    """The limit of a file's size stands for the disk's: writes beyond it fail, until it is raised."""
+    """A limit on file sizes acts like a full disk: writes beyond it fail until it is raised."""
     found = subprocess.run([sys.executable, "-c", DISK, sqlite_url], stdout=subprocess.PIPE, check=True)
     committed, there, failure = json.loads(found.stdout)
     assert 0 < committed <= there < 1500 and ("full" in failure or "I/O" in failure)
     assert requests_of(sqlite_url) == list(range(1500))
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 def test_a_forked_child_is_another_worker(database_url: str) -> None:
-    """While the parent's thread writes; each event is there once."""
+    """This happens while the parent's thread writes. Each event is there once."""
     outbox = db.Outbox(database_url, sync_seconds=0.01)
     kept = db.open(database_url)
     children = []
@@ -224,12 +224,12 @@ def test_a_database_that_was_replaced_by_an_older_copy_gets_a_new_worker(tmp_pat
 
 
 def run(url: str) -> None:
-    """A worker and a learner; what a call of the driver refuses is tried again, as they do."""
+    """Runs a worker and a learner. As in a service, they try again after a call of the driver fails."""
     outbox = db.Outbox(url, sync_seconds=3600.0)
     for k in range(4):
         outbox.put(db.event("decision", k, k, time=float(k)))
-        outbox.put(db.event("feedback", 1.0, k // 2, time=float(k)))  # every other one is there already
-        assert outbox.flush(120.0)  # a machine that is busy makes a table in seconds
+        outbox.put(db.event("feedback", 1.0, k // 2, time=float(k)))  # every second one is there already
+        assert outbox.flush(120.0)  # a busy machine takes seconds to make a table
     done = 0
     while done < 4:
         try:
@@ -276,9 +276,9 @@ def test_every_call_of_the_driver_fails_once(
             assert kept.newest() >= 4
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12 and later
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from Python 3.12 on
 def test_a_process_may_be_forked_while_threads_open_the_database(sqlite_url: str) -> None:
-    """A child that took an open connection along would take its locks for its own, and damage the file."""
+    """A child with an open connection of its parent would take the locks for its own, and damage the file."""
     db.open(sqlite_url).close()
     enough = threading.Event()
 

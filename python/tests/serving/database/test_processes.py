@@ -1,4 +1,4 @@
-"""Many processes on one database, some of which are killed: nothing that was acknowledged is lost, or there twice."""
+"""Many processes use one database, and some are killed. No acknowledged event is lost or there twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from pandora.serving import database as db
 
 pytest_plugins = ["database_fixtures"]
-LONG = os.environ.get("PANDORA_DATABASE") == "all"  # as long as a night allows
+LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
 
 WORKER = """
 import sys, time
@@ -67,20 +67,20 @@ def start(program: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> list[int]:
-    """Kills it; what it said."""
+    """Kills a player. Returns its reports."""
     process.kill()
     out, _ = process.communicate()
     return [int(line) for line in out.split("\n")[:-1] if line.isdigit()]
 
 
 def test_what_eight_processes_acknowledge_survives_kills(database_url: str, request: pytest.FixtureRequest) -> None:
-    """Of workers in the middle of batches, of the learner, and of the server."""
+    """The kills hit workers in the middle of batches, the learner, and the server."""
     draw, workers, kills = random.Random(3), 8 if LONG else 2, 40 if LONG else 4
     server: Optional[Any] = None if database_url.startswith("sqlite") else request.getfixturevalue("postgres")
     db.open(database_url).close()
     first = iter(range(0, 10**12, 10**6))
     begun: dict[subprocess.Popen[str], int] = {}
-    acknowledged: list[tuple[int, int]] = []  # first and last request of what is
+    acknowledged: list[tuple[int, int]] = []  # the first and last request of each batch
 
     def worker() -> None:
         number = next(first)
@@ -117,10 +117,10 @@ def test_what_eight_processes_acknowledge_survives_kills(database_url: str, requ
         for low, last in acknowledged:
             for k in range(low, last + 1):
                 assert rows["decision", k] == rows["rests", k] == 1 and rows["feedback", k] == (k % 3 == 0)
-        for kind, number in rows:  # what was put together is there together
+        for kind, number in rows:  # events that were put together are there together
             assert kind == "feedback" or (("decision", number) in rows) == (("rests", number) in rows)
         version = kept.newer_than(0)
-        assert version is not None  # what the learners learned is what the table says, each row once
+        assert version is not None  # the learners have learned each row of the table once
         sql = "SELECT kind, request FROM pandora_events WHERE place <= ?"
         placed = kept._connection.execute(sql, [version.place])
         assert json.loads(version.content) == dict(Counter(f"{kind} {number}" for kind, number in placed))

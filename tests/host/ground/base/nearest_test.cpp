@@ -1,4 +1,4 @@
-// Suggestions: what is near comes first, and what is not near does not come at all.
+// Suggestions: the nearest names come first, and names that are not near do not come at all.
 #include "host/ground/base/nearest.hpp"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ TEST(Nearest, CaseAloneIsNearestAndEqualsKeepTheirOrder) {
   EXPECT_EQ(nearest("boxe", {"boxf", "boxg", "boxh", "boxi"}, 1), Names{"boxf"});
 }
 
-// Every lane of a study, as `pandora replay` names them.
+// Every lane of a study, with its name in `pandora replay`.
 Names lanes() {
   Names out;
   for (const char* environment : {"uniform", "gaussian", "student_t5"})
@@ -61,7 +61,7 @@ TEST(Nearest, LanesWithOneWrongComponent) {
         "uniform/A/0/50/dwo/known/c_rho=0.1", "uniform/A/0/50/dow/c_rho=0.1", "uniform/A/0/50/dow/known/0.1",
         "uniform/A/0/50/dow/knwn/c_rh=0.1", "uniform/A/0/50/dow/known/extra/c_rho=0.1"})
     EXPECT_EQ(nearest(word, all, 1), Names{wanted}) << word;
-  // One component that is like none: all that have the others, in their order.
+  // If one component is like none, all lanes with the other components come, in their order.
   EXPECT_EQ(nearest("uniform/A/0/77/dow/known/c_rho=0.1", all),
             (Names{"uniform/A/0/0/dow/known/c_rho=0.1", wanted, "uniform/A/0/100/dow/known/c_rho=0.1"}));
   EXPECT_EQ(nearest("uniform/A/0/50/dow/known/c_rho=0.2", all, 1), Names{wanted});

@@ -1,4 +1,4 @@
-// Options in messages: as the command line spells them in what(), and marked for others.
+// Options in messages: what() spells them as on the command line. For other readers they stay marked.
 #include <gtest/gtest.h>
 
 #include "host/ground/base/fail.hpp"

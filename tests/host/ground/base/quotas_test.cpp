@@ -1,4 +1,4 @@
-// Quotas on a made-up tree of groups, and what they decide.
+// Quotas on a made-up tree of groups, and the limits that follow from them.
 #include "host/ground/base/quotas.hpp"
 
 #include "host/ground/files/system_limits.hpp"
@@ -24,7 +24,7 @@ class QuotasTest : public test::FolderTest {
 
 TEST_F(QuotasTest, AreNoneWhereThereAreNoGroups) {
   expect(0.0, 0);
-  write("proc/self/cgroup", "4:memory:/job\n1:cpu:/job");  // of version 1
+  write("proc/self/cgroup", "4:memory:/job\n1:cpu:/job");  // version 1 of cgroups
   write("sys/fs/cgroup/job/cpu.max", "100000 100000");
   expect(0.0, 0);
 }
@@ -37,11 +37,11 @@ TEST_F(QuotasTest, AreTheLeastAlongThePathOfTheProcess) {
   write("sys/fs/cgroup/slice/job/memory.max", "1073741824");
   write("sys/fs/cgroup/slice/job/step/cpu.max", "max 100000");
   write("sys/fs/cgroup/slice/job/step/memory.max", "max");
-  write("sys/fs/cgroup/slice/other/cpu.max", "1000 100000");  // another one's
+  write("sys/fs/cgroup/slice/other/cpu.max", "1000 100000");  // another group's quota
   expect(1.5, 536870912);
 }
 
-// A container sees its own group as the root, under whatever path the host has for it.
+// A container sees its own group as the root, whatever its path on the host.
 TEST_F(QuotasTest, AreThoseOfTheRootInAContainer) {
   for (const char* const group : {"0::/", "0::/docker/4f5e", "0::/../../docker/4f5e"}) {
     write("proc/self/cgroup", group);
@@ -62,12 +62,12 @@ TEST_F(QuotasTest, AreFoundBesideVersionOneAndSurviveNonsense) {
 
 TEST(Quotas, DecideThreads) {
   EXPECT_EQ(usable_cores(8, {}), 8);
-  EXPECT_EQ(usable_cores(0, {}), 1);  // the system does not tell
+  EXPECT_EQ(usable_cores(0, {}), 1);  // the system does not tell how many
   EXPECT_EQ(usable_cores(8, {2.0, 0}), 2);
   EXPECT_EQ(usable_cores(8, {1.5, 0}), 2);
   EXPECT_EQ(usable_cores(8, {0.25, 0}), 1);
   EXPECT_EQ(usable_cores(2, {4.0, 0}), 2);
-  // Ranks of a node share its cores where they are not bound to some, and always the quota.
+  // The ranks of a node always share the quota. They share its cores too, unless they are bound to some.
   EXPECT_EQ(cores_of_rank(8, 8, {}, 4), 2);
   EXPECT_EQ(cores_of_rank(3, 8, {}, 4), 3);
   EXPECT_EQ(cores_of_rank(8, 8, {}, 16), 1);

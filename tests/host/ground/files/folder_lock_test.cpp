@@ -1,4 +1,4 @@
-// One process at a time writes in a folder.
+// Only one process at a time writes in a folder.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,12 +22,12 @@ TEST_F(FolderLockTest, ExcludesOthersUntilItIsGone) {
   EXPECT_TRUE(FolderLock::take(base_));
 }
 
-// A copy of a process that was killed shares its lock until it has closed what it need not have.
+// A copy of a killed process shares its lock for a moment, until it closes its files.
 TEST_F(FolderLockTest, OutlastsTheMomentsOfAKilledProcess) {
   const pid_t child = ::fork();
   if (child == 0) {
     const std::optional<FolderLock> lock = FolderLock::take(base_);
-    if (::fork() == 0) ::usleep(20000);  // the copy, which ends only now
+    if (::fork() == 0) ::usleep(20000);  // the copy lives a little longer
     ::_exit(lock ? 0 : 1);
   }
   int status = 0;

@@ -1,4 +1,4 @@
-// HDF5 files hold what was given with its meaning, and are the same bytes every time.
+// HDF5 files hold the given data with its meaning, and have the same bytes every time.
 #include "host/ground/files/hdf5_file.hpp"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ class Hdf5FileTest : public test::FolderTest {
   fs::path path_;
 };
 
-// A file opened by the library itself.
+// A file that the HDF5 library itself opens.
 struct Reader {
   explicit Reader(const fs::path& path) : file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)) {}
   ~Reader() { H5Fclose(file); }
@@ -104,7 +104,7 @@ TEST_F(Hdf5FileTest, HoldsValuesShapesAndMeaning) {
   EXPECT_EQ(reader.values<double>("/queries", H5T_NATIVE_DOUBLE, {}), std::vector<double>{0x1p40});
   EXPECT_TRUE(reader.values<double>("/empty", H5T_NATIVE_DOUBLE, {0, 4}).empty());
   const hid_t name = H5Tcopy(H5T_C_S1);
-  H5Tset_size(name, 10);  // of "β-plug-in" in UTF-8
+  H5Tset_size(name, 10);  // the length of "β-plug-in" in UTF-8
   H5Tset_cset(name, H5T_CSET_UTF8);
   H5Tset_strpad(name, H5T_STR_NULLPAD);
   struct Name {

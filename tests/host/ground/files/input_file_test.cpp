@@ -1,4 +1,5 @@
-// Files are read whole or refused with the reason; nobody is waited for and nothing large is touched.
+// Files are read whole, or refused with the reason. Reading never waits for another program, and never touches large
+// files.
 #include "host/ground/files/input_file.hpp"
 
 #include <sys/stat.h>
@@ -42,7 +43,7 @@ TEST_F(InputFileTest, IsReadWhole) {
   EXPECT_EQ(file.read(5), text.substr(3, 5));
   EXPECT_EQ(file.read(1u << 30), text.substr(8));
   EXPECT_EQ(file.read(1), "");
-  EXPECT_FALSE(read_file("/proc/self/stat", 1u << 20).empty());  // which claims a size of 0
+  EXPECT_FALSE(read_file("/proc/self/stat", 1u << 20).empty());  // this file reports a size of 0
 }
 
 TEST_F(InputFileTest, IsRefusedWithTheReason) {

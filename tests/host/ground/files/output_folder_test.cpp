@@ -103,11 +103,11 @@ TEST_F(OutputFolder, RefusesAFile) {
   EXPECT_EQ(test::read_file("file"), "mine");
 }
 
-// /proc takes no folders from anyone, root included.
+// Nobody can make folders in /proc, not even root.
 TEST_F(OutputFolder, RefusesWhatCannotBeWritten) {
   expect_error(ExitCode::usage, "--out /proc/pandora", [] { claim_output_folder("/proc/pandora", false); });
   expect_error(ExitCode::usage, "--out /proc/self", [] { claim_output_folder("/proc/self", true); });
-  if (::geteuid() == 0) return;  // root writes where permissions forbid it
+  if (::geteuid() == 0) return;  // root may write despite permissions
   fs::create_directories("locked");
   fs::permissions("locked", fs::perms::owner_read | fs::perms::owner_exec);
   expect_error(ExitCode::usage, "--out locked", [] { claim_output_folder("locked", false); });
@@ -160,7 +160,7 @@ TEST_F(WriteFile, LeavesAFolderOfThatNameAlone) {
   EXPECT_EQ(entries("."), 1);
 }
 
-// A limit on the size of files stands in for a full disk: the write stops half way.
+// A limit on the size of files acts like a full disk: the write stops half way.
 TEST_F(WriteFile, KeepsTheOldFileWhenTheDiskIsFull) {
   write_file("table.csv", "old");
   rlimit before{};

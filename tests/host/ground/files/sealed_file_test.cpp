@@ -1,4 +1,4 @@
-// What was sealed comes back in every bit; everything else is refused by name, hostile bytes too.
+// A sealed file comes back bit for bit. All other bytes are refused with the reason, hostile bytes too.
 #include "host/ground/files/sealed_file.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ json small_content() {
           {"nothing", nullptr}, {"sigma", pack(std::vector<double>{1.5, -0.0})}};
 }
 
-// What unseal says of these bytes; empty if it takes them.
+// The complaint of unseal about these bytes; empty if it takes them.
 std::string complaint(std::string_view kind, std::string_view bytes) {
   try {
     unseal(kind, bytes);
@@ -38,7 +38,7 @@ std::string complaint(std::string_view kind, std::string_view bytes) {
   return "";
 }
 
-// A file with a correct header around any payload.
+// Makes a file with a correct header around any payload.
 std::string forged(const std::string& payload) {
   return "pandora part 1 sha256 " + sha256(payload) + " " + std::to_string(payload.size()) + "\n" + payload;
 }
@@ -86,14 +86,14 @@ TEST(SealedFile, SaysWhatItIsInstead) {
   std::string older = bytes;
   older.replace(older.find(" 1 "), 3, " 27 ");
   EXPECT_EQ(complaint("part", older), "was written by another version of the format");
-  std::string size = bytes;  // a header that asks for more than there is allocates nothing
+  std::string size = bytes;  // a header that names too many bytes makes no allocation
   size.insert(size.find('\n'), "000000000");
   EXPECT_EQ(complaint("part", size), "is truncated");
-  size.insert(size.find('\n'), "000000000000");  // past 2^64
+  size.insert(size.find('\n'), "000000000000");  // above 2^64
   EXPECT_NE(complaint("part", size), "");
 }
 
-// Payloads with a correct checksum that nobody's seal() wrote: levels without end, lengths beyond the file, tags.
+// Payloads with a correct checksum that seal() did not write: endless levels, lengths beyond the file's end, tags.
 TEST(SealedFile, RefusesHostilePayloads) {
   const std::size_t n = 2000000;
   const std::string huge = "\xff\xff\xff\xff\xff\xff\xff\xff";
@@ -137,7 +137,7 @@ TEST(SealedFile, TakesNoRandomBytes) {
   for (int run = 0; run < 20000; ++run) {
     std::string payload(engine() % 40, '\0');
     for (char& byte : payload) byte = static_cast<char>(engine());
-    complaint("part", payload);  // Damaged or nothing: any other exception ends the test
+    complaint("part", payload);  // only Damaged may be thrown; other exceptions fail the test
     const std::string bytes = forged(payload);
     if (complaint("part", bytes).empty()) {
       ASSERT_EQ(seal("part", unseal("part", bytes)), bytes);

@@ -1,4 +1,4 @@
-// Temporary names cannot be foreseen, follow no link, and are recognised when they are left behind.
+// Temporary names cannot be foreseen and follow no link. Temporary files that are left behind are recognised.
 #include "host/ground/files/temporary_file.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ TEST(TemporaryNames, AreTheProgramsOwn) {
   EXPECT_THAT(target_of_temporary("a.csv.tmp.123.0123456789abcdef"), Optional(std::string("a.csv")));
   EXPECT_THAT(target_of_temporary("a.tmp.1.tmp.123.0123456789abcdef"), Optional(std::string("a.tmp.1")));
   EXPECT_THAT(target_of_temporary(".probe.123.0123456789abcdef"), Optional(std::string()));
-  EXPECT_THAT(target_of_temporary("a.csv.tmp.123"), Optional(std::string("a.csv")));  // of versions before
+  EXPECT_THAT(target_of_temporary("a.csv.tmp.123"), Optional(std::string("a.csv")));  // from earlier versions
   EXPECT_THAT(target_of_temporary(".probe.123"), Optional(std::string()));
   for (const char* name : {"", "a.csv", "a.tmp", "a.tmp.", "a.tmp.x", "a.tmp.12.0123456789abcde", ".tmp.12",
                            "a.tmp.12.0123456789ABCDEF", "a.tmp.12.", "a.probe.12", ".probe.", "a.tmp.12.13"})

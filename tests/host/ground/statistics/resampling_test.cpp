@@ -25,7 +25,7 @@ double normal(std::mt19937_64& random) {
   return std::normal_distribution<double>()(random);
 }
 
-// Of the t interval and of the bootstrap's, of one mean.
+// The coverage of one mean by the t interval and by the bootstrap's interval.
 struct Shares {
   double t = 0.0, bootstrap = 0.0;
 };
@@ -49,7 +49,7 @@ TEST(BootstrapInterval, CoversTheMeanOfANormalLawAsTDoes) {
   EXPECT_NEAR(found.t, 0.95, bound_of_share(0.95, kTrials));
 }
 
-// Where the law is skewed, t falls short and the bootstrap does not.
+// Under a skewed law the coverage of t is too low, and that of the bootstrap is not.
 TEST(BootstrapInterval, CoversTheMeanOfASkewedLawWhereTFallsShort) {
   constexpr int kTrials = 1000;
   const Shares found = coverage_of_mean(
@@ -58,7 +58,7 @@ TEST(BootstrapInterval, CoversTheMeanOfASkewedLawWhereTFallsShort) {
   EXPECT_LT(found.t, 0.95 - bound_of_share(0.95, kTrials));
 }
 
-// It is that of the mean: shifted and turned with the values, and the same every time.
+// The interval moves with the mean when values are shifted and change sign, and is the same every time.
 TEST(BootstrapInterval, MovesWithItsValues) {
   std::mt19937_64 random(5);
   const std::vector<double> x = sample(random, 20, [](std::mt19937_64& r) { return std::exp(normal(r)); });
@@ -69,7 +69,7 @@ TEST(BootstrapInterval, MovesWithItsValues) {
   EXPECT_NEAR(other.high, 7.0 - 2.0 * one.low, 1e-9);
   EXPECT_EQ(one.low, bootstrap_interval(x).low);
   const Estimate t = paired_difference(x, std::vector<double>(20, 0.0)).difference;
-  EXPECT_GT(one.high - t.mean, t.half_width_95);  // a long tail to the right
+  EXPECT_GT(one.high - t.mean, t.half_width_95);  // the values have a long tail to the right
   EXPECT_LT(t.mean - one.low, t.half_width_95);
 }
 
@@ -78,12 +78,12 @@ TEST(BootstrapInterval, IsNotKnownOfTooLittle) {
   EXPECT_FALSE(bootstrap_interval(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}).known());
   EXPECT_FALSE(bootstrap_interval(std::vector<double>(20, 4.0)).known());
   std::vector<double> nearly(20, 4.0);
-  nearly[3] = 5.0;  // a third of all samples lack it
+  nearly[3] = 5.0;  // a third of all resamples lack this value
   EXPECT_FALSE(bootstrap_interval(nearly).known());
 }
 
 TEST(BootstrapInterval, DiffersFromTAboutZeroOrByAFifth) {
-  const Estimate t{1.0, 1.1};  // -0.1 to 2.1
+  const Estimate t{1.0, 1.1};  // the interval from -0.1 to 2.1
   EXPECT_FALSE(differ(t, {-0.1, 2.1}));
   EXPECT_FALSE(differ(t, {-0.3, 1.9}));
   EXPECT_TRUE(differ(t, {0.01, 2.1}));
@@ -92,7 +92,7 @@ TEST(BootstrapInterval, DiffersFromTAboutZeroOrByAFifth) {
   EXPECT_FALSE(differ({1.0, std::nan("")}, {0.0, 2.0}));
 }
 
-// Regrets on one tape: a common factor, and one of each policy's own.
+// Regrets on one tape have a common factor, and each policy also has a factor of its own.
 TEST(RatioOfMeans, IsCoveredByItsInterval) {
   constexpr int kTrials = 2000;
   std::mt19937_64 random(7);
@@ -105,7 +105,7 @@ TEST(RatioOfMeans, IsCoveredByItsInterval) {
       a.push_back(0.3 * common * std::exp(0.3 * normal(random)));
       b.push_back(common * std::exp(0.2 * normal(random)));
     }
-    // Of one hyperparameter a cross-fitted mean is the mean; without the splits it is quicker.
+    // With one hyperparameter a cross-fitted mean is the mean, and is quicker without splits.
     const auto plain = [](const std::vector<double>& x) {
       CrossFit fit{estimate(x).mean, {}};
       for (const double value : x) fit.without.push_back((30.0 * fit.mean - value) / 29.0);
@@ -143,7 +143,7 @@ TEST(GrowthExponent, IsThatOfTheMeanCurve) {
     for (const double t : kPeriods) curve.push_back(factor * std::pow(t, 0.6));
   }
   EXPECT_NEAR(growth_exponent(kPeriods, curves, 300).mean, 0.6, 1e-12);
-  EXPECT_NEAR(growth_exponent(kPeriods, curves, 300).half_width_95, 0.0, 1e-9);  // one exponent in all
+  EXPECT_NEAR(growth_exponent(kPeriods, curves, 300).half_width_95, 0.0, 1e-9);  // all exponents are equal
   EXPECT_TRUE(std::isnan(growth_exponent(kPeriods, {curves[0]}, 300).half_width_95));
   EXPECT_TRUE(std::isnan(growth_exponent(kPeriods, curves, 9999).mean));
   EXPECT_TRUE(std::isnan(growth_exponent(kPeriods, {}, 300).mean));
@@ -156,7 +156,7 @@ TEST(GrowthExponent, TakesOnlyPointsFromItsBeginningOnThatHaveALogarithm) {
   EXPECT_TRUE(std::isnan(growth_exponent({7, 7, 7}, {{1, 2, 3}}, 0).mean));
 }
 
-// Replications that grow differently: a sqrt(t) + b t. The exponent of the expected curve is what is estimated.
+// Replications grow differently: a sqrt(t) + b t. The estimate is the exponent of the expected curve.
 TEST(GrowthExponent, IsCoveredByTheJackknife) {
   constexpr int kTrials = 1000, kReplications = 30;
   std::mt19937_64 random(9);

@@ -1,4 +1,4 @@
-// Quantiles of means of skewed values, of Student's t and of the beta distribution.
+// Quantiles for means of skewed values, of Student's t, and of the beta distribution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace pandora {
 namespace {
 
-// Values of printed tables.
+// Compares with values from printed tables.
 TEST(StudentT, EqualsTheTables) {
   EXPECT_NEAR(student_t_quantile(0.975, 1.0), 12.7062, 1e-4);
   EXPECT_NEAR(student_t_quantile(0.975, 10.0), 2.2281, 1e-4);
@@ -21,7 +21,7 @@ TEST(StudentT, EqualsTheTables) {
   EXPECT_EQ(student_t_p_value(-INFINITY, 5.0), 0.0);
 }
 
-// Of the greatest and the least of b uniform numbers.
+// The laws of the greatest and of the least of b uniform numbers.
 TEST(BetaQuantile, EqualsClosedForms) {
   for (const double p : {0.025, 0.5, 0.975})
     for (const double b : {1.0, 3.0, 60.0}) {
@@ -34,7 +34,7 @@ TEST(Skewness, ByHand) {
   EXPECT_NEAR(skewness({0.0, 0.0, 0.0, 1.0}), 2.0 / std::sqrt(3.0), 1e-12);  // (1 - 2 p) / sqrt(p (1 - p))
   EXPECT_EQ(skewness({2.0, 2.0, 2.0}), 0.0);
   EXPECT_NEAR(least_values(2.0), 100.0, 1e-12);
-  // 3 / 0.3 (cbrt(1 - 0.3 x 1.71) - 1)
+  // The quantile is 3 / 0.3 (cbrt(1 - 0.3 x 1.71) - 1).
   const double quantile = 10.0 * (std::cbrt(0.487) - 1.0);
   EXPECT_NEAR(unskewed(quantile, 3.0, 100), -1.66, 1e-12);
   EXPECT_NEAR(unskewed(-quantile, -3.0, 100), 1.66, 1e-12);
@@ -43,7 +43,7 @@ TEST(Skewness, ByHand) {
   for (const double skewness : {-2.0, 0.0, 3.0}) EXPECT_EQ(unskewed(-HUGE_VAL, skewness, 30), -HUGE_VAL);
 }
 
-// Upper bounds on the mean of exponential values: Student's t is exceeded too often, Hall's is not.
+// Upper bounds on the mean of exponential values. The bound by Student's t fails too often, and Hall's does not.
 TEST(Skewness, HallsBoundHoldsWhereStudentsDoesNot) {
   constexpr int kSamples = 4000;
   constexpr std::size_t kValues = 40;
@@ -62,7 +62,7 @@ TEST(Skewness, HallsBoundHoldsWhereStudentsDoesNot) {
   }
   const double error = std::sqrt(0.05 * 0.95 * kSamples);
   EXPECT_GT(by_t, 0.05 * kSamples + 8.0 * error);
-  EXPECT_LT(by_hall, 0.05 * kSamples + 5.0 * error);  // 6%: the skewness is estimated
+  EXPECT_LT(by_hall, 0.05 * kSamples + 5.0 * error);  // 6%, because the skewness is only estimated
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ namespace {
 
 TEST(PairedDifference, ByHand) {
   const PairedDifference d = paired_difference({1.0, 4.0, 3.0, 8.0}, {2.0, 6.0, 3.0, 9.0});
-  // differences -1, -2, 0, -1: mean -1, squared deviations 0 + 1 + 1 + 0, variance 2 / 3
+  // The differences -1, -2, 0, -1 have the mean -1, squared deviations 0 + 1 + 1 + 0, and the variance 2 / 3.
   EXPECT_DOUBLE_EQ(d.difference.mean, -1.0);
   const double error = std::sqrt(2.0 / 3.0 / 4.0);
   EXPECT_NEAR(d.difference.half_width_95, 3.18244630528 * error, 1e-9);
   EXPECT_NEAR(d.p, student_t_p_value(1.0 / error, 3.0), 1e-15);
   EXPECT_DOUBLE_EQ(d.share_below, 3.5 / 4.0);
-  // scatter of a about 4: 9 + 0 + 1 + 16, of b about 5: 9 + 1 + 4 + 16
+  // Squared deviations are 9 + 0 + 1 + 16 for a about 4, and 9 + 1 + 4 + 16 for b about 5.
   EXPECT_NEAR(d.relative_efficiency, (26.0 + 30.0) / 2.0, 1e-12);
 }
 
@@ -39,12 +39,12 @@ TEST(Holm, ByHand) {
   const std::vector<double> adjusted = holm_adjusted(p);
   EXPECT_DOUBLE_EQ(adjusted[0], 0.04);
   EXPECT_DOUBLE_EQ(adjusted[2], 0.09);
-  EXPECT_DOUBLE_EQ(adjusted[1], 0.09);  // 2 x 0.04 would be less than what came before it
+  EXPECT_DOUBLE_EQ(adjusted[1], 0.09);  // 2 x 0.04 is below the adjusted value before it
   EXPECT_TRUE(std::isnan(adjusted[3]));
   EXPECT_DOUBLE_EQ(adjusted[4], 0.5);
 }
 
-// The same by plain loops over the same splits would be the implementation again; what can be said without splits:
+// Plain loops over the same splits would repeat the implementation. This case is known without splits.
 TEST(CrossFit, OfOneHyperparameterIsTheMeanWithTheUsualInterval) {
   const std::vector<double> regrets = {3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0};
   const CrossFit fit = cross_fit({regrets});
@@ -58,7 +58,7 @@ TEST(CrossFit, TakesTheBetterOneWhereItIsBetterEverywhere) {
   EXPECT_NEAR(cross_fit({bad, good}).mean, 14.0 / 5.0, 1e-12);
 }
 
-// Two hyperparameters, four replications: the six splits can be done by hand. Means of pairs decide.
+// With two hyperparameters and four replications, the six splits can be done by hand. The means of pairs decide.
 TEST(CrossFit, EqualsTheMeanOverAllSplitsOfFour) {
   const std::vector<std::vector<double>> x = {{0.0, 4.0, 1.0, 3.0}, {2.0, 1.0, 2.5, 2.0}};
   double sum = 0.0;
@@ -82,7 +82,7 @@ TEST(CrossFit, NeedsFourReplications) {
   EXPECT_TRUE(std::isnan(jackknife_estimate(cross_fit({{1.0, 2.0, 3.0}})).half_width_95));
 }
 
-// Regrets of k hyperparameters that share a tape: correlation `common`, means apart by `gap`.
+// Regrets of k hyperparameters on a shared tape. Their correlation is `common`, and their means differ by `gap`.
 std::vector<std::vector<double>> made_up(std::mt19937_64& random, std::size_t k, std::size_t n, double common,
                                          double gap) {
   std::normal_distribution<double> normal;
@@ -111,14 +111,14 @@ TEST(Coverage, OfThePairedIntervalIsNominal) {
   EXPECT_NEAR(covered / double{kTrials}, 0.95, three_errors_of_share(0.95, kTrials));
 }
 
-// In what share of 2,000 studies of so many replications the 95% intervals of a mean and of a ratio of two means hold the
-// truth. `law` has mean 0 and variance 1; regrets are 1 + 0.2 law, and the other policy's share half of that luck.
+// The shares of 2,000 studies in which the 95% intervals of a mean, and of a ratio of two means, hold the truth. `law`
+// has mean 0 and variance 1. Regrets are 1 + 0.2 law, and the other policy's regrets share half of this luck.
 template <class Law>
 std::pair<double, double> covered_in(std::size_t replications, Law&& law) {
   constexpr int kStudies = 2000;
   std::mt19937_64 random(7 + replications);
   int means = 0, ratios = 0;
-  // Of one hyperparameter: what the mean is without each replication.
+  // A fit with one hyperparameter: the mean without each replication.
   const auto fit = [](const std::vector<double>& x) {
     CrossFit out{estimate(x).mean, {}};
     const double n = static_cast<double>(x.size());
@@ -149,7 +149,7 @@ TEST(Coverage, OfFewNormalReplicationsIsNominal) {
   }
 }
 
-// As docs/results.md says of them: exponential and lognormal ones.
+// The numbers of docs/results.md for exponential and lognormal regrets.
 TEST(Coverage, OfFewSkewedReplicationsIsLess) {
   const double spread = std::sqrt(std::exp(1.0) * (std::exp(1.0) - 1.0));
   for (const std::size_t replications : {2, 3, 5, 10, 20}) {
@@ -170,7 +170,8 @@ struct Covered {
   double share, mean, mean_error, best;
 };
 
-// Of what cross-fitting is about: the expected regret of the hyperparameter that half of the replications choose.
+// The coverage of the quantity that cross-fitting estimates: the expected regret of the hyperparameter that half of the
+// replications choose.
 Covered coverage_of_cross_fit(std::size_t k, std::size_t n, double common, double gap, int trials) {
   std::mt19937_64 random(2);
   std::vector<Estimate> found;
@@ -196,8 +197,8 @@ TEST(Coverage, OfTheCrossFittedEstimateIsNominalForLanesOnCommonTapes) {
   EXPECT_NEAR(found.share, 0.95, three_errors_of_share(0.95, kTrials));
 }
 
-// Where all are equally good, the least mean is too small by far and the cross-fitted one is not. Its interval is then
-// too wide rather than too narrow.
+// If all hyperparameters are equally good, the least mean is far too small, and the cross-fitted mean is not. Its
+// interval is then rather too wide than too narrow.
 TEST(Coverage, BestOfKFlattersAndCrossFittingDoesNot) {
   constexpr int kTrials = 400;
   const Covered found = coverage_of_cross_fit(6, 24, 0.5, 0.0, kTrials);

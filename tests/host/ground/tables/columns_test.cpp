@@ -1,4 +1,4 @@
-// Named columns in their forms.
+// The forms of named columns.
 #include "host/ground/tables/columns.hpp"
 
 #include <gtest/gtest.h>

@@ -83,7 +83,7 @@ TEST(Table, AsCsvWithAllDigits) {
   EXPECT_EQ(table_csv(small_table()), "policy,T0=0,T0=50\nDOW_2,1.2512,\n\"Plug-in, \"\"known\"\"\",10.00±0.50,x|y\n");
 }
 
-// What Python makes LaTeX, HTML and CSV of.
+// Python makes LaTeX, HTML and CSV from this JSON.
 TEST(Table, AsJson) {
   const nlohmann::json found = table_json(small_table());
   EXPECT_EQ(found["columns"], (nlohmann::json{"policy", "T0=0", "T0=50"}));

@@ -1,4 +1,4 @@
-// Which backend runs, for every machine that a user may have.
+// The choice of the backend, for every machine that a user may have.
 #include "host/lanes/devices/backend_choice.hpp"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST(BackendChoice, ListsOfDevices) {
   expect_refused(ExitCode::device, "no code for it in this build", "cuda", "2", {}, two_devices());
 }
 
-// What the device engine cannot do runs on the CPU under auto and is refused under cuda.
+// Engines that no device has run on the CPU under `auto`, and are refused under `cuda`.
 TEST(BackendChoice, EnginesThatOnlyTheCpuHas) {
   EngineSettings reference, precise;
   reference.kind = EngineSettings::Kind::reference;
@@ -92,7 +92,7 @@ TEST(BackendChoice, UnknownNames) {
   expect_refused(ExitCode::usage, "--backend tpu: unknown", "tpu", "all", {}, nothing());
 }
 
-// Of several kinds of device auto takes the first that has one; each can be named.
+// If there are several backends, `auto` takes the first one that has a device. Each can be named.
 TEST(BackendChoice, OfSeveralBackends) {
   const Backend other{"other", nullptr, nullptr, nullptr};
   const std::vector<FoundDevices> first_has_none = {{&backends()[0], nothing()}, {&other, two_devices()}},
@@ -114,7 +114,7 @@ TEST(BackendChoice, TheListOfDevicesNamesWhatIsUsableAndWhatNot) {
   EXPECT_THAT(devices_text(nothing()), HasSubstr("no usable GPU: no NVIDIA driver is installed"));
 }
 
-// CUDA's rules: machine code serves later minor versions of its major one, PTX everything later.
+// CUDA's rules: machine code serves later minor versions of the same major version, and PTX serves every later version.
 TEST(BackendChoice, WhatABuildHasCodeFor) {
   EXPECT_TRUE(has_code_for("80-real,90", 8, 0));
   EXPECT_TRUE(has_code_for("80-real,90", 8, 9));

@@ -1,4 +1,4 @@
-// Environments that are not the paper's, prepared as a GPU prepares them, against the CPU's own.
+// Compares the preparation by a GPU's code with the CPU's own, for environments that are not the paper's.
 #include <gtest/gtest.h>
 
 #include "host/studies/sweep/prepare_replication.hpp"
@@ -43,7 +43,7 @@ TEST(DevicePrepare, LocationsAndDrawnIndicesAreThoseOfTheCpu) {
   }
 }
 
-// Those of environments that are not the paper's, whose parameters are drawn beside them.
+// These environments have parameters that are drawn beside the paper's.
 TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
   Study study = test::small_study(test::small_dimensions(3, 5, 2), {}, {0, 12}, 71);
   study.order_contexts = 200;
@@ -60,7 +60,7 @@ TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
       environment.arrives = {{1, 9}};
       study.environments.push_back(environment);
     }
-  Environment centred = study.environments[0], linear = study.environments[2];  // of costs, without Q and with a Q_a
+  Environment centred = study.environments[0], linear = study.environments[2];  // the latter with a Q_a
   centred.output_costs = OutputCostLaw::centred;
   linear.reward_link = RewardLink::linear;
   linear.output_scales = OutputScales::constant;

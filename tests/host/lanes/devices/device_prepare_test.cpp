@@ -1,4 +1,5 @@
-// The preparation that a GPU runs, on the CPU: against the CPU's own, and with teams of several threads.
+// Runs a GPU's code for the preparation on the CPU, also with teams of several threads, and compares it with the CPU's
+// own.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,8 +40,8 @@ INSTANTIATE_TEST_SUITE_P(DevicePrepare, PrepareCell,
                          testing::Combine(testing::Values(Law::uniform, Law::gaussian, Law::student_t5),
                                           testing::Values(Regime::A, Regime::B)));
 
-// The environments that are not the paper's: another link, costs with a tail, costs that outputs move, a linear mu* with
-// scales of 1, and the last two together with a tail.
+// Environments that are not the paper's: another link, costs with a tail, costs that depend on outputs, a linear mu*
+// with scales of 1, and the last two together with a tail.
 TEST_P(PrepareCell, OtherEnvironmentsAreThoseOfTheCpuToo) {
   const Instance small = instance({3, 37, 10, 7, IndexFeatures::affine});
   Instance tailed = small, all = naive::with_linear_rewards(naive::with_centred_costs(small));
@@ -58,7 +59,8 @@ TEST_P(PrepareCell, OtherEnvironmentsAreThoseOfTheCpuToo) {
   }
 }
 
-// Sizes that fill neither a Philox block nor a vector, an item or a team; the ball of gaussian and student_t5 rejects.
+// The sizes are no multiples of a Philox block, a vector, an item or a team. The balls of gaussian and student_t5
+// reject some draws.
 TEST_P(PrepareCell, TapeAndSampleAreThoseOfTheCpuInEveryBit) {
   for (const IndexFeatures features : {IndexFeatures::affine, IndexFeatures::affine_and_squares})
     for (const auto& [A, context, output, d] :
@@ -98,7 +100,7 @@ TEST_P(PrepareCell, IndicesAreThoseOfTheCpu) {
   }
 }
 
-// The pooled draws in one batch of contexts and in several, the last of them shorter.
+// The pooled draws come in one batch of contexts or in several, of which the last is shorter.
 TEST_P(PrepareCell, RadiusIsThatOfTheCpuInEveryBit) {
   ScalarPrepareBackend backend;
   for (const auto& [rows, draws] : {std::pair{1, 20001}, {10007, 131072}, {200000, 1000}}) {
@@ -149,7 +151,8 @@ void expect_same(const OrderFrequencies& actual, const OrderFrequencies& expecte
   EXPECT_EQ(actual.min_mass, expected.min_mass);
 }
 
-// One preparer for all units of a plan: what an earlier unit, of another regime or size, left in memory must not show.
+// One preparer serves all units of a plan. Memory that an earlier unit, of another regime or size, has left must not
+// matter.
 TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
   const Study study = small_study();
   const Plan plan = make_plan(study);
@@ -166,7 +169,7 @@ TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
   }
 }
 
-// Room grows for a larger instance, and a smaller one in the same memory finds the larger one's numbers there.
+// Memory grows for a larger instance. A smaller one then finds the larger one's numbers in it.
 TEST(DevicePrepare, MemoryIsKeptBetweenInstancesOfOtherSizes) {
   ScalarPrepareBackend backend;
   Preparer<ScalarPrepareBackend> preparer(backend);
@@ -206,7 +209,8 @@ std::string error_of(Draw&& draw) {
   return "no error";
 }
 
-// Found while drawing the sample and, where only the tape is drawn, there; with several members looking on.
+// The error is found while the sample is drawn or, without a sample, while the tape is drawn, also in teams of several
+// members.
 TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
   Instance one = naive::small_instance({2, 3, 6, 2, IndexFeatures::affine}, Law::gaussian, Regime::B);
   one.environment.truncation_radius = 1e-3f;
@@ -229,7 +233,7 @@ TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
   EXPECT_EQ(error_of([&] { Preparer(serial).prepare(preparation_of(study, plan, plan.units[0]), nullptr); }), expected);
 }
 
-// Sums are cut alike for every team: the indices too have the same bytes.
+// Sums are divided in the same way for every team, so the indices have the same bytes too.
 TEST(DevicePrepare, TeamsOfThreadsGiveTheSameBytes) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Instance one = naive::small_instance({3, 37, 10, 7, IndexFeatures::affine}, Law::student_t5, regime);
@@ -244,7 +248,7 @@ TEST(DevicePrepare, TeamsOfThreadsGiveTheSameBytes) {
   }
 }
 
-// Pieces of the sample behind the mean costs: one, exactly one, and several with a rest.
+// The sample behind the mean costs is summed in pieces: less than one, exactly one, and several with a rest.
 TEST(DevicePrepare, SamplesAroundTheLengthOfAPiece) {
   const Instance one = naive::small_instance({2, 3, 2, 1, IndexFeatures::affine}, Law::uniform, Regime::B);
   constexpr int kPiece = prepare::OutputCostSums::kPiece;
@@ -256,7 +260,7 @@ TEST(DevicePrepare, SamplesAroundTheLengthOfAPiece) {
   }
 }
 
-// The paper's sizes, where sums are longest.
+// The paper's sizes, which have the longest sums.
 TEST(DevicePrepare, SlowFullScale) {
   for (const Environment& environment : paper_environments())
     for (const Regime regime : {Regime::A, Regime::B}) {

@@ -1,4 +1,4 @@
-// The lockstep engine on a GPU against the same bodies on the CPU.
+// Compares the lockstep engine on a GPU with the same bodies on the CPU.
 #include "host/lanes/devices/device.hpp"
 
 #include <gmock/gmock.h>
@@ -21,8 +21,8 @@
 namespace pandora {
 namespace {
 
-// Through the stand-in a period costs a thousand times what it costs a device: three blocks of 32 instead of six, and a
-// coarser oracle, go through the same code.
+// Through the stand-in a period takes a thousand times as long as on a device. Three blocks of 32 periods in place of
+// six, and a coarser oracle, run through the same code.
 #if defined(PANDORA_STAND_IN)
 constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kManyPeriods = 700, kPreparedPeriods = 300,
               kPreparedReplications = 1, kPreparedRadiusDraws = 16384;
@@ -37,7 +37,7 @@ BlockOptions options_of(const char* schedule, int B = 32) {
   return {{parse_refit(schedule), 1.0, 1.0}, B};
 }
 
-// A replication with its lanes; the lanes may point into it.
+// A replication with its lanes, which may point into it.
 struct Case {
   std::unique_ptr<Replication> replication;
   std::vector<LaneSpec> lanes;
@@ -57,7 +57,7 @@ std::vector<Case> every_policy() {
   for (const Regime regime : {Regime::A, Regime::B})
     cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
                             {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
-  // Five boxes are too many for cohorts: these lanes go stage by stage.
+  // Five boxes are too many for cohorts, so these lanes go stage by stage.
   cases.push_back(case_of(test::small_replication(test::small_dimensions(5, 5, 2), Regime::B, 12, kReplayedPeriods, 11),
                           {12}, {options_of("geometric:1.5"), options_of("tracking")}));
   cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
@@ -65,7 +65,7 @@ std::vector<Case> every_policy() {
   return cases;
 }
 
-// Rewards that come late, seldom and wrong, boxes that come and go, a budget, and samples that are forgotten.
+// Late, missing and wrong rewards, boxes that come and go, a budget, and samples that are forgotten.
 std::vector<Case> late_rewards() {
   FeedbackRules rules;
   rules.delay = parse_delay("geometric:9");
@@ -89,7 +89,7 @@ std::vector<Case> late_rewards() {
   return cases;
 }
 
-// Sizes around a warp, around what a block holds, blocks that divide nothing, and more tiles of a matrix than a
+// Sizes around those of a warp and of a block, blocks of periods that divide nothing, and more tiles of a matrix than a
 // team has members. Eight boxes are too many for FrugalGPT's search, which needs calibration periods.
 std::vector<Case> odd_shapes() {
   struct Shape {
@@ -104,7 +104,7 @@ std::vector<Case> odd_shapes() {
   return cases;
 }
 
-// Too large for a team's memory: cuBLAS forms the images.
+// Matrices that are too large for a team's memory, so that cuBLAS forms the images.
 std::vector<Case> large_matrices() {
   std::vector<Case> cases;
   cases.push_back(case_of(test::small_replication(test::small_dimensions(2, 190, 2), Regime::B, 0, 40, 19), {0},
@@ -112,7 +112,7 @@ std::vector<Case> large_matrices() {
   return cases;
 }
 
-// More samples of a box than what solves of a few are for; on a device more than what forms fresh Hessians, too.
+// So many samples of a box that solves use the methods for many samples, on the CPU and on a device.
 std::vector<Case> many_samples() {
   Case c{std::make_unique<Replication>(
              test::small_replication(test::small_dimensions(2, 5, 2), Regime::B, 0, kManyPeriods, 31)),
@@ -155,7 +155,7 @@ std::vector<Case> dow_in_24_replications() {
   return cases;
 }
 
-// The paper's boxes and features, for which a walk by a warp has code of its own, in fewer contexts.
+// The paper's numbers of boxes and features, for which the walk by a warp has special code, with shorter contexts.
 std::vector<Case> the_papers_walks() {
   std::vector<Case> cases;
   cases.push_back(
@@ -166,15 +166,15 @@ std::vector<Case> the_papers_walks() {
   return cases;
 }
 
-// The tests below are skipped where there is no device; what they run must exist all the same.
+// Without a device the tests below are skipped, but their cases must exist.
 TEST(DeviceCases, HaveLanes) {
   for (const auto& build : {every_policy, late_rewards, odd_shapes, large_matrices, the_papers_shape,
                             several_replications, dow_in_24_replications, many_samples, the_papers_walks})
     for (const Case& c : build()) EXPECT_GE(c.lanes.size(), 2u);
 }
 
-// The parts of the regret on the first path, which decisions alone make. The second path asks for the lane's scores,
-// and for what outputs were worth to it, which a lane that follows decisions does not know.
+// Compares the parts of the regret on the first path, which depends only on decisions. The second path needs the lane's
+// scores and its estimates of outputs, which a lane that follows decisions does not have.
 void expect_same_first_path(const RegretParts& actual, const RegretParts& expected) {
   EXPECT_NEAR(actual.wrong_order + actual.wrong_order_gap / 2, expected.wrong_order + expected.wrong_order_gap / 2,
               1e-9);
@@ -192,7 +192,7 @@ void expect_same(LaneTally actual, const LaneTally& expected) {
   EXPECT_TRUE(actual == expected);
 }
 
-// The device follows the CPU's decisions: widths and indices differ by single-precision rounding alone.
+// The device follows the CPU's decisions, so widths and indices differ only by rounding in single precision.
 void expect_replays(const Case& c, const BlockOptions& options) {
   const UnitOfLanes unit = c.unit();
   std::vector<LaneRecord> expected(c.lanes.size()), actual(c.lanes.size());
@@ -264,7 +264,7 @@ TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
   }
 }
 
-// A lane that somebody records goes from period to period, all others walk by a warp: with the same bytes.
+// A recorded lane walks by the CPU's code, and all others walk by a warp. Both give the same bytes.
 TEST(DeviceGpu, WalksByAWarpAreThoseOfRecordedLanes) {
   PANDORA_REQUIRE_GPU();
   const Case c = std::move(the_papers_walks()[0]);
@@ -278,7 +278,7 @@ TEST(DeviceGpu, WalksByAWarpAreThoseOfRecordedLanes) {
   }
 }
 
-// On their own decisions device and CPU part ways at a near-tie; their mean utilities must agree.
+// With their own decisions, device and CPU may differ from a near-tie on. Their mean utilities must agree.
 TEST(DeviceGpu, PairedUtilityOver24Replications) {
   PANDORA_REQUIRE_GPU();
   const std::vector<Case> cases = dow_in_24_replications();
@@ -300,7 +300,7 @@ TEST(DeviceGpu, PairedUtilityOver24Replications) {
   }
 }
 
-// The tape in every bit; indices but for the order of summation.
+// Tapes are equal in every bit. Indices are equal except for the order of summation.
 TEST(DeviceGpu, PreparesAReplicationAsTheCpuDoes) {
   PANDORA_REQUIRE_GPU();
   Study study;

@@ -1,4 +1,4 @@
-// What a preparation on a backend leaves behind, and comparisons of it.
+// The results of a preparation on a backend, and comparisons of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace pandora::test {
 
-/// Periods of what is prepared.
+/// The numbers of prepared periods.
 inline constexpr int kPreparedCalibration = 6, kPreparedPeriods = 70;
 
 template <class Vector, class Other>
@@ -49,7 +49,7 @@ inline void expect_same(const ShockSample& actual, const ShockSample& expected) 
     EXPECT_TRUE(same_bytes(actual.cost_terms[a], expected.cost_terms[a])) << "box " << a;
 }
 
-// NaN rows in the same places, all else within `tolerance`.
+// Expects NaN in the same rows, and all other numbers within `tolerance`.
 inline void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t at = 0; at < expected.size(); ++at) {
@@ -59,7 +59,7 @@ inline void expect_near(const std::vector<double>& actual, const std::vector<dou
   }
 }
 
-/// Everything that a preparation leaves behind, at a size that cuts items and chunks unevenly.
+/// All results of a preparation, for a size that does not divide into whole items and chunks.
 struct Prepared {
   ShockSample sample;
   Tape tape;

@@ -1,5 +1,5 @@
-// Lanes in cohorts, as a device runs them, against the same lanes from stage to stage: every byte, whatever the policies,
-// the schedule and what goes wrong; and for blocks of threads in any order.
+// Compares lanes in cohorts, as a device runs them, with the same lanes from stage to stage. Every byte is equal, for
+// all policies and schedules, after failures, and for blocks of threads in any order.
 #include "host/lanes/engine/cohorts.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ Outcome run(B&& backend, std::span<const UnitOfLanes> units, const BlockOptions&
   return out;
 }
 
-// Bit for bit, so that what is not a number is equal to itself.
+// Compares bits, so that NaN equals itself.
 template <class T>
 void expect_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -81,7 +81,7 @@ struct Case {
   void (*options)(EstimationOptions&) = nullptr;
   void (*replication)(Replication&) = nullptr;
   void (*lane)(LaneSpec&) = nullptr;
-  int failures = 0;  ///< at least so many lanes fail
+  int failures = 0;  ///< the least number of lanes that must fail
 
   friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 };
@@ -114,7 +114,7 @@ TEST_P(CohortCases, GiveTheBytesOfStages) {
     EXPECT_EQ(one.failures == 0, stages.failed == 0);
     expect_same(run(InCohorts<test::ScalarBackend>(), units, options, keep), stages);
   }
-  // Blocks of threads are slow here: one lane of each kind.
+  // Blocks of threads are slow here, so there is one lane of each kind.
   std::vector<UnitOfLanes> few = units;
   for (UnitOfLanes& unit : few) unit.lanes = test::all_lanes(*unit.replication, {kCalibration}, {0.1});
   few.pop_back();
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                          [](Replication& r) { r.tape.mu[cell(r, 59, 1)] = std::numeric_limits<double>::quiet_NaN(); },
                          nullptr, 1}));
 
-// The paper's shape, whose bodies have special forms.
+// The paper's shape, for which bodies have special code.
 TEST(Cohorts, GiveTheBytesOfStagesAtThePapersShape) {
   Dimensions dimensions;
   dimensions.radius_draws = 2048;
@@ -186,7 +186,7 @@ TEST(Cohorts, GiveTheBytesOfStagesAtThePapersShape) {
   }
 }
 
-// Whatever the lanes of a cohort, the members of a team, their order and that of the queue.
+// The number of lanes in a cohort, the members of a team, their order and the queue's order do not matter.
 TEST(Cohorts, OfAnySizeAndOrderGiveTheSameBytes) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 8, 4), Regime::B, kCalibration, 70, 11);
@@ -206,7 +206,7 @@ TEST(Cohorts, OfAnySizeAndOrderGiveTheSameBytes) {
   }
 }
 
-// Every lane is in one cohort, with lanes of its unit alone, and no cohort costs much more than another of its unit.
+// Every lane is in one cohort, which has lanes of one unit only. No cohort costs much more than another of its unit.
 TEST(Cohorts, AreDealtOutByExpectedCost) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 40, 11);

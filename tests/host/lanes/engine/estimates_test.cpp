@@ -1,4 +1,4 @@
-// What lanes had learned in the end, as every engine hands it out.
+// The estimates of lanes at their end, from every engine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST(LearnedEstimates, AreThoseOfTheReferenceEngine) {
   }
 }
 
-// The lane's estimate of each output that it saw, and nothing of those that it did not.
+// The record has the lane's estimate of each output that it saw, and nothing for the other outputs.
 TEST(RecordedRewards, AreThoseOfTheOpenedBoxes) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 10, 60, 4);
   for (const LaneSpec& spec : test::all_lanes(replication, {0, 10})) {

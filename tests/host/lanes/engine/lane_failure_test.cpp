@@ -1,4 +1,4 @@
-// A lane that fails is stopped and says why, in every engine, and the others do not notice.
+// In every engine, a lane that fails stops and says why, and other lanes do not change.
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>
@@ -21,7 +21,7 @@ namespace {
 
 using test::kCalibration;
 constexpr int kFailingBoxes = 3, kFeatures = 2, kFailingPeriods = 64;
-constexpr int kSpoiled = 41;  // the online period, 1..T, that some tests spoil; not the first of a block
+constexpr int kSpoiled = 41;  // the online period (1..T) that some tests spoil; it is not a block's first
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::nan("");
 
@@ -150,7 +150,7 @@ TEST_P(EveryEngine, AContextThatIsNotANumberFailsInItsPeriod) {
     const Tallies expected = run(sound_replication(), lanes, schedule), actual = run(replication, lanes, schedule);
     for (const std::size_t k : {0, 2, 3, 4}) expect_failed(actual[k], Failure::not_finite, kSpoiled, kSpoiled - 1);
     EXPECT_EQ(actual[1], expected[1]);
-    if (!is("reference")) continue;  // elsewhere V^-1 is formed anew where a width is not possible: other roundings
+    if (!is("reference")) continue;  // other engines form V^-1 anew, and round differently
     for (const std::size_t k : {0, 2, 3, 4})
       EXPECT_TRUE(std::equal(actual[k].curve, actual[k].curve + actual[k].recorded, expected[k].curve));
   }
@@ -187,7 +187,7 @@ TEST_P(EveryEngine, ACalibrationCostOrRewardWithoutASolutionIsAnIndexFit) {
     for (const std::size_t k : {1, 2}) expect_failed(actual[k], Failure::index_fit, 0, 0);
   }
   Replication replication = sound_replication();
-  replication.tape.mu[at] = kNaN;  // mu > Lambda(z) is then false, which must not count as a sample above its index
+  replication.tape.mu[at] = kNaN;  // mu > Lambda(z) is false for NaN, which must not pass for a small mu
   const Tallies actual = run(replication, lanes, "tracking");
   EXPECT_EQ(actual[0], sound[0]);
   EXPECT_EQ(actual[3], sound[3]);
@@ -215,7 +215,7 @@ TEST_P(EveryEngine, ACalibrationOutputThatIsNotANumberIsARewardFit) {
   expect_failed(actual[1], Failure::reward_fit, 0, 0);
 }
 
-// The reference carries V^-1 along and never factorises V, so it finds out at the fit or at the first score.
+// The reference engine updates V^-1 and never factorises V, so it notices at the fit or at the first score.
 TEST_P(EveryEngine, ACalibrationContextThatIsNotANumberIsNoDesign) {
   for (const float wrong : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     Replication replication = sound_replication();
@@ -228,13 +228,13 @@ TEST_P(EveryEngine, ACalibrationContextThatIsNotANumberIsNoDesign) {
   }
 }
 
-// V^-1 and Hinv damaged beyond repair: the samples from which they would be formed anew are no longer sound.
+// Damages V^-1 and Hinv beyond repair: the samples from which they could be formed anew are damaged too.
 template <class Base>
 class DamagingBackend : public Base {
  public:
   engine::BackendTraits traits() const {
     engine::BackendTraits traits = Base::traits();
-    traits.in_place = false;  // the tape that is damaged is a copy
+    traits.in_place = false;  // so that a copy of the tape is damaged
     return traits;
   }
   template <class Body>

@@ -1,4 +1,4 @@
-// What a plan says of memory is what the engine's layout takes, for every policy.
+// The memory in a plan is that of the engine's layout, for every policy.
 #include <gtest/gtest.h>
 
 #include "host/lanes/engine/cpu_backend.hpp"

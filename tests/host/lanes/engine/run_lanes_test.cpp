@@ -1,5 +1,5 @@
-// The engine as a GPU runs it, on the CPU: against the reference, alone and among others, and with teams of several
-// fibers.
+// Runs the engine like a GPU, but on the CPU. Lanes are compared with the reference, alone with among others, and with
+// teams of several fibers.
 #include "host/lanes/engine/run_lanes.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::vector<std::vector<LaneTally>> run(std::span<const UnitOfLanes> units, cons
   return engine::run_lanes<Real>(backend, units, options, counters, records);
 }
 
-// Every lane follows the decisions of the reference; the numbers behind its own would have been the same.
+// Every lane follows the decisions of the reference. Its own numbers must be close to those of the reference.
 void expect_follows(const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options,
                     double width_tolerance, double score_tolerance) {
   std::vector<LaneRecord> expected(lanes.size()), records(lanes.size());
@@ -34,7 +34,7 @@ void expect_follows(const Replication& replication, const std::vector<LaneSpec>&
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     const LaneTally own = run_reference_lane(replication, lanes[k], options.estimation, &expected[k]);
     records[k].decisions = &expected[k].outcomes;
-    LaneRecord following;  // parts of the regret of a lane that follows know nothing of its estimates of mu*
+    LaneRecord following;  // the parts of its regret do not use its estimates of mu*
     following.decisions = records[k].decisions;
     tallies.push_back(run_reference_lane(replication, lanes[k], options.estimation, &following));
     EXPECT_EQ(tallies[k].utility, own.utility);
@@ -45,7 +45,7 @@ void expect_follows(const Replication& replication, const std::vector<LaneSpec>&
     EXPECT_EQ(actual[0][k], tallies[k]) << "lane " << k;
     ASSERT_EQ(records[k].scores.size(), expected[k].scores.size());
     for (std::size_t at = 0; at < expected[k].scores.size(); ++at) {
-      // The width of a shrunk fit comes from the estimates, that of a design matrix from contexts alone.
+      // The width of a shrunk fit depends on estimates. That of a design matrix depends only on contexts.
       const double tolerance = lanes[k].fits_jointly() ? 1e-4 : width_tolerance;
       ASSERT_NEAR(records[k].widths[at], expected[k].widths[at], tolerance) << "lane " << k << " at " << at;
       ASSERT_NEAR(records[k].scores[at], expected[k].scores[at], score_tolerance) << "lane " << k << " at " << at;
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, RunLanesLengths,
                          testing::Combine(testing::Values(1, 7, 32),
                                           testing::Values("geometric:1.5", "tracking", "every:5")));
 
-// Eight boxes, m > 128, d not a multiple of anything.
+// There are eight boxes, m > 128, and a d that is no multiple of any size.
 TEST(RunLanes, LargerShapes) {
   const Replication replication = test::small_replication(test::small_dimensions(8, 140, 7), Regime::B, 24, 60, 19);
   for (const char* schedule : {"geometric:1.5", "tracking"})
@@ -77,7 +77,7 @@ TEST(RunLanes, LargerShapes) {
                    {{parse_refit(schedule), 1.0, 1.0}, 32}, 1e-9, 1e-3);
 }
 
-// What is too large for a team's memory is formed by the backend's library, whatever else runs.
+// The backend's library forms products that are too large for a team's memory, whatever else runs.
 TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
   struct : test::ScalarBackend {
     int forms = 0;
@@ -95,7 +95,7 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
     actual.decisions = &expected.outcomes;
     library.forms = 0;
     engine::run_lanes<float>(library, std::span(&unit, 1), {}, nullptr, std::span(&actual, 1));
-    EXPECT_EQ(library.forms, context < 160 ? 0 : 3);  // a block of 32 periods each
+    EXPECT_EQ(library.forms, context < 160 ? 0 : 3);  // one for each block of 32 periods
     for (std::size_t at = 0; at < expected.widths.size(); ++at)
       ASSERT_NEAR(actual.widths[at], expected.widths[at], 2e-5 * expected.widths[at]);
   }
@@ -126,7 +126,7 @@ class CountingBackend : public test::ScalarBackend {
   }
 };
 
-// Every launch and every download costs a device microseconds: what a block takes of them beside its rounds of solves.
+// Every launch and download takes a device microseconds. Counts those of a block, beside its rounds of solves.
 TEST(RunLanes, FewLaunchesAndDownloadsPerBlock) {
   constexpr int kPeriods = 3200, kBlocks = kPeriods / 32;
   const Replication replication =
@@ -135,13 +135,13 @@ TEST(RunLanes, FewLaunchesAndDownloadsPerBlock) {
   CountingBackend counting;
   engine::run_lanes<float>(counting, std::span(&unit, 1), {});
   auto& launches = counting.launches;
-  EXPECT_EQ(launches["advance"], kBlocks + 1);  // the end of one and the start of the next are one
+  EXPECT_EQ(launches["advance"], kBlocks + 1);  // one launch ends a block and starts the next
   EXPECT_EQ(counting.downloads, launches["walk"] + 1) << "counts of what waits, and at the end tallies";
   EXPECT_LE(launches["solve"], launches["walk"] - kBlocks);
   EXPECT_LE(launches["theta"], launches["walk"] - kBlocks);
   EXPECT_LE(launches["walk"], 4 * kBlocks) << "few lanes wait after the first blocks";
   EXPECT_EQ(launches["form"], 0);
-  // In cohorts: a launch for 16 blocks, and nothing that the host waits for between them.
+  // In cohorts there is one launch for 16 blocks, and the host waits for nothing in between.
   CountingBackend cohorts;
   cohorts.cohort = 4;
   engine::run_lanes<float>(cohorts, std::span(&unit, 1), {});
@@ -158,7 +158,7 @@ TEST(RunLanes, OneFeatureOneBox) {
                    1e-3);
 }
 
-// Single precision replays a double lane at the paper's m: what a GPU is held to.
+// Single precision replays a lane in double at the paper's m. A GPU must keep the same bounds.
 TEST(RunLanes, SinglePrecisionReplaysADoubleLane) {
   const Replication replication = test::small_replication({}, Regime::B, 50, 400, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
@@ -196,7 +196,7 @@ TEST(RunLanes, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
   }
 }
 
-// What the members of a team do between two sync() does not depend on their order: bit for bit the serial result.
+// The work of a team between two sync() does not depend on the members' order. It gives the bits of one thread.
 TEST(RunLanes, TeamsOfFibersGiveTheSameBytes) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 40, 13);
@@ -210,7 +210,7 @@ TEST(RunLanes, TeamsOfFibersGiveTheSameBytes) {
   }
 }
 
-// A team larger than m sums samples in groups: another order, the same estimate.
+// A team larger than m sums samples in groups. The order of the sum differs, and the estimate is the same.
 TEST(RunLanes, GroupsOfATeamShareASum) {
   const Replication replication =
       test::small_replication(test::small_dimensions(2, 1, 2), Regime::B, kCalibration, 300, 17);
@@ -224,7 +224,7 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);
 }
 
-// V^-1 damaged beyond what any design matrix can be is rebuilt from the samples, and so is Hinv.
+// If V^-1 is damaged so much that it cannot belong to a design matrix, it is rebuilt from the samples, and so is Hinv.
 class OnceDamagingBackend : public test::ScalarBackend {
  public:
   template <class Body>
@@ -267,7 +267,7 @@ TEST(RunLanes, ADamagedInverseIsRebuilt) {
   }
 }
 
-// A device too small for all replications at once takes them in halves, with the same results.
+// A device that is too small for all replications takes them in halves, with the same results.
 class SmallBackend : public test::ScalarBackend {
  public:
   explicit SmallBackend(std::size_t limit) : limit_(limit) {}

@@ -1,4 +1,4 @@
-// The fast engine against the reference: the same algebra in another order.
+// Compares the fast engine with the reference. It does the same algebra in another order.
 #include "host/lanes/engine/run_on_cpu.hpp"
 
 #include <gtest/gtest.h>
@@ -20,19 +20,19 @@ bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
   return a.queried == b.queried && a.deployed == b.deployed && std::equal(a.order, a.order + a.queried, b.order);
 }
 
-// A lane's decisions and numbers in double, over a whole run with many solves in the middle of blocks.
+// Compares a lane's decisions and numbers in double, over a whole run with many solves in the middle of blocks.
 TEST(EveryBlockLength, DoubleFollowsTheReference) {
   for (const char* schedule : {"geometric:1.5", "tracking", "every:5"})
     for (const Regime regime : {Regime::A, Regime::B}) {
       const Replication replication =
           test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
       for (const LaneSpec& lane :
-           test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0}))  // 2: a box without a sample
+           test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0}))  // with 2, a box has no sample
         test::expect_engines_follow(replication, lane, {parse_refit(schedule), 1.0, 1.0}, {1, 7, 16, 32, 64});
     }
 }
 
-// With tight tolerances between solves: known reward, no solve after calibration, so only rounding is left.
+// The reward is known and nothing is solved after the calibration, so only rounding differs, and bounds are tight.
 TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 400, 3);
@@ -64,7 +64,7 @@ TEST(RunOnCpu, ALaneAloneAndAmongAllGivesTheSameBytes) {
   }
 }
 
-// The last block is shorter than B, and the run shorter than a block.
+// The last block may be shorter than B, and the run shorter than a block.
 TEST(RunOnCpu, AnyNumberOfPeriods) {
   const EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
   for (const int periods : {1, 5, 31, 33, 70}) {
@@ -82,8 +82,8 @@ TEST(RunOnCpu, AnyNumberOfPeriods) {
   }
 }
 
-// Small and large ridges: the solvers must end, and agree with the reference, also where single precision is at its
-// floor.
+// With small and large ridges, the solvers must end and agree with the reference, also at the limit of single
+// precision.
 TEST(RunOnCpu, AnyRidge) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 40, 2), Regime::B, 9, 150, 29);
   for (const double ridge : {1e-3, 0.01, 0.1, 3.0, 100.0})
@@ -98,12 +98,12 @@ TEST(RunOnCpu, AnyRidge) {
       for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
         for (int a = 0; a < 3; ++a)
           worst = std::max(worst, std::abs(actual.scores[t * 3 + a] - expected.scores[t * 3 + a]));
-      // The index is known to about 1 / sqrt(ridge) of a direction that no sample has.
+      // In a direction without samples, the index is only known to about 1 / sqrt(ridge).
       EXPECT_LT(worst, 2e-3 / std::sqrt(std::min(ridge, 1.0))) << schedule << " ridge " << ridge;
     }
 }
 
-// Eight boxes, m > 128, d not a multiple of anything.
+// There are eight boxes, m > 128, and a d that is no multiple of any size.
 TEST(RunOnCpu, LargerShapes) {
   const Replication replication = test::small_replication(test::small_dimensions(8, 140, 7), Regime::B, 24, 120, 19);
   for (const char* schedule : {"geometric:1.5", "tracking"})
@@ -111,9 +111,9 @@ TEST(RunOnCpu, LargerShapes) {
       test::expect_engines_follow(replication, dow_lane(reward, 24), {parse_refit(schedule), 1.0, 1.0}, {32});
 }
 
-// Single precision replays the double lane's decisions at the paper's m: widths and indices stay close.
+// Single precision replays the decisions of a lane in double at the paper's m. Widths and indices stay close.
 TEST(RunOnCpu, SinglePrecisionReplaysADoubleLane) {
-  Dimensions dimensions;  // the paper's
+  Dimensions dimensions;  // those of the paper
   const Replication replication = test::small_replication(dimensions, Regime::B, 50, 1500, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
@@ -135,8 +135,8 @@ TEST(RunOnCpu, SinglePrecisionReplaysADoubleLane) {
   }
 }
 
-// Paired over 24 replications: single precision in blocks and the reference have the same regret (two-sided bound of
-// two standard errors; a true zero difference fails it in 5 of 100 seeds, and this seed is fixed).
+// Paired over 24 replications, single precision in blocks and the reference have the same regret. The two-sided bound
+// is two standard errors. If there is no difference, 5 of 100 seeds would fail, but the seed is fixed.
 TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
@@ -164,8 +164,8 @@ TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
   }
 }
 
-// A sample with an enormous cost moves the minimiser far, and what approximates the Hessian of many samples leads
-// nowhere (here in period 7,909): the solve goes on with fresh Hessians.
+// A sample with an enormous cost moves the minimum far. Then the approximate Hessian for many samples fails (here in
+// period 7,909), and the solve goes on with new Hessians.
 TEST(RunOnCpu, CostsWithAHeavyTailAreSolvedFor) {
   Environment environment = paper_environments()[1];
   environment.id = 33;
@@ -173,7 +173,7 @@ TEST(RunOnCpu, CostsWithAHeavyTailAreSolvedFor) {
   Replication replication;
   replication.instance = draw_instance({}, environment, Regime::B, 5, 1);
   replication.tape = draw_tape(replication.instance, 0, 8200);
-  replication.sigma.assign(replication.tape.mu.size(), 0.5);  // of no concern here
+  replication.sigma.assign(replication.tape.mu.size(), 0.5);  // not used here
   for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
     const LaneSpec lane = variant.lane(replication, 0);
     const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};

@@ -1,4 +1,4 @@
-// Shrunk fits on features times a factor: the slopes go with its inverse, and the lane does the same.
+// If features are multiplied by a factor, a shrunk fit's slopes are divided by it, and the lane does the same.
 #include <gtest/gtest.h>
 
 #include "host/lanes/engine/run_on_cpu.hpp"
@@ -56,7 +56,7 @@ TEST(ShrunkFit, DoesTheSameOnFeaturesOfAnotherScale) {
           const LaneSpec lane = shrunk_lane(shrinkage, reward);
           const auto expected = decisions(replication, lane, estimation, reference);
           ASSERT_EQ(expected.size(), 400u);
-          // Powers of two leave every digit of a feature, so that rounding differs little.
+          // Powers of two keep every digit of a feature, so that rounding differs little.
           for (const float factor : {0.125f, 8.0f})
             EXPECT_EQ(
                 periods_that_differ(decisions(scaled(replication, factor), lane, estimation, reference), expected), 0)
@@ -64,7 +64,7 @@ TEST(ShrunkFit, DoesTheSameOnFeaturesOfAnotherScale) {
         }
 }
 
-// Ridges that a study fixes are those numbers, whatever the features: then another scale is another problem.
+// Ridges that a study fixes are used as they are. With them, another scale of the features is another problem.
 TEST(ShrunkFit, TakesFixedRidgesAsTheyAre) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 8, 2), Regime::B, 0, 400, 5);
   const EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};

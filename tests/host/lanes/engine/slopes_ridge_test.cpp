@@ -1,5 +1,5 @@
-// A ridge on slopes alone: eta_slopes = eta_1 / s^2 is the same as slopes of psi that are scaled by s under eta_1. With
-// s a power of two every operation scales without rounding, so all engines must find the same bits.
+// The ridge on slopes: eta_slopes = eta_1 / s^2 is the same as scaling the slopes' features by s under eta_1. If s is a
+// power of two, scaling never rounds, so all engines must give the same bits.
 #include <gtest/gtest.h>
 
 #include "host/lanes/engine/run_lanes.hpp"
@@ -55,18 +55,18 @@ std::vector<LaneSpec> learning_lanes(int T0) {
   std::vector<LaneSpec> lanes;
   for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
     lanes.push_back(test::dow_lane(reward, T0));
-  lanes.push_back(test::dow_lane(RewardModel::known, T0, 0.0));  // the plug-in
+  lanes.push_back(test::dow_lane(RewardModel::known, T0, 0.0));  // the plug-in policy
   return lanes;
 }
 
-// Until a box has 450 samples: `tracking` takes Newton steps from 200 on.
+// A box gets 450 samples, because `tracking` takes Newton steps from 200 samples on.
 TEST_P(RidgeOnSlopes, IsAScaleOfTheSlopes) {
   const AnyEngine run = GetParam().second;
   const Replication plain = test::small_replication(test::small_dimensions(2, 9, 2), Regime::B, 1, 450, 51);
   for (const float scale : {0.25f, 4.0f}) {
     const Replication scaled = with_scaled_slopes(plain, scale);
     for (const char* schedule : {"geometric:1.5", "tracking"})
-      for (const int T0 : {0, 1})  // 1: a box without a sample
+      for (const int T0 : {0, 1})  // with 1, a box has no sample
         for (const LaneSpec& lane : learning_lanes(T0)) {
           SCOPED_TRACE(std::string(schedule) + " " + std::to_string(scale) + " T0 = " + std::to_string(T0));
           LaneRecord wanted, found, other;
@@ -95,7 +95,7 @@ TEST_P(RidgeOnSlopes, OfTheSizeOfEta1ChangesNothing) {
     }
 }
 
-// A shrunk fit has ridges of its own on slopes, and LinUCB has its own (eta_payoff).
+// A shrunk fit and LinUCB do not use it. They have their own ridges.
 TEST_P(RidgeOnSlopes, IsNoConcernOfShrunkFitsAndLinUcb) {
   const AnyEngine run = GetParam().second;
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 53);
@@ -111,7 +111,8 @@ TEST_P(RidgeOnSlopes, IsNoConcernOfShrunkFitsAndLinUcb) {
     }
 }
 
-// LinUCB's ridge in every engine: the scores of the reference engine, which are others than those with the ridge 1.
+// With LinUCB's own ridge, every engine has the scores of the reference engine, which differ from those with the ridge
+// 1.
 TEST_P(RidgeOnSlopes, OfLinUcbIsItsOwn) {
   const AnyEngine run = GetParam().second;
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 53);
@@ -135,7 +136,7 @@ TEST_P(RidgeOnSlopes, OfLinUcbIsItsOwn) {
     }
 }
 
-// The block engine solves for slopes that hardly move, and for slopes with next to no ridge.
+// The blocked engine solves for slopes that can hardly move, and for slopes with next to no ridge.
 TEST(RidgeOnSlopesOfAnySize, BlocksFollowTheReference) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 12, 2), Regime::B, 9, 150, 29);
   for (const double slopes : {1e-3, 0.1, 30.0, 1e4, 1e8})

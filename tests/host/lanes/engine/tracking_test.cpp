@@ -1,4 +1,4 @@
-// `tracking` against a solve in every period, and its formula for a move of theta_hat against exact solves.
+// Compares `tracking` with a solve in every period, and its formula for a move of theta_hat with exact solves.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
@@ -28,8 +28,7 @@ std::vector<std::vector<int>> decisions(const Replication& replication, const La
   return out;
 }
 
-// Up to 200 samples of a box every sample is followed by an exact solve; with mu* known nothing else moves
-// rho_hat.
+// Up to 200 samples of a box, an exact solve follows every sample. If mu* is known, nothing else moves rho_hat.
 TEST(Tracking, IsEveryPeriodUpTo200SamplesWithKnownReward) {
   for (std::uint64_t seed = 31; seed < 34; ++seed) {
     const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 30, 190, seed);
@@ -57,11 +56,11 @@ TEST(Tracking, StaysCloseToEveryPeriodBeyond200Samples) {
     frozen_squares += std::pow(std::atanh(frozen[t]) - z, 2) / 450.0;
   }
   EXPECT_LT(largest_early, 1e-8);
-  EXPECT_GT(squares, 1e-16);                 // it does not solve exactly
-  EXPECT_LT(squares, 0.1 * frozen_squares);  // and the steps are worth an order of magnitude over none
+  EXPECT_GT(squares, 1e-16);                 // so it does not solve exactly
+  EXPECT_LT(squares, 0.1 * frozen_squares);  // without steps the error is ten times as large
 }
 
-// Mean paired difference of utility over replications, in standard errors: a false alarm is a 4-sigma event.
+// The bound on the mean paired difference of utility is four standard errors.
 TEST(Tracking, LosesNoRegretAgainstEveryPeriod) {
   constexpr int kReplications = 10, kPeriods = 500;
   for (const char* reward : {"known", "unknown"}) {
@@ -82,12 +81,12 @@ TEST(Tracking, LosesNoRegretAgainstEveryPeriod) {
     const double standard_error = std::sqrt((squares / kReplications - sum * sum) / (kReplications - 1)) + 1e-12;
     EXPECT_LT(std::abs(sum), 4.0 * standard_error) << reward;
     EXPECT_LT(std::abs(sum), 5e-4) << reward;
-    EXPECT_GT(rough, std::abs(sum)) << reward;  // a coarse schedule does differ
+    EXPECT_GT(rough, std::abs(sum)) << reward;  // a coarse schedule differs more
   }
 }
 
-// d rho_hat / d theta = H^-1 M with M = sum over active samples of psi G' phi': the rule that moves boxes
-// which were not queried. Checked on exact solves at theta +- a small step.
+// The rule that moves boxes that were not queried is d rho_hat / d theta = H^-1 M, where M is the sum of psi G' phi'
+// over active samples. It is compared with exact solves at theta plus and minus a small step.
 TEST(Tracking, MoveOfThetaIsTheDerivativeOfTheMinimiser) {
   test::Random random(37);
   constexpr int kSamples = 60, m = 4, d = 3;
@@ -120,9 +119,8 @@ TEST(Tracking, MoveOfThetaIsTheDerivativeOfTheMinimiser) {
   EXPECT_LT((difference - H.inverse() * M * direction).norm(), 1e-5);
 }
 
-// One box, three stacked periods by hand beyond the exact stage would need 200 samples; the theta-move shows
-// at once: after the first online period the box that was not queried has moved by H^-1 M dtheta and by
-// nothing else.
+// Newton steps begin only after 200 samples, but moves of theta show at once. After the first online period, the box
+// that was not queried has moved by H^-1 M dtheta and by nothing else.
 TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
   int checked = 0;
   for (std::uint64_t seed = 40; seed < 60 && checked < 3; ++seed) {
@@ -169,11 +167,11 @@ TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
     }
     const int first = tape.online_row(0);
     rewards.push_back({phi(first, deployed), static_cast<double>(tape.reward[tape.at(first, deployed)])});
-    const Eigen::VectorXd moved = naive::fit_reward(rewards, 1.0, 2);  // 17 >= 1.05 x 16: solved exactly
+    const Eigen::VectorXd moved = naive::fit_reward(rewards, 1.0, 2);  // an exact solve, as 17 >= 1.05 x 16
     const Eigen::VectorXd second = psi(tape.online_row(1));
     const double z = (rho + H.inverse() * M * (moved - theta)).dot(second) + lane.c_rho * width[2 + other];
     EXPECT_NEAR(std::atanh(scores[2 + other]), z, 1e-7) << "seed " << seed;
-    EXPECT_GT(std::abs((H.inverse() * M * (moved - theta)).dot(second)), 1e-5) << "seed " << seed;  // it is a move
+    EXPECT_GT(std::abs((H.inverse() * M * (moved - theta)).dot(second)), 1e-5) << "seed " << seed;  // it does move
   }
   EXPECT_EQ(checked, 3);
 }

@@ -1,4 +1,4 @@
-// Fits in balls against projected gradient steps, and against a search over the circle.
+// Compares fits in balls with projected gradient steps, and with a search over the circle.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(MinimiseInBall, IsWhereProjectedGradientStepsEnd) {
     const VectorXd gradient = vector_within(m, 2.0, random), at = vector_within(m, 1.0, random);
     const double radius = random.uniform(0.1, 8.0);
     MatrixXd lower = hessian;
-    lower.triangularView<Eigen::StrictlyUpper>().setConstant(99.0);  // the lower triangle alone is read
+    lower.triangularView<Eigen::StrictlyUpper>().setConstant(99.0);  // only the lower triangle may be read
     const BallPoint found = minimise_in_ball(lower, gradient, at, radius);
     VectorXd y = VectorXd::Zero(m);
     for (int step = 0; step < 20000; ++step) {
@@ -49,7 +49,7 @@ TEST(MinimiseInBall, IsWhereProjectedGradientStepsEnd) {
   EXPECT_LT(on_sphere, 55);
 }
 
-// Multipliers from 1e-13 to 1e13 beside eigenvalues from 1e-6 to 1e6.
+// Finds multipliers from 1e-13 to 1e13, for eigenvalues from 1e-6 to 1e6.
 TEST(MinimiseInBall, FindsMultipliersOfAnySize) {
   MatrixXd hessian = MatrixXd::Zero(3, 3);
   hessian.diagonal() << 1e-6, 1.0, 1e6;
@@ -85,13 +85,13 @@ TEST(FitIndexInBall, IsWhereProjectedGradientStepsEnd) {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     const int m = 2 + random.below(4), n = 3 + random.below(60);
     const IndexCase one(n, m, 300 + seed);
-    // A ridge next to none: the paper's estimator has none.
+    // Some ridges are next to zero, because the paper's estimator has no ridge.
     const Ridges ridges = seed % 3 == 0 ? Ridges(1e-6) : Ridges(0.2, random.uniform(0.05, 3.0));
     const double radius = random.uniform(0.1, 1.5);
     const VectorXd found = one.fit(ridges, vector_within(m, 2.0, random), radius);
     const VectorXd wanted = naive::fit_index_in_ball(one.samples, one.data.samples.mu,
                                                      naive::ridges_of(m, ridges.first, ridges.others), radius);
-    // Without a ridge only the loss, not rho, is determined where few samples leave directions free.
+    // Without a ridge, few samples leave directions free. Then only the loss is determined, and not rho.
     const auto loss = [&](const VectorXd& rho) {
       return index_objective(one.data.contexts, one.data.samples, ridges, rho);
     };
@@ -120,7 +120,8 @@ TEST(FitIndexInBall, DoesNotDependOnItsStart) {
   }
 }
 
-// Many samples in a small ball: the gradient on the sphere is large, and its rounding must not look like a step left.
+// With many samples in a small ball, the gradient on the sphere is large. Its rounding must not look like a step to
+// take.
 TEST(FitIndexInBall, ConvergesWhereTheMultiplierIsLarge) {
   const IndexCase one(30000, 4, 10);
   for (const double radius : {1e-6, 1e-3, 0.05}) {
@@ -166,7 +167,7 @@ struct Rewards {
   }
 };
 
-// (eq:hat:theta:def) minimises a norm of the residual: on the sphere that is not the likelihood's maximum there.
+// (eq:hat:theta:def) minimises a norm of the residual. On the sphere this is not the maximum of the likelihood.
 TEST(FitRewardInBall, IsTheBestAngleOfTheCircle) {
   int on_circle = 0;
   double apart = 0.0;
@@ -187,10 +188,10 @@ TEST(FitRewardInBall, IsTheBestAngleOfTheCircle) {
   }
   EXPECT_GT(on_circle, 20);
   EXPECT_LT(on_circle, 60);
-  EXPECT_GT(apart, 0.01);  // nor is it the zero scaled to the circle
+  EXPECT_GT(apart, 0.01);  // it is not the zero scaled to the circle either
 }
 
-// In more dimensions: no direction along the sphere shortens the residual, and the start does not matter.
+// In more dimensions, no direction along the sphere makes the residual smaller, and the start does not matter.
 TEST(FitRewardInBall, NoDirectionAlongTheSphereIsBetter) {
   const Rewards data(150, 5, 7);
   test::Random random(8);

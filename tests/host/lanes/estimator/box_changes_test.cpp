@@ -1,4 +1,4 @@
-// Boxes that come and go: which are there (scenario_lanes_test.cpp has every engine).
+// Boxes that come and go: which boxes are there when. scenario_lanes_test.cpp tests every engine.
 #include "host/lanes/model/box_changes.hpp"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,7 @@ TEST(BoxChanges, AreWrittenAsTheyAreReadAndRefusedWhereTheyMakeNoSense) {
   EXPECT_THAT(why("", "box 1:5,box 1:9"), testing::HasSubstr("box 1 leaves at period 9, where it has left already"));
 }
 
-// Earlier versions counted boxes from 0 in studies: nobody's third box becomes the second.
+// Earlier versions counted boxes from 0 in studies. A third box must not silently become the second.
 TEST(BoxChanges, TheSpellingThatCountedFrom0IsRefusedWithTheSameBoxInTodays) {
   const auto told = [](const char* text) {
     try {
@@ -85,10 +85,10 @@ TEST(BoxChanges, TheSpellingThatCountedFrom0IsRefusedWithTheSameBoxInTodays) {
             "from 0");
   EXPECT_THAT(told("0:5, 15:7"), testing::HasSubstr("write \"box 1:5,box 16:7\" or [{ box_number = 1, at = 5 }, "
                                                     "{ box_number = 16, at = 7 }];"));
-  EXPECT_THAT(told("2:5,box 2:6"), testing::HasSubstr("write \"box 3:5,box 2:6\" or"));  // each as it counts
+  EXPECT_THAT(told("2:5,box 2:6"), testing::HasSubstr("write \"box 3:5,box 2:6\" or"));  // each by its own count
 }
 
-// Rivals that are code, with a box that they have never seen when it comes.
+// Policies by code meet a box that they have never seen before.
 TEST(BoxChanges, PoliciesThatAreCodeTakeABoxThatComes) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication = replication_with("box 3:40", "box 1:60", regime, 200);

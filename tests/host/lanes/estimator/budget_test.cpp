@@ -1,4 +1,4 @@
-// Budgets: what lanes that pace themselves spend (scenario_lanes_test.cpp has every engine), and the benchmark.
+// Budgets: the spending of lanes that pace themselves, and the benchmark. scenario_lanes_test.cpp tests every engine.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ TEST(Budget, PacedLanesSpendWhatTheyMay) {
       ASSERT_GT(queries, 1.1);
       const double most = 1.0 + 0.5 * (queries - 1.0);
       EXPECT_NEAR(spent({Pacing::Of::queries, most}).first, most, 0.01 * most);
-      const double least = cost / queries, dear = 0.5 * (least + cost);  // of one box a period; between that and freely
+      const double least = cost / queries, dear = 0.5 * (least + cost);  // one box a period; halfway to no budget
       EXPECT_NEAR(spent({Pacing::Of::costs, dear, 0.02}).second, dear, 0.01 * dear);
     }
   }
@@ -53,7 +53,7 @@ TEST(Budget, OneThatDoesNotBindChangesNothing) {
     ASSERT_NEAR(free.sigma[at], replication.sigma[at], 1e-12);
 }
 
-// Utility per period of Weitzman's rule with these indices, walked here.
+// The utility per period of Weitzman's rule with these indices.
 double utility_of(const Replication& replication, const std::vector<double>& sigma, double* queries) {
   const Tape& tape = replication.tape;
   double sum = 0.0;
@@ -75,7 +75,7 @@ double utility_of(const Replication& replication, const std::vector<double>& sig
   return sum / tape.online_rows;
 }
 
-// Of all multipliers on a fine grid that keep to the budget, none is worth more than the oracle's.
+// Among the multipliers of a fine grid that keep to the budget, none has a greater utility than the oracle's.
 TEST(Budget, TheConstrainedOracleIsTheBestMultiplierThatFits) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     Replication replication = test::small_replication(test::small_dimensions(3, 5, 2), regime, 0, 2000, 11);

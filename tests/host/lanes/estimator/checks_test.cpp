@@ -29,7 +29,7 @@ TEST(Checks, FiniteNumbersPass) {
   }
 }
 
-// Every engine's Cholesky, with what spoils it at any place of the lower triangle.
+// Tests every engine's Cholesky factorisation with a bad number at any place of the lower triangle.
 TEST(Checks, OnlyPositiveDefiniteMatricesAreFactorised) {
   constexpr int m = 7;
   const auto accepted = [](const Eigen::MatrixXd& matrix) {

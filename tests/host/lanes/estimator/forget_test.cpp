@@ -1,4 +1,4 @@
-// Forgetting: estimates are those of the samples that are left, with their weights.
+// Forgetting: estimates are those from the remaining samples, with their weights.
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
@@ -49,7 +49,7 @@ class EstimatorThatForgets : public testing::Test {
   const EstimationOptions exact_{parse_refit("every:1"), 0.4, 2.0};
 };
 
-// With a half-life of 16 samples fade by 2^(-1/4) at the end of every fourth period.
+// With a half-life of 16, weights fade by 2^(-1/4) at the end of every fourth period.
 TEST_F(EstimatorThatForgets, WeightsHalveWithinTheHalfLife) {
   EstimationOptions options = exact_;
   options.forgetting.half_life = 16;
@@ -104,7 +104,7 @@ TEST_F(EstimatorThatForgets, ThetaIsThatOfTheWeightedSamples) {
   EXPECT_NEAR(estimator.reward_width(any.phi), std::sqrt(phi.dot(design.llt().solve(phi))), 1e-10);
 }
 
-// Box a is opened in every third period, so with at most 20 samples of a box the 21st drops the first 11 of them.
+// Each box is opened in every third period. With at most 20 samples of a box, the 21st sample drops the first 11.
 TEST_F(EstimatorThatForgets, OfTooManySamplesTheOlderHalfIsAsIfItHadNeverBeen) {
   for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
     for (const Fit fit : {Fit::separate, Fit::shrunk}) {
@@ -119,7 +119,7 @@ TEST_F(EstimatorThatForgets, OfTooManySamplesTheOlderHalfIsAsIfItHadNeverBeen) {
       for (int a = 0; a < 3; ++a) most = std::max(most, estimator.samples(a));
       EXPECT_LE(most, 20);
       EXPECT_GE(most, 10);
-      if (fit == Fit::shrunk || reward == RewardModel::learned) continue;  // boxes drop at different periods
+      if (fit == Fit::shrunk || reward == RewardModel::learned) continue;  // boxes drop samples at different periods
       WeitzmanEstimator latest(replication_, rules, exact_);
       learn(latest, 34, 63);
       for (int a = 0; a < 3; ++a)
@@ -127,9 +127,9 @@ TEST_F(EstimatorThatForgets, OfTooManySamplesTheOlderHalfIsAsIfItHadNeverBeen) {
     }
 }
 
-// With a window of 20 the samples of the last 20 periods are left after period 120, and after one of 118 those of the
-// last 23, as the window is looked at every fifth period; a restart leaves what was learned before. LinUCB keeps samples
-// for it.
+// With a window of 20 periods, period 120 leaves the samples of the last 20 periods. Period 118 leaves those of the
+// last 23, because samples are dropped only in every fifth period. A restart keeps what was learned before. LinUCB
+// keeps samples for this.
 TEST_F(EstimatorThatForgets, WhatAWindowOrARestartLeavesIsAsIfTheRestHadNeverBeen) {
   LaneSpec linucb;
   linucb.score = Score::learned_payoff;
@@ -163,7 +163,8 @@ TEST_F(EstimatorThatForgets, WhatAWindowOrARestartLeavesIsAsIfTheRestHadNeverBee
     }
 }
 
-// Fading needs no samples of LinUCB's: its design and its estimate are those of weighted least squares with its ridge.
+// For fading, LinUCB needs no stored samples. Its design and estimate are those of weighted least squares with its
+// ridge.
 TEST_F(EstimatorThatForgets, PayoffsFadeToo) {
   LaneSpec rules;
   rules.score = Score::learned_payoff;

@@ -1,4 +1,5 @@
-// The index loss, its derivatives and its minimiser against definitions: quadrature, differences, bisection.
+// Compares the index loss, its derivatives and its minimum with their definitions, by quadrature, differences and
+// bisection.
 #include "host/lanes/estimator/index_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ VectorXd random_vector(int m, double size, test::Random& random) {
   return out;
 }
 
-// Simpson's rule; exact enough for smooth integrands on short intervals.
+// Simpson's rule, which is exact enough for smooth functions on short intervals.
 double integral(const std::function<double(double)>& f, double from, double to) {
   constexpr int kPieces = 2000;
   const double h = (to - from) / kPieces;
@@ -57,7 +58,7 @@ TEST(IndexObjective, IsTheIntegralOfTheMoment) {
     for (int s = 0; s < data.samples.size(); ++s) {
       const double cost = data.samples.cost[s], mu = data.samples.mu[s], z = data.z(s, rho);
       const auto bracket = [&](double u) { return cost - std::max(mu - std::tanh(u), 0.0); };
-      const double kink = std::atanh(mu);  // the rule is applied on either side of it
+      const double kink = std::atanh(mu);  // the rule is applied on each side of the kink
       wanted += z <= kink ? integral(bracket, 0.0, z) : integral(bracket, 0.0, kink) + integral(bracket, kink, z);
     }
     EXPECT_NEAR(data.objective(ridge, rho), wanted, 1e-9);
@@ -69,7 +70,7 @@ TEST(IndexObjective, StaysFiniteForLargeArguments) {
   data.samples.mu[0] = 0.4;
   data.samples.cost[0] = 0.1;
   VectorXd rho(1);
-  rho[0] = 5000.0;  // beyond the kink the slope is the cost alone
+  rho[0] = 5000.0;  // beyond the kink the slope is the cost
   const double far = data.objective(0.0, rho);
   rho[0] = 4000.0;
   EXPECT_NEAR(far - data.objective(0.0, rho), 0.1 * 1000.0, 1e-9);
@@ -80,7 +81,7 @@ TEST(IndexObjective, StaysFiniteForLargeArguments) {
 }
 
 TEST(IndexDerivatives, GradientIsTheSlopeOfTheObjective) {
-  const IndexProblem data = random_problem(300, 5, 4);  // more samples than are gathered at once
+  const IndexProblem data = random_problem(300, 5, 4);  // more samples than one batch
   test::Random random(5);
   for (int trial = 0; trial < 5; ++trial) {
     const VectorXd rho = random_vector(5, 1.0, random), gradient = data.gradient(0.7, rho);
@@ -127,7 +128,7 @@ TEST(IndexObjective, IsStronglyConvexAlongSegments) {
   }
 }
 
-// One coordinate at a time: the zero of the increasing partial derivative, by bisection.
+// Minimises one coordinate at a time, by bisection for the zero of the increasing partial derivative.
 VectorXd coordinate_search(const IndexProblem& data, double ridge) {
   const int m = data.contexts.index_size;
   VectorXd rho = VectorXd::Zero(m);
@@ -172,7 +173,7 @@ TEST(FitIndex, EndsAtAZeroOfTheGradientFromAnyStart) {
     VectorXd rho = random_vector(6, 4.0, random);
     fit_index(data.contexts, data.samples, 1.0, rho);
     EXPECT_LT((rho - reference).norm(), 1e-9);
-    VectorXd sum = rho;  // ridge 1
+    VectorXd sum = rho;  // the term of the ridge 1
     for (int s = 0; s < data.samples.size(); ++s)
       for (int j = 0; j < 6; ++j)
         sum[j] += data.contexts.psi_row(s)[j] *
@@ -181,7 +182,7 @@ TEST(FitIndex, EndsAtAZeroOfTheGradientFromAnyStart) {
   }
 }
 
-// Kinks and flat stretches: few samples, weak and strong ridges, starts far away.
+// The loss has kinks and flat parts. There are few samples, weak and strong ridges, and starts far away.
 TEST(FitIndex, ConvergesOnManySmallProblems) {
   test::Random random(11);
   for (int trial = 0; trial < 3000; ++trial) {
@@ -194,7 +195,7 @@ TEST(FitIndex, ConvergesOnManySmallProblems) {
   }
 }
 
-// rho = k psi turns the gradient of a single sample into the scalar equation
+// With a single sample, rho = k psi, and the gradient becomes the scalar equation
 // ridge k + c - (mu - tanh(k |psi|^2))^+ = 0.
 TEST(FitIndex, SolvesOneSampleByHand) {
   IndexSamples samples;
@@ -208,7 +209,7 @@ TEST(FitIndex, SolvesOneSampleByHand) {
   EXPECT_NEAR(rho[2], -2.0 * k, 1e-9);
 }
 
-// A cost above the reward makes the index negative: the minimiser of ridge/2 z^2 + l(z) lies left of zero.
+// If the cost is above the reward, the index is negative: the minimum of ridge/2 z^2 + l(z) lies left of zero.
 TEST(FitIndex, AllowsNegativeIndices) {
   IndexSamples samples;
   samples.add(0, 0.5, 0.2);
@@ -234,7 +235,7 @@ TEST(FitIndex, SeparatesOrthogonalSamples) {
   EXPECT_NEAR(rho[1], first - second, 1e-9);
 }
 
-// Three samples at one context: the minimiser balances them, with the third beyond its kink.
+// Three samples have the same context. The minimum balances them, and lies beyond the kink of the third.
 TEST(FitIndex, BalancesThreeSamplesOfOneContext) {
   IndexSamples samples;
   const double cost[3] = {0.1, 0.02, 0.05}, mu[3] = {0.9, 0.8, 0.1};

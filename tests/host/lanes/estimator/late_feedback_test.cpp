@@ -1,4 +1,4 @@
-// Lanes whose rewards come late, against a queue around a policy (scenario_lanes_test.cpp has every engine).
+// Compares lanes with late rewards with a policy behind a queue. scenario_lanes_test.cpp tests every engine.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Replication replication_with(const std::string& delay, int periods) {
   return out;
 }
 
-// Of a delay alone: a queue around DOW that knows of no feedback rules.
+// With a delay alone, the lane is DOW behind a queue, and this DOW knows nothing of feedback rules.
 TEST(LateFeedbackQueue, ADelayIsAQueueAroundDow) {
   for (const int delay : {100, 500}) {
     const Replication late = replication_with(fmt::format("{}", delay), 900);
@@ -64,7 +64,7 @@ TEST(LateFeedbackQueue, ADelayIsAQueueAroundDow) {
   }
 }
 
-// Rewards that come late matter: DOW that learns rewards differs, DOW that knows them does not.
+// Late rewards change DOW if it learns rewards, and do not change it if it knows them.
 TEST(LateFeedbackQueue, OnlyWhoLearnsRewardsWaits) {
   const Replication plain = replication_with("0", 400), late = replication_with("9", 400);
   const EstimationOptions options{parse_refit("tracking"), 1.0, 1.0};
@@ -76,7 +76,7 @@ TEST(LateFeedbackQueue, OnlyWhoLearnsRewardsWaits) {
   EXPECT_NE(tally(plain, RewardModel::learned), tally(late, RewardModel::learned));
 }
 
-// A policy that is code and takes rewards at once is not run on what it would misread.
+// A policy by code that needs its rewards at once is not run with late ones.
 TEST(LateFeedbackQueue, CodeThatTakesRewardsAtOnceIsRefused) {
   struct First : CustomPolicy {
     void begin(const Request&) override { open = false; }

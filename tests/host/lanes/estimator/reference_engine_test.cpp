@@ -1,4 +1,4 @@
-// Whole lanes of the reference engine against the naive lane: every policy under every kind of schedule.
+// Compares whole lanes of the reference engine with the naive lane, for every policy and kind of schedule.
 #include "host/lanes/estimator/reference_engine.hpp"
 
 #include <gtest/gtest.h>
@@ -16,12 +16,12 @@
 namespace pandora {
 namespace {
 
-// Every variant of every policy.
+// Compares every variant of every policy.
 void expect_same_policies(const Replication& replication, int T0, const EstimationOptions& options) {
   for (const Policy& policy : all_policies()) {
     if (policy.needs_calibration && T0 == 0) continue;
     for (const PolicyVariant& variant : policy.variants({0.02, 0.5})) {
-      if (!variant.lane) continue;  // code of its own
+      if (!variant.lane) continue;  // the policy is code
       SCOPED_TRACE(policy.name + " " + variant.reward + " " + variant.hyperparameter + ", T0 = " + std::to_string(T0));
       test::expect_naive_lane(replication, variant.lane(replication, T0), options);
       if (testing::Test::HasFailure()) return;
@@ -43,13 +43,13 @@ TEST_P(EverySchedule, IsTheNaiveLaneWithoutCalibration) {
   expect_same_policies(replication, 0, {parse_refit(GetParam()), 1.0, 1.0});
 }
 
-// Five calibration periods of three boxes leave boxes with unequal numbers of samples.
+// After five calibration periods, the three boxes have unequal numbers of samples.
 TEST_P(EverySchedule, IsTheNaiveLaneAfterAFewCalibrationPeriods) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 3), Regime::B, 20, 120, 12);
   expect_same_policies(replication, 5, {parse_refit(GetParam()), 0.3, 2.0});
 }
 
-// Fewer calibration periods than boxes: the last boxes start with no sample at all.
+// There are fewer calibration periods than boxes, so the last boxes start without a sample.
 TEST_P(EverySchedule, IsTheNaiveLaneWithBoxesThatWereNeverCalibrated) {
   const Replication replication = test::small_replication(test::small_dimensions(4, 4, 2), Regime::B, 2, 100, 13);
   expect_same_policies(replication, 2, {parse_refit(GetParam()), 1.0, 0.5});
@@ -62,7 +62,7 @@ TEST_P(EverySchedule, IsTheNaiveLaneWithSquaredFeatures) {
   expect_same_policies(replication, 12, {parse_refit(GetParam()), 1.0, 1.0});
 }
 
-// Beyond 200 samples of a box `tracking` takes Newton steps between exact solves, which carry Hinv and M along.
+// Above 200 samples of a box, `tracking` takes Newton steps between exact solves. These steps use Hinv and M.
 TEST(ReferenceEngine, IsTheNaiveLaneWhereTrackingTakesNewtonSteps) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 12, 480, 16);
   const EstimationOptions options = {parse_refit("tracking"), 1.0, 1.0};
@@ -70,11 +70,12 @@ TEST(ReferenceEngine, IsTheNaiveLaneWhereTrackingTakesNewtonSteps) {
     for (const PolicyVariant& variant : find_policy(name)->variants({0.1})) {
       SCOPED_TRACE(std::string(name) + " " + variant.reward);
       const LaneTally tally = test::expect_naive_lane(replication, variant.lane(replication, 12), options);
-      EXPECT_GT(std::max(tally.queries_of_box[0], tally.queries_of_box[1]), 260.0);  // past two exact solves
+      EXPECT_GT(std::max(tally.queries_of_box[0], tally.queries_of_box[1]), 260.0);  // so there were two exact solves
     }
 }
 
-// What a study can say of every policy: each on lanes whose reward is known and learned, with and without calibration.
+// The study's settings that hold for every policy. Each is tested with known and learned rewards, with and without a
+// calibration.
 class EveryRule : public testing::TestWithParam<std::tuple<const char*, int>> {};
 INSTANTIATE_TEST_SUITE_P(ReferenceEngine, EveryRule,
                          testing::Combine(testing::Values("geometric:1.5", "tracking"), testing::Values(0, 7)));
@@ -107,7 +108,7 @@ TEST_P(EveryRule, IsTheNaiveLane) {
       check(name, [&](EstimationOptions& options) {
         options.ridge_slopes = slopes;
         if (std::string(name) != "dow") return;
-        options.bonus = Bonus::theory;  // which knows the larger of the two ridges
+        options.bonus = Bonus::theory;  // it uses the larger of the two ridges
         options.theory = {0.1, 0.002, 0.005, 0.7, 1.5, 0.1, 0.4, 0.3};
       });
   for (const double payoff : {0.1, 25.0})
@@ -146,8 +147,8 @@ TEST(ReferenceEngine, IsTheNaiveLaneWhereThetaHasAScheduleOfItsOwn) {
         }
 }
 
-// Estimates that are kept in balls, which bind in parts of a run: also under `tracking`, where a box or theta_hat on
-// the sphere is solved at every sample.
+// Estimates are kept in balls, which are active in parts of a run. This also holds under `tracking`, which solves a box
+// or theta_hat on the sphere at every sample.
 TEST(ReferenceEngine, IsTheNaiveLaneInBalls) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 7, 240, 21);
   const auto check = [&](const char* schedule, const char* reward, double rho, double theta, double loss) {
@@ -223,7 +224,7 @@ TEST(ReferenceEngine, LooksAtThePreviousPeriodsOnly) {
     }
 }
 
-// theta_hat on a schedule of its own stands still between solves.
+// With a schedule of its own, theta_hat does not move between solves.
 TEST(RewardSchedule, StandsStillBetweenSolves) {
   const LaneSpec lane = test::dow_lane(RewardModel::learned, 8);
   const auto theta_after = [&](int periods, const char* reward) {
@@ -234,7 +235,7 @@ TEST(RewardSchedule, StandsStillBetweenSolves) {
     run_reference_lane(replication, lane, options, &record);
     return record.theta;
   };
-  // Solves at 8 samples, of the calibration, and at 16.
+  // theta_hat is solved at 8 samples, after the calibration, and at 16.
   EXPECT_EQ(theta_after(1, "geometric:2"), theta_after(7, "geometric:2"));
   EXPECT_NE(theta_after(7, "geometric:2"), theta_after(8, "geometric:2"));
   EXPECT_NE(theta_after(1, "tracking"), theta_after(7, "tracking"));

@@ -1,4 +1,4 @@
-// theta_hat, its one-sample steps and its design against definitions, dense inverses and bisection.
+// Compares theta_hat, its steps for single samples and its design with definitions, dense inverses and bisection.
 #include "host/lanes/estimator/reward_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(FitReward, BalancesResidualsAgainstTheRidge) {
 TEST(FitReward, ConvergesFromFarStarts) {
   const Data data = random_data(30, 3, 5);
   Estimate near(3, 1.0), far(3, 1.0);
-  far.state.theta[0] = 40.0;  // saturated: the curvature there is the ridge alone
+  far.state.theta[0] = 40.0;  // the link is saturated there, so only the ridge gives curvature
   far.state.theta[2] = -40.0;
   fit_reward(data.tape, data.samples, 1.0, near.state);
   fit_reward(data.tape, data.samples, 1.0, far.state);
@@ -96,7 +96,8 @@ TEST(FitReward, RebuildsTheCurvatureAtTheSolutionAndLeavesTheDesignAlone) {
   EXPECT_EQ(estimate.state.design_inverse[1], 123.0);
 }
 
-// As a cascade's features are, most of them 0. H of them, with H H' = 8 and no zeros, is the same problem for H theta / 8.
+// A cascade's features are mostly 0. With features H phi, where H H' = 8 and H has no zeros, the same problem has the
+// solution H theta / 8.
 TEST(FitReward, FeaturesThatAreMostlyZeroAreTheSameProblem) {
   MatrixXd H = MatrixXd::Ones(1, 1);
   while (H.rows() < 8) H = (MatrixXd(2 * H.rows(), 2 * H.rows()) << H, H, H, -H).finished();
@@ -127,7 +128,7 @@ TEST(FitReward, FeaturesThatAreMostlyZeroAreTheSameProblem) {
   }
 }
 
-// theta = k phi with (r - G(k |phi|^2)) = ridge k.
+// The solution is theta = k phi with r - G(k |phi|^2) = ridge k.
 TEST(FitReward, SolvesOneSampleByHand) {
   Data data;
   data.tape = test::tape_of_features({{1.0f, -2.0f}});
@@ -161,7 +162,7 @@ TEST(FitReward, UsesTheSamplesThatAreNamed) {
   EXPECT_LT((from_all.theta() - from_two.theta()).norm(), 1e-12);
 }
 
-// theta_hat = 0: G = 1/2 with weight 1/4, so theta moves by (I/ridge^-1 + phi phi'/4)^-1 phi (r - 1/2).
+// At theta_hat = 0, G is 1/2 with the weight 1/4. So theta moves by (ridge I + phi phi'/4)^-1 phi (r - 1/2).
 TEST(RewardState, FirstStepByHand) {
   const float phi[2] = {1.0f, 2.0f};
   Estimate up(2, 1.0), down(2, 2.0);
@@ -180,7 +181,7 @@ TEST(RewardState, CarriesBothInversesAndTheStepsOfEachSample) {
   VectorXd theta = VectorXd::Zero(4);
   for (int k = 0; k < 200; ++k) {
     estimate.state.observe(data.tape.phi_of(k, 0), data.samples.reward[k]);
-    const double g = G(theta.dot(data.phi(k)));  // at the value before the sample
+    const double g = G(theta.dot(data.phi(k)));  // at theta before this sample
     design += data.phi(k) * data.phi(k).transpose();
     curvature += g * (1.0 - g) * data.phi(k) * data.phi(k).transpose();
     theta += curvature.inverse() * data.phi(k) * (data.samples.reward[k] - g);

@@ -1,5 +1,5 @@
-// Lanes whose rewards come late, seldom or wrong, whose samples fade, leave a window or are lost, whose boxes come and go, or
-// that keep to a budget, on every engine. forget_test.cpp compares estimates that forget with their formulas.
+// Tests lanes in scenarios on every engine: rewards come late, seldom or wrong; samples fade, leave a window or are
+// lost; boxes come and go; lanes keep to a budget. forget_test.cpp compares estimates that forget with their formulas.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -18,7 +18,8 @@ struct Scenario {
   const char* name;
   const char* delay = "0";
   double share = 1.0, flip = 0.0;
-  // In each the last change is that of a period which ends no block of 7 or 32. With a half-life of 3 boxes are emptied.
+  // In each case, the last change comes in a period that ends no block of 7 or 32. A half-life of 3 leaves boxes
+  // without samples.
   Forgetting forgetting = {};
   const char *arrives = "", *leaves = "";
   Pacing pacing = {};
@@ -102,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Lanes, Scenarios,
                          });
 
 TEST_P(Scenarios, TheReferenceIsTheNaiveLane) {
-  if (now().forgetting.half_life > 0.0 || now().forgetting.dated()) return;  // which forgets nothing
+  if (now().forgetting.half_life > 0.0 || now().forgetting.dated()) return;  // it forgets nothing
   const Replication replication = replication_of(now(), 120);
   for (const LaneSpec& lane : lanes(replication)) {
     if (test::armed(lane, replication).follow != Follow::nothing) continue;  // its decisions are given
@@ -120,7 +121,7 @@ TEST_P(Scenarios, EveryEngineFollowsTheReference) {
                                 {replication.actions.openings, 7, 32});
 }
 
-// A policy's own estimator forgets and waits as the study says.
+// The estimator in a policy by code forgets, and waits for rewards, as the study says.
 TEST_P(Scenarios, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
   if (!now().actions.wide()) test::expect_twins(replication_of(now(), 200), estimation());  // code opens each box once
 }
@@ -145,7 +146,7 @@ TEST(ScenarioBoxes, AreOpenedWhereTheyAreThere) {
   }
 }
 
-// Before the first change all is as without forgetting.
+// Before the first change, a lane is the same as without forgetting.
 TEST(ScenarioForgetting, ChangesNothingBeforeItsTime) {
   const Replication replication = replication_of(kScenarios[3], 100);
   for (const LaneSpec& lane : test::lanes_that_learn(replication)) {
@@ -158,7 +159,7 @@ TEST(ScenarioForgetting, ChangesNothingBeforeItsTime) {
   }
 }
 
-// Of so many features Eigen takes another way, on which no columns are an error.
+// For so many features Eigen takes another path, in which a matrix without columns is an error.
 TEST(ScenarioForgetting, LeavesWhatThereIsBeforeAnySample) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 60, 20), Regime::B, 0, 12, 11);
   for (const Forgetting& how : {Forgetting{.window = 1}, Forgetting{.half_life = 0.5},
@@ -177,8 +178,8 @@ TEST(ScenarioForgetting, ComesInQuartersOfHalfLifeAndWindowAndAtTheRestart) {
   for (int t = how.next(1); t <= 24; t = how.next(t + 1)) found.push_back(t);
   EXPECT_EQ(found, (std::vector<int>{2, 4, 6, 8, 10, 12, 13, 14, 16, 18, 20, 22, 24}));
   EXPECT_DOUBLE_EQ(std::pow(how.factor(), 5), 0.5);
-  EXPECT_EQ(how.first_kept(30), 0);   // the calibration too, as 30 periods are within the window
-  EXPECT_EQ(how.first_kept(60), 21);  // 40 periods
+  EXPECT_EQ(how.first_kept(30), 0);   // also the calibration, as 30 periods lie within the window
+  EXPECT_EQ(how.first_kept(60), 21);  // 40 periods are kept
   EXPECT_EQ(how.last_kept(13), 8);
   EXPECT_EQ(how.last_kept(14), 14);
   EXPECT_GT(Forgetting{}.next(1), 1000000000);

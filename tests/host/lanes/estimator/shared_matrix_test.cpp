@@ -17,7 +17,7 @@ double form_of(const MatrixXd& lower, const VectorXd& psi) {
   return psi.dot(lower.selfadjointView<Eigen::Lower>() * psi);
 }
 
-// Also of a size whose triangles lie in huge pages, of several that lie side by side, and of memory used before.
+// Tests also a size whose triangles lie in huge pages, several triangles side by side, and memory that was used before.
 TEST(PackedTriangle, HasTheQuadraticFormOfItsMatrix) {
   for (const Eigen::Index n : {0, 1, 5, 385, 5, 385}) {
     std::vector<MatrixXd> matrices;

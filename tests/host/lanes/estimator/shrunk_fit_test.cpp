@@ -1,4 +1,4 @@
-// The dense fit of all boxes together, held to finite differences and to the fixed point of its ridges.
+// The dense fit of all boxes together, compared with finite differences and with the fixed point of its ridges.
 #include "host/lanes/estimator/shrunk_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(ShrunkFit, TheGradientIsThatOfTheObjective) {
   const test::JointData data(3, 4, 120, 41);
   Dense fit(data, shrunk(), 0.6);
   test::Random random(2);
-  fit.refit();  // ridges that differ
+  fit.refit();  // so that ridges differ
   for (VectorXd& own : fit.rho)
     for (double& value : own) value += random.uniform(-0.3, 0.3);
   const VectorXd gradient = fit.gradient();
@@ -37,7 +37,7 @@ TEST(ShrunkFit, TheGradientIsThatOfTheObjective) {
   }
 }
 
-// The objective as docs/beyond.md writes it: a ridge on the mean slope A times, and one on deviations from it.
+// The objective of docs/beyond.md: a ridge on the mean slope, counted A times, and a ridge on deviations from it.
 TEST(ShrunkFit, TheObjectiveIsThatOfMeanAndDeviations) {
   const test::JointData data(4, 5, 100, 42);
   Dense fit(data, shrunk(), 0.6);
@@ -52,7 +52,7 @@ TEST(ShrunkFit, TheObjectiveIsThatOfMeanAndDeviations) {
   EXPECT_NEAR(fit.objective(), wanted, 1e-9 * std::abs(wanted));
 }
 
-// From far away, and with dispersions and ridges that stand still while it moves.
+// The fit starts far away, with dispersions and ridges that stay fixed.
 TEST(ShrunkFit, NoStepRaisesTheObjective) {
   for (std::uint64_t seed = 50; seed < 80; ++seed) {
     const test::JointData data(3, 6, 80, seed);
@@ -70,7 +70,7 @@ TEST(ShrunkFit, NoStepRaisesTheObjective) {
   }
 }
 
-// Of nine tenths of the samples, as a fold is fitted.
+// Fits nine tenths of the samples, like a fit without a fold.
 TEST(ShrunkFit, FromNearItsEndARefitNeedsFewerSteps) {
   for (std::uint64_t seed = 60; seed < 64; ++seed) {
     const test::JointData all(3, 6, 900, seed);
@@ -93,7 +93,7 @@ TEST(ShrunkFit, FromNearItsEndARefitNeedsFewerSteps) {
   }
 }
 
-// g' H^-1 g under the ridges and dispersions that a refit ends with.
+// g' H^-1 g under the ridges and dispersions at a refit's end.
 double decrement(Dense& fit) {
   const VectorXd g = fit.gradient();
   MatrixXd hessian(g.size(), g.size());
@@ -108,17 +108,17 @@ double decrement(Dense& fit) {
   return g.dot(hessian.fullPivLu().solve(g));
 }
 
-// Few samples, as many as parameters, and many.
+// Tests few samples, as many samples as parameters, and many samples.
 TEST(ShrunkFit, ARefitOfNewSamplesIsSolvedToTheEnd) {
   for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed})
     for (const int n : {3, 20, 60, 400}) {
       SCOPED_TRACE("n = " + std::to_string(n));
       const test::JointData data(3, 6, n, 71);
       Dense first(data, shrunk(shrinkage), 0.7);
-      EXPECT_GT(first.refit(), 3);  // where it ended once
+      EXPECT_GT(first.refit(), 3);  // earlier versions ended there
       EXPECT_LE(decrement(first), 1e-6);
       EXPECT_EQ(first.fit.state.unsolved, 0);
-      // With new costs all samples are new.
+      // With new costs, all samples count as new.
       test::JointData dearer = data;
       for (IndexSamples& own : dearer.samples)
         for (double& cost : own.cost) cost *= 3.0;
@@ -132,7 +132,7 @@ TEST(ShrunkFit, ARefitOfNewSamplesIsSolvedToTheEnd) {
     }
 }
 
-// From near its end, as between two refits online; and a guard that is counted.
+// A refit begins near its end, as online. A refit that ends at its limit of steps is counted.
 TEST(ShrunkFit, OtherRefitsEndByTheirToleranceOrAreCounted) {
   const test::JointData data(3, 6, 400, 72);
   LaneSpec spec = shrunk();
@@ -155,15 +155,15 @@ TEST(ShrunkFit, OtherRefitsEndByTheirToleranceOrAreCounted) {
   }
 }
 
-// A first refit ends where the gradient vanishes and the ridges are what they would be learned as once more, by dense
-// algebra: lambda (|r|^2 + 2e-5) = determined + 0.2.
+// A first refit ends at a zero of the gradient, with ridges that would not change if they were learned once more. By
+// dense algebra: lambda (|r|^2 + 2e-5) = determined + 0.2.
 TEST(ShrunkFit, EndsAtTheFixedPointOfItsRidges) {
   const test::JointData data(3, 5, 500, 61);
   Dense fit(data, shrunk(), 1.0);
   fit.refit();
   EXPECT_LT(fit.gradient().norm(), 1e-3);
   VectorXd mean = VectorXd::Zero(4);
-  MatrixXd projection = MatrixXd::Zero(4, 15);  // on the mean slope times sqrt(A)
+  MatrixXd projection = MatrixXd::Zero(4, 15);  // onto the mean slope times sqrt(A)
   double squares = 0.0, trace = 0.0;
   for (int a = 0; a < 3; ++a) {
     mean += fit.rho[a].tail(4) / 3;

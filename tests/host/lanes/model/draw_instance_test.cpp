@@ -18,7 +18,7 @@ const Environment& environment(int i) {
   return paper_environments()[static_cast<std::size_t>(i)];
 }
 
-// Small sizes make many replications cheap; the draws of the parameters do not depend on the sizes of others.
+// With small sizes, many replications are cheap. Draws of parameters do not depend on the sizes of other parameters.
 constexpr Dimensions kTiny{kMaxBoxes, 1, 1, 2, IndexFeatures::affine};
 
 void expect_unit_rows(const std::vector<double>& matrix, std::size_t rows, std::size_t columns) {
@@ -48,7 +48,7 @@ TEST(DrawInstance, UnrelatedSlopesOfBoxesHaveNoCoordinateInCommon) {
   const Dimensions dim = {3, 10, 12, 4, IndexFeatures::affine};
   const Instance instance = draw_instance(dim, environment, Regime::B, 0, 7);
   const Instance paper = draw_instance(dim, paper_environments()[0], Regime::B, 0, 7);
-  EXPECT_EQ(instance.Q, paper.Q);  // belongs to no box
+  EXPECT_EQ(instance.Q, paper.Q);  // Q belongs to no box
   const auto check = [&](const std::vector<double>& rows, const std::vector<double>& wanted, int columns) {
     for (int a = 0; a < 3; ++a) {
       double norm = 0.0, kept = 0.0;
@@ -59,7 +59,7 @@ TEST(DrawInstance, UnrelatedSlopesOfBoxesHaveNoCoordinateInCommon) {
         if (j % 3 == a) kept += std::pow(wanted[static_cast<std::size_t>(a) * columns + j], 2);
       }
       EXPECT_NEAR(norm, 1.0, 1e-12);
-      // what is left of the paper's row, at unit length
+      // The remaining entries of the paper's row have unit length.
       EXPECT_NEAR(rows[static_cast<std::size_t>(a) * columns + a] * std::sqrt(kept),
                   wanted[static_cast<std::size_t>(a) * columns + a], 1e-12);
     }
@@ -96,7 +96,7 @@ TEST(DrawInstance, RegimeAHasNoContextualCoefficients) {
   EXPECT_EQ(instance.beta1, std::vector<double>(300, 0.0));
 }
 
-// Before a row is scaled its entries are uniform on (0, 1): four per block of the row's own period.
+// Before a row is scaled, its entries are uniform on (0, 1). Each block of the row's own period gives four.
 TEST(DrawInstance, EntriesAreProportionalToTheUniformsOfTheirStream) {
   const Instance instance = draw_instance({}, environment(1), Regime::B, 6, 3);
   const auto expect_rows = [&](const std::vector<double>& matrix, Purpose purpose, int rows) {
@@ -114,13 +114,13 @@ TEST(DrawInstance, EntriesAreProportionalToTheUniformsOfTheirStream) {
   expect_rows(instance.beta1, Purpose::output_cost_coefficients, 3);
 }
 
-// The shape of the law without the stream: in a row of n uniforms mean / root mean square is sqrt(3)/2, so
-// the mean of a normalised entry times sqrt(n) is sqrt(3)/2, up to terms of order 1/n.
+// Tests the law's shape without the stream. In a row of n uniform numbers, mean / root mean square is sqrt(3)/2. So the
+// mean of a normalised entry times sqrt(n) is sqrt(3)/2, up to terms of order 1/n.
 TEST(DrawInstance, EntriesHaveTheShapeOfAUniformLaw) {
   const Instance instance = draw_instance({}, environment(0), Regime::B, 1, 1);
   std::vector<double> entries(instance.D);
   entries.insert(entries.end(), instance.Q.begin(), instance.Q.end());
-  for (double& value : entries) value *= 10.0 / std::sqrt(3.0);  // nearly U[0, 1]
+  for (double& value : entries) value *= 10.0 / std::sqrt(3.0);  // now nearly U[0, 1]
   EXPECT_LT(kolmogorov_smirnov(entries, [](double x) { return std::clamp(x, 0.0, 1.0); }), kKolmogorovAlarm);
 }
 
@@ -177,8 +177,8 @@ TEST(DrawInstance, ThetaPointsInTheDirectionOfItsStream) {
   EXPECT_NEAR(radius, calibrate_radius(instance, direction), 1e-12);
 }
 
-// P(-1 <= theta_*' phi <= 1) = 1/2 on periods that the calibration did not see. The boxes of a period share
-// their context, so a period is one observation; the calibration's own median adds sqrt(1/4 / 131072).
+// P(-1 <= theta_*' phi <= 1) = 1/2 on periods that the calibration of the radius did not see. The boxes of a period
+// share their context, so a period is one observation. The error of the calibrated median adds sqrt(1/4 / 131072).
 TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
   constexpr int kPeriods = 20000;
   for (const Environment& each : paper_environments())
@@ -202,9 +202,9 @@ TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
     }
 }
 
-// The radius is 1 / the upper median of the pooled |u' phi|, draw i belonging to box i mod A and context i.
+// The radius is 1 / (the upper median of the pooled |u' phi|). Draw i belongs to box i mod A and context i.
 TEST(CalibrateRadius, IsTheUpperMedianOfThePooledDraws) {
-  constexpr int kDraws = 20001;  // fill no batch of contexts
+  constexpr int kDraws = 20001;  // no multiple of a batch of contexts
   const Dimensions dim{3, 2, 3, 2, IndexFeatures::affine, kDraws};
   const Instance instance = draw_instance(dim, environment(1), Regime::B, 1, 1);
   const std::vector<double> direction = {0.6, -0.8};

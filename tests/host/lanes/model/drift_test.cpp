@@ -1,5 +1,5 @@
-// Parameters that change while periods pass, against a naive course: the parameters of every period, and a tape and
-// indices drawn as if they had always held.
+// Compares parameters that change over time with a naive version. It has the parameters of every period, and draws a
+// tape and indices as if these parameters had always been there.
 #include "host/lanes/model/drift.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ double uniform(const Stream& stream, std::uint32_t period, std::uint32_t box, st
 
 using Rows = std::vector<double> Instance::*;
 
-// The row of a box: `columns` numbers U[0, 1] of unit length.
+// Draws the row of a box: `columns` numbers from U[0, 1], scaled to unit length.
 void draw_row(Instance& instance, Rows rows, int box, const Stream& stream, std::uint32_t period) {
   const int columns = static_cast<int>((instance.*rows).size()) / kBoxes;
   std::vector<double> u = naive::uniforms(stream, period, columns);
@@ -73,7 +73,7 @@ void step(Instance& instance, std::uint32_t change, double share) {
   }
 }
 
-// Of 16 periods: every direction by 4 x speed, towards a direction at right angles.
+// One change for 16 periods: every direction turns by 4 x speed, towards a direction at right angles.
 void turn(Instance& instance, std::uint32_t change, double speed) {
   if (instance.regime == Regime::A) return;
   std::uint32_t box = 0;
@@ -98,7 +98,7 @@ void turn(Instance& instance, std::uint32_t change, double speed) {
 
 struct Case {
   const char* drift;
-  // What changes before online period t = 1, 2, ...
+  // The change before the online period t = 1, 2, ...
   void (*change)(Instance&, int t);
 };
 const Case kCases[] = {
@@ -131,7 +131,7 @@ TEST_P(DriftCell, EveryPeriodIsThatOfItsParameters) {
   Instance now = moving.instance;
   now.environment.drift = {};
   const Tape& tape = moving.tape;
-  Instance drawn_for;  // what `still` and `sigma` were drawn for
+  Instance drawn_for;  // the instance for which `still` and `sigma` were drawn
   Tape still = draw_tape(now, kDriftCalibration, kDriftPeriods);
   for (std::size_t at = 0; at < tape.at(tape.online_row(0), 0); ++at) ASSERT_EQ(tape.mu[at], still.mu[at]);
   std::vector<double> sigma;
@@ -174,7 +174,7 @@ TEST_P(DriftCell, TheOracleThatMovesHasNoRegret) {
   EXPECT_EQ(tally.regret, RegretParts{});
 }
 
-// What is drawn anew is drawn as the environment says, and a walk leaves out what it does not have.
+// New parameters are drawn by the environment's rules. A walk leaves out parameters that the environment does not have.
 TEST(Drift, KeepsTheKindOfEnvironment) {
   ReplicationRequest request = request_with("step:5:1", Regime::B);
   request.environment.output_costs = OutputCostLaw::centred;
@@ -202,7 +202,7 @@ TEST(Drift, KeepsTheKindOfEnvironment) {
   for (const double x : instance.alpha) EXPECT_EQ(x, 0.0);
 }
 
-// Periods do not depend on how many follow.
+// A period does not depend on the number of periods after it.
 TEST(Drift, TheNumberOfPeriodsChangesNone) {
   ReplicationRequest request = request_with("walk:0.02", Regime::B);
   const Replication longer = prepare_on_cpu({request}, nullptr, nullptr);

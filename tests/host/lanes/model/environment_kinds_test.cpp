@@ -1,5 +1,5 @@
-// Instances of environments that are not the paper's: locations of the boxes, and indices that are drawn in place of
-// costs.
+// Instances of environments that are not the paper's: own locations of the boxes, and indices that are drawn in place
+// of costs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST(Locations, OfEachBoxAreRowsOfTheSameStream) {
   EXPECT_EQ(a.Q, std::vector<double>(120, 0.0));
 }
 
-// Where slopes are unrelated and each box has its own location, boxes have nothing in common but D and theta_*.
+// If slopes are unrelated and each box has its own location, boxes have only D and theta_* in common.
 TEST(Locations, OfUnrelatedBoxesHaveNoCoordinateInCommon) {
   const Environment environment = gaussian_with(Location::own, Indices::of_costs, Slopes::unrelated);
   const Instance instance = draw_instance(kDimensions, environment, Regime::B, 0, 7);
@@ -85,7 +85,7 @@ TEST(Locations, OfUnrelatedBoxesHaveNoCoordinateInCommon) {
     for (int j = 0; j < 10; ++j) EXPECT_EQ(instance.Q[row * 10 + j] > 0.0, j % 3 == row / 4) << row << " " << j;
 }
 
-// The radius is the median of |u' phi| over boxes at their own locations.
+// The radius comes from the median of |u' phi| over boxes at their own locations.
 TEST(Locations, TheRadiusPoolsBoxesAtTheirOwn) {
   for (const Location location : {Location::none, Location::own}) {
     const Instance instance = draw_instance(kDimensions, gaussian_with(location), Regime::B, 1, 1);
@@ -102,7 +102,7 @@ TEST(Locations, TheRadiusPoolsBoxesAtTheirOwn) {
       magnitude.push_back(std::abs(z));
     }
     std::sort(magnitude.begin(), magnitude.end());
-    EXPECT_NEAR(magnitude[1500], 1.0, 1e-5);  // theta_* has the radius that makes it so
+    EXPECT_NEAR(magnitude[1500], 1.0, 1e-5);  // theta_* has the radius for this
   }
 }
 
@@ -126,14 +126,14 @@ TEST(LinearIndices, AreDrawnInPlaceOfCosts) {
       double square = 0.0;
       for (double value : u) square += value * value;
       for (std::uint32_t j = 0; j < 20; ++j) {
-        const double wanted = regime == Regime::B && j < 10 ? 0.1 * u[j] / std::sqrt(square) : 0.0;  // squares: none
+        const double wanted = regime == Regime::B && j < 10 ? 0.1 * u[j] / std::sqrt(square) : 0.0;  // 0 for squares
         EXPECT_NEAR(linear.rho[a * 21 + 1 + j], wanted, 1e-15);
       }
     }
   }
 }
 
-// The costs balance the drawn indices under the law of the shocks itself, not of its quantile means alone.
+// The costs balance the drawn indices under the law of the shocks itself, and not only under its quantile means.
 TEST(LinearIndices, CostsAreTheExpectedExcessOverThem) {
   Dimensions dim = kDimensions;
   dim.radius_draws = 4000;
@@ -142,7 +142,7 @@ TEST(LinearIndices, CostsAreTheExpectedExcessOverThem) {
     environment.reward_link = link;
     const Instance instance = draw_instance(dim, environment, Regime::B, 2, 5);
     std::vector<double> w;                       // theta_*' D xi
-    for (std::uint32_t i = 0; i < 15872; ++i) {  // 31 for each quantile
+    for (std::uint32_t i = 0; i < 15872; ++i) {  // 31 draws for each quantile
 
       const std::vector<float> xi = naive::shock(environment, 12, instance.stream(Purpose::oracle_shock), i, 0).xi;
       w.push_back(0.0);
@@ -174,7 +174,7 @@ TEST(LinearIndices, CostsAreTheExpectedExcessOverThem) {
   }
 }
 
-// What the engine's own solver finds from these costs and that law are the drawn indices.
+// From these costs and this law, the program's own solver finds the drawn indices.
 TEST(LinearIndices, AreTheReservationIndicesOfTheirCosts) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     Study study = test::small_study(kDimensions, {gaussian_with(Location::own, Indices::linear)}, {0}, 5);
@@ -196,7 +196,7 @@ TEST(LinearIndices, AreTheReservationIndicesOfTheirCosts) {
   }
 }
 
-// Boxes differ: the oracle opens about 1.5 of three, and not always in the same order.
+// The boxes differ, so the oracle opens about 1.5 of three, and not always in the same order.
 TEST(LinearIndices, OpenAboutOneAndAHalfBoxes) {
   Dimensions dim;
   dim.output = 20;

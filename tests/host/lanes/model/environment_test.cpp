@@ -30,7 +30,7 @@ TEST(RegisterEnvironment, RefusesTakenNamesAndIds) {
   EXPECT_EQ(known_environments().size(), 3u);
 }
 
-// A law of one's own sees the two words that student_t5 sees: written the same way it is the same law.
+// A custom law gets the same two words as student_t5. If it has the same formula, it is the same law.
 TEST(OwnLaw, StudentT5WrittenAsOnesOwnHasTheSameDraws) {
   Environment t5 = paper_environments()[2], own = t5;
   own.law = Law::custom;

@@ -1,4 +1,4 @@
-// When which rewards are told: the lists against a naive scan, their laws, and how a study writes them.
+// When rewards are told. Compares the lists with a naive scan, and tests their laws and their keys in studies.
 #include "host/lanes/model/feedback.hpp"
 
 #include <gtest/gtest.h>
@@ -34,13 +34,13 @@ struct Told {
   }
 };
 
-// The period at whose end the reward of period t is told; beyond the last: never.
+// The period at whose end the reward of period t is told. Beyond the last period, it is never told.
 double naive_time(const Told& told, const FeedbackRules& rules, int t) {
   if (told.uniform(t, 0) >= rules.share) return 1e18;
   const double u = told.uniform(t, 2), mean = rules.delay.mean;
   if (rules.delay.kind == DelayLaw::Kind::constant) return t + mean;
   if (rules.delay.kind == DelayLaw::Kind::geometric) {
-    int k = 0;  // the quantile of P(D >= k) = (mean / (1 + mean))^k
+    int k = 0;  // a quantile of the law P(D >= k) = (mean / (1 + mean))^k
     for (double beyond = mean / (1.0 + mean), p = beyond; u < p; p *= beyond) ++k;
     return t + k;
   }
@@ -104,7 +104,7 @@ TEST(Feedback, FlipsAndPoisonAreOfWhatIsToldAlone) {
   EXPECT_NEAR(flipped / 2800.0, 0.1, 3.0 * std::sqrt(0.09 / 2800));
 }
 
-// Periods 61 to 100 are lost; a reward that comes in one of them is told and lost later.
+// The restart loses periods 61 to 100. A reward that comes in one of them is told first, and lost at the restart.
 TEST(Feedback, WhatIsLostInARestartIsNotToldAfterIt) {
   FeedbackRules rules = rules_of("30", 1.0);
   rules.restart_at = 100;

@@ -1,4 +1,4 @@
-// Table 3's statistics against direct counting.
+// Compares Table 3's statistics with direct counting.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST(OrderFrequencies, RegimeBCountsTheOrdersOfTheIndices) {
     EXPECT_DOUBLE_EQ(found.min_mass, least / 400.0);
     most = std::max(most, found.permutations);
   }
-  EXPECT_GE(most, 2.0);  // the counting had something to count
+  EXPECT_GE(most, 2.0);  // so there was something to count
 }
 
 }  // namespace

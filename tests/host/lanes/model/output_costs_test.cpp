@@ -1,4 +1,4 @@
-// Environments in which outputs move costs, and in which mu* is linear in the context.
+// Environments in which costs depend on outputs, or in which mu* is linear in the context.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST(CentredOutputCosts, HaveCoefficientsThatSumToZero) {
   }
   paper.beta1 = instance.beta1;
   paper.environment = environment;
-  EXPECT_EQ(instance, paper);  // all else is the paper's
+  EXPECT_EQ(instance, paper);  // everything else is the paper's
   EXPECT_EQ(draw_instance(kTwelveOutputs, environment, Regime::A, 3, 7).beta1, std::vector<double>(36, 0.0));
 }
 
@@ -59,8 +59,8 @@ TEST(CentredOutputCosts, KeepTheCoordinatesOfABox) {
   }
 }
 
-// The standard deviation of a box's cost given x in parts of its mean, over boxes, contexts and replications, by
-// shocks that the oracle draws.
+// The standard deviation of a box's cost given x, divided by its mean, averaged over boxes, contexts and replications.
+// It uses the oracle's shocks.
 statistics::Mean spread_of_costs(const Environment& environment) {
   constexpr int kShocks = 500, kContexts = 10;
   Dimensions dim;
@@ -86,7 +86,7 @@ statistics::Mean spread_of_costs(const Environment& environment) {
   return statistics::mean(ratios);
 }
 
-// docs/model.md has the figures of all three, over more replications.
+// docs/model.md has the numbers of all three environments, over more replications.
 TEST(CentredOutputCosts, SpreadByAFifthOfTheirMeanGivenTheRequest) {
   for (const Environment& paper : paper_environments()) {
     Environment environment = paper;
@@ -97,8 +97,8 @@ TEST(CentredOutputCosts, SpreadByAFifthOfTheirMeanGivenTheRequest) {
   }
 }
 
-// The oracle's expected cost, from its table in s, is the mean over the sample of costs written out; and with a heavy
-// tail it stays, for the factor has mean 1.
+// The oracle's expected cost, from its table in s, is the mean of the costs over the sample. A heavy tail does not
+// change it, because the factor has mean 1.
 TEST(CentredOutputCosts, TheOracleKnowsTheirExpectation) {
   constexpr int kSamples = 1500;
   for (const Environment& paper : paper_environments())
@@ -123,7 +123,7 @@ TEST(CentredOutputCosts, TheOracleKnowsTheirExpectation) {
     }
 }
 
-// With a tail too every cost is the one without, times a factor of its own.
+// With a tail, every cost is the cost without a tail, times a factor of its own.
 TEST(CentredOutputCosts, HaveAHeavyTailWhereItIsAskedFor) {
   Environment environment = centred(paper_environments()[1]);
   const Tape plain = draw_tape(draw_instance(kTwelveOutputs, environment, Regime::B, 1, 1), 3, 4000);
@@ -140,7 +140,7 @@ TEST(CentredOutputCosts, HaveAHeavyTailWhereItIsAskedFor) {
   EXPECT_NEAR(sum / n, 1.0, 4.0 * std::sqrt(1.0 / 3.0 / n));
 }
 
-// What `liu` assumes: given x, the mu* of a box is a linear function of x and a residual of one law.
+// The assumption of `liu`: the mu* of a box is a linear function of x plus a residual, whose law does not depend on x.
 TEST(LinearRewards, AreALinearMeanAndAResidualThatDoesNotDependOnTheContext) {
   constexpr int kPeriods = 4000;
   Environment environment = paper_environments()[1];
@@ -166,7 +166,7 @@ TEST(LinearRewards, AreALinearMeanAndAResidualThatDoesNotDependOnTheContext) {
       ASSERT_EQ(tape.contexts.scale[at], 1.0);
       EXPECT_NEAR(tape.mu[at], std::clamp(mean + residual, 0.0, 1.0), 1e-6);
       clipped += mean + residual < 0.0 || mean + residual > 1.0 ? 1 : 0;
-      products.push_back((mean - 0.5) * residual * residual);  // another spread where the mean is greater?
+      products.push_back((mean - 0.5) * residual * residual);  // does the spread depend on the mean?
     }
   EXPECT_LT(clipped, 3 * kPeriods / 500);
   const statistics::Mean product = statistics::mean(products);

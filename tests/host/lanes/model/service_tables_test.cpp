@@ -1,5 +1,5 @@
-// Tables as services have them, in studies: qualities from 1 to 5 and of any name, tokens in place of dollars, calls that
-// cost nothing, further answers to a prompt.
+// Studies on tables as services have them: qualities from 1 to 5 and under any name, tokens in place of dollars, free
+// calls, and several answers to a prompt.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ class ServiceTables : public test::FolderTest {
 TEST_F(ServiceTables, AreReadByTheKeysOfAStudy) {
   std::ofstream table(base_ / "table.csv");
   table << "prompt_id,model,quality,cost,prompt_tokens,completion_tokens\n";
-  std::map<double, double> dollars;  // by quality, of every answer
+  std::map<double, double> dollars;  // the dollars of every answer, by quality
   for (int row = 0; row < 40; ++row)
     for (int model = 0; model < 2; ++model) {
       const int tokens = model == 1 && row % 5 == 0 ? 0 : 100 + row, asked = tokens == 0 ? 0 : 50;
@@ -77,11 +77,12 @@ TEST_F(ServiceTables, QualitiesHaveAnyNameAndPromptsAnyKey) {
   EXPECT_GT(of_f1, 0.5f);
   EXPECT_LT(of_f1, 0.8f);
   EXPECT_GT(of_score, 0.8f);
-  EXPECT_THROW((void)best(""), Error);                     // there is no quality
+  EXPECT_THROW((void)best(""), Error);                     // the table has no column quality
   EXPECT_THROW((void)plans("quality = \"f1\"\n"), Error);  // one prompt with 40 answers of each model
 }
 
-// Results are older than these keys, and a part of theirs is found by its options.
+// Earlier results lack these keys, and the options of a part identify it. So keys that a study does not give must not
+// count.
 TEST_F(ServiceTables, KeysThatAStudyDoesNotGiveAreNoOptionsOfItsParts) {
   Environment environment;
   environment.trace = std::make_shared<TraceKeys>();

@@ -1,4 +1,4 @@
-// Tables of outcomes as environments: what a replication takes from them.
+// Tables of outcomes as environments, and the rows that a replication takes from them.
 #include "host/lanes/model/trace_world.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// 60 prompts x 2 models; qualities and costs tell the prompt and the model apart.
+// A table of 60 prompts x 2 models, in which each quality and cost belongs to one prompt and model.
 double quality_of(int prompt, int model) {
   return (prompt + 0.5 * model) / 100.0;
 }
@@ -87,7 +87,7 @@ TEST_F(TraceWorldTest, PermutesEveryPromptOnceAnewInEveryReplication) {
   std::vector<int> orders[2];
   std::set<int> calibration, online;
   for (int row = 0; row < 4; ++row) calibration.insert(prompt_of(tape, row));
-  EXPECT_EQ(calibration.size(), 4u);  // x_0 is one of its own
+  EXPECT_EQ(calibration.size(), 4u);  // x_0 is one more prompt
   for (const int prompt : calibration) EXPECT_EQ(prompt % 3, 0);
   for (int t = 0; t < 40; ++t) {
     orders[0].push_back(prompt_of(tape, tape.online_row(t)));
@@ -154,7 +154,7 @@ TEST_F(TraceWorldTest, ResampledInOrderAndWithReplacement) {
   EXPECT_GT(seen.size(), 15u);
 }
 
-// What a tape holds of a model's answer in a row; NaN-free, so that rows can be counted.
+// A model's answer in a row of the tape, without NaN, so that rows can be counted.
 using Answer = std::tuple<double, double, float, float>;
 Answer answer_of(const Tape& tape, int row, int a) {
   const std::size_t at = tape.at(row, a);
@@ -166,7 +166,7 @@ std::multiset<Answer> answers_of(const Tape& tape, int a, int first_row, int las
   return out;
 }
 
-// The correlation of the two models' qualities over some rows.
+// The correlation of the two models' qualities over these rows.
 double correlation_of(const Tape& tape, int first_row, int last_row) {
   double n = last_row - first_row, x = 0.0, y = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
   for (int row = first_row; row < last_row; ++row) {
@@ -176,8 +176,8 @@ double correlation_of(const Tape& tape, int first_row, int last_row) {
   return (xy - x * y) / std::sqrt((xx - x * x) * (yy - y * y));
 }
 
-// A model's quality, cost, score and feedback stay together, and each model has all of its answers, of the calibration
-// (with x_0, 20 rows) and online.
+// A model's quality, cost, score and feedback stay together. Each model has all of its answers, in the calibration (20
+// rows with x_0) and online.
 TEST_F(TraceWorldTest, IndependentModelsKeepTheirAnswers) {
   const std::string keys = "part = \"kind\"\nevaluator = \"score\"\nresample = ";
   StudyConfig control = config(keys + "\"independent\""), usual = config(keys + "\"permute\"");
@@ -187,7 +187,7 @@ TEST_F(TraceWorldTest, IndependentModelsKeepTheirAnswers) {
   ASSERT_EQ(tape.contexts.rows, 60);
   int apart = 0;
   for (int row = 0; row < 60; ++row) {
-    EXPECT_EQ(answer_of(tape, row, 0), answer_of(permuted, row, 0));  // the first model's order is that of permute
+    EXPECT_EQ(answer_of(tape, row, 0), answer_of(permuted, row, 0));  // the first model has the order of permute
     for (int a = 0; a < 2; ++a) {
       const int prompt = static_cast<int>(std::lround(100.0 * tape.mu[tape.at(row, a)] - 0.5 * a));
       EXPECT_EQ(prompt % 3 == 0, row < 20);
@@ -214,7 +214,7 @@ TEST_F(TraceWorldTest, IndependentModelsAreNotCorrelated) {
     calibration += correlation_of(tape, 0, 20) / 200.0;
     online += correlation_of(tape, 20, 60) / 200.0;
   }
-  // of two orders of n rows a correlation has mean 0 and variance 1 / (n - 1)
+  // The correlation of two random orders of n rows has mean 0 and variance 1 / (n - 1).
   EXPECT_LT(std::abs(calibration), 3.0 / std::sqrt(19.0 * 200.0));
   EXPECT_LT(std::abs(online), 3.0 / std::sqrt(39.0 * 200.0));
   const Tape permuted = drawn(planned(config("part = \"kind\""))).tape;
@@ -229,7 +229,7 @@ TEST_F(TraceWorldTest, IndependentModelsHaveNoPrompts) {
   keep_prompts(p.setting.study, p.plan, p.plan.units[0], kept);
   EXPECT_EQ(kept.table, nullptr);
   EXPECT_TRUE(kept.prompts.empty());
-  const Tape tape = drawn(p).tape;  // and the drift is the model's in the second half
+  const Tape tape = drawn(p).tape;  // in the second half the model drifts
   std::multiset<double> before, after;
   for (int t = 0; t < 80; ++t)
     (t < 40 ? before : after).insert((t < 40 ? 0.5 : 1.0) * tape.mu[tape.at(tape.online_row(t), 1)]);

@@ -1,4 +1,4 @@
-// FrugalGPT's search against a plain enumeration of all candidates.
+// Compares FrugalGPT's search with a plain enumeration of all candidates.
 #include "pandora/cascade_search.hpp"
 
 #include <gtest/gtest.h>
@@ -26,9 +26,9 @@ Tape random_tape(int boxes, int T0, std::uint64_t seed) {
   return tape;
 }
 
-// All candidates of at most so many boxes, in their order: by length, then boxes, then thresholds ascending. Digits of
-// a counter in base A (and base 11) run through the box lists (and the thresholds); lists that name a box twice are
-// skipped.
+// All candidates with at most `longest` boxes, in order of length, then of boxes, then of ascending thresholds. The
+// digits of counters in base A and in base 11 run through the lists of boxes and the thresholds. Lists that name a box
+// twice are skipped.
 std::vector<FrugalCascade> all_cascades(int A, int longest) {
   const auto digits = [](int number, int base, int n) {
     std::vector<int> out(static_cast<std::size_t>(n));
@@ -104,7 +104,7 @@ TEST(CascadeSearch, FindsWhatAnEnumerationFinds) {
         EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
         longest = std::max(longest, found.boxes.size());
       }
-  EXPECT_GE(longest, 2u);  // the comparison saw real cascades
+  EXPECT_GE(longest, 2u);  // so there were cascades of several boxes
 }
 
 TEST(CascadeSearch, LooksAtTheFirstPeriodsOnly) {
@@ -121,7 +121,8 @@ TEST(CascadeSearch, LooksAtTheFirstPeriodsOnly) {
   EXPECT_EQ(search_cascade(tape, 20).thresholds, search_cascade(changed, 20).thresholds);
 }
 
-// Two boxes, one period. Box 1 alone would win on mu*; its realised reward is 0, that of box 0 is 1.
+// There are two boxes and one period. By mu* box 1 alone would win, but its realised reward is 0, and that of box 0 is
+// 1.
 TEST(CascadeSearch, CountsRealisedRewards) {
   Tape tape = random_tape(2, 1, 1);
   tape.mu = {0, 0, 0.2, 0.9};
@@ -131,7 +132,7 @@ TEST(CascadeSearch, CountsRealisedRewards) {
   EXPECT_EQ(found.boxes, std::vector<int>{0});
 }
 
-// Formerly no cascade at all, whose thresholds frugal_stop counted as -1.
+// An earlier version returned no cascade here, and frugal_stop then took -1 as its number of thresholds.
 TEST(CascadeSearch, WhereNoUtilityIsFiniteTheFirstBoxIsTheCascade) {
   Tape tape = random_tape(3, 5, 4);
   for (double& cost : tape.cost) cost = std::numeric_limits<double>::infinity();
@@ -147,13 +148,14 @@ TEST(CascadeSearch, TiesGoToTheFirstCandidate) {
     tape.cost[i] = 0.0;
     tape.reward[i] = 1;
   }
-  EXPECT_EQ(search_cascade(tape, 4).boxes, std::vector<int>{0});  // all 795 tie
+  EXPECT_EQ(search_cascade(tape, 4).boxes, std::vector<int>{0});  // all 795 candidates are equally good
   EXPECT_TRUE(search_cascade(tape, 4).thresholds.empty());
-  for (int row = 1; row <= 4; ++row) tape.cost[tape.at(row, 0)] = 0.1;  // box 1 and 2 tie
+  for (int row = 1; row <= 4; ++row) tape.cost[tape.at(row, 0)] = 0.1;  // boxes 1 and 2 are equally good
   EXPECT_EQ(search_cascade(tape, 4).boxes, std::vector<int>{1});
 }
 
-// Box 0 at mu = 0.35 never pays and box 1 always does: thresholds 0.4 to 1 all reach it, 0.4 comes first.
+// Box 0 has mu = 0.35 and never pays, and box 1 always does. All thresholds from 0.4 to 1 lead to box 1; 0.4 is the
+// first.
 TEST(CascadeSearch, EqualThresholdsGoToTheLeast) {
   Tape tape = random_tape(2, 2, 3);
   tape.mu = {0, 0, 0.95, 0.3, 0.35, 0.6};
@@ -175,7 +177,7 @@ TEST(CascadeSearch, TinyDifferencesAreTies) {
   EXPECT_EQ(search_cascade(tape, 1).boxes, std::vector<int>{1});
 }
 
-// All cascades of five boxes are searched; of more, those that the budget has room for.
+// With five boxes all cascades are searched. With more boxes, as many as the budget allows.
 TEST(CascadeSearch, SearchesShorterCascadesOfManyBoxes) {
   for (int A = 1; A <= kMaxBoxes; ++A) {
     EXPECT_EQ(longest_cascade(A), A <= 5 ? A : A == 6 ? 5 : A <= 11 ? 4 : 3) << A;
@@ -198,17 +200,17 @@ double logistic_of(const Tape& tape, const std::vector<double>& theta, std::size
   return 1.0 / (1.0 + std::exp(-z));
 }
 
-// Where mu* is not seen, what accepts a response is the estimate of theta_hat, here by plain gradient descent on all
-// calibration outputs and their rewards.
+// If mu* is not seen, a response is accepted by its estimate from theta_hat. Here theta_hat comes from plain gradient
+// descent on all calibration outputs and their rewards.
 TEST(CascadeSearch, WithoutMuIsTheSearchOnEstimatesFromRewards) {
   constexpr int kT0 = 40;
   for (const std::uint64_t seed : {3, 4, 5}) {
     const Tape tape = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, kT0, 10, seed).tape;
     std::vector<double> theta(3, 0.0);
-    double bound = 1.0;  // on the Hessian
+    double bound = 1.0;  // a bound on the Hessian
     for (const float feature : tape.phi) bound += 0.25 * feature * feature;
     for (int step = 0; step < 4000; ++step) {
-      std::vector<double> gradient = theta;  // of the ridge 1
+      std::vector<double> gradient = theta;  // the term of the ridge 1
       for (int period = 0; period < kT0; ++period)
         for (int a = 0; a < 3; ++a) {
           const std::size_t at = tape.at(tape.calibration_row(period), a);
@@ -233,7 +235,7 @@ TEST(CascadeSearch, WithoutMuIsTheSearchOnEstimatesFromRewards) {
   }
 }
 
-// Values on the thresholds themselves, and many candidates with the same utility.
+// Some values equal thresholds, and many candidates have the same utility.
 TEST(CascadeSearch, FindsWhatAnEnumerationFindsAmongManyTies) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Tape tape = random_tape(3, 30, seed);

@@ -1,4 +1,4 @@
-// Policies written as code: what they see, the rules they must keep, and that rules written both ways agree.
+// Policies by code: their values, the rules that they must keep, and their agreement with the same rules in a LaneSpec.
 #include "pandora/custom_policy.hpp"
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST(CustomPolicy, TheOracleAsCodeIsTheOracle) {
   EXPECT_EQ(own.curve[own.recorded - 1], own.utility);
 }
 
-// Opens box 1 alone and writes down what it is shown.
+// Opens box 1 alone, and records everything that it is shown.
 class Recorder : public CustomPolicy {
  public:
   struct Calibration {
@@ -132,8 +132,8 @@ TEST(CustomPolicy, WithoutCalibrationSeesEveryBoxOnceAndNoReward) {
   }
 }
 
-// What a policy did not say that it may see is NaN: mu* unless its reward setting is "known", the oracle's indices
-// unless it is a yardstick, and all of an output that it has not opened.
+// Values that a policy did not ask for are NaN: mu* unless its reward setting is "known", the oracle's indices unless
+// it is a yardstick, and everything of outputs that it has not opened.
 TEST(CustomPolicy, IsShownWhatItSaidThatItMaySee) {
   struct Looks : Recorder {
     bool sees_mu = true, sees_sigma = true;
@@ -187,7 +187,7 @@ TEST(CustomPolicy, IsShownWhatItSaidThatItMaySee) {
   EXPECT_TRUE(shown_to(lane).sigma);
 }
 
-// A policy that says nothing of its stopping opens as many boxes in the oracle's order as in its own.
+// If a policy does not describe its stopping rule, it counts as opening the same number of boxes in the oracle's order.
 TEST(CustomPolicy, PartsOfItsRegretAreThoseOfItsRules) {
   Recorder policy;
   LaneSpec rules;
@@ -253,7 +253,7 @@ TEST(CustomPolicy, ALaneThatBreaksTheRulesFailsThere) {
   EXPECT_EQ(tally.periods, 0);
 }
 
-// Out of memory says nothing about the policy: the next run may well finish the lane. An Error is meant for the user.
+// Lack of memory is no fault of the policy, and the next run may finish the lane. An Error is meant for the user.
 TEST(CustomPolicy, OutOfMemoryAndErrorsEndTheRunNotTheLane) {
   class Greedy : public Recorder {
     int next() override { throw std::bad_alloc(); }
@@ -265,7 +265,7 @@ TEST(CustomPolicy, OutOfMemoryAndErrorsEndTheRunNotTheLane) {
   EXPECT_THROW(run_custom_lane(custom_replication(), speaker, 2), Error);
 }
 
-// Ends the process (a registration would last) with the error's code and message.
+// Runs the body and ends the process with the error's code and message. In the same process, a registration would last.
 template <class Body>
 void end_with_error(Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// Its index is the reservation index of a box's samples, found here by sorting them.
+// The policy's index is the reservation index of a box's samples. The test finds it by sorting the samples.
 #include <gtest/gtest.h>
 
 #include "host/lanes/engine/run_on_cpu.hpp"

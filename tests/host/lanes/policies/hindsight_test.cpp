@@ -1,4 +1,4 @@
-// Yardsticks that are told the online periods.
+// Yardsticks that know the online periods.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST(BestCascade, IsAtLeastTheBestOfAllWithRoundThresholds) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 3, 60, 8);
   double best = -1e9;
   for (int first = 0; first < 2; ++first)
-    for (int k = -1; k <= 10; ++k) {  // -1: the first box alone
+    for (int k = -1; k <= 10; ++k) {  // -1 stands for the first box alone
       LaneSpec lane;
       lane.order = Order::listed;
       lane.stop = Stop::last_reaches_threshold;

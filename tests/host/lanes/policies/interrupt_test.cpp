@@ -1,4 +1,4 @@
-// Lanes that are code end when the run is interrupted, wherever they are.
+// Lanes of policies by code end when the run is interrupted, wherever they are.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -55,7 +55,7 @@ TEST(InterruptOfLane, EndsALaneOfCodeAtItsNextPeriod) {
   std::atomic<bool> flag{true};
   Interrupted policy;
   policy.flag = &flag;
-  EXPECT_EQ(run_custom_lane(replication, policy, 7).periods, 60);  // nobody asks it to look
+  EXPECT_EQ(run_custom_lane(replication, policy, 7).periods, 60);  // without a flag it runs to its end
 }
 
 TEST(InterruptOfLane, EndsALaneOfTheReferenceEngine) {
@@ -65,7 +65,7 @@ TEST(InterruptOfLane, EndsALaneOfTheReferenceEngine) {
   expect_interrupted([&] { run_reference_lane(replication, LaneSpec(), {}); });
 }
 
-// What a sweep's own flag reaches: the lane of code that is running, not only the next chunk.
+// The sweep's flag also reaches the lane by code that is running, and not only the next chunk.
 TEST(InterruptOfLane, IsTheSweeps) {
   Study study;
   study.dimensions = test::small_dimensions(2, 3, 2);

@@ -1,4 +1,4 @@
-// The policies as data: names, information settings, lanes; and what each of them does in a run.
+// The policies as data: names, information and lanes. Also tests what each of them does in a run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace pandora {
 namespace {
 
-using Variants = std::vector<std::pair<std::string, std::string>>;  // reward, hyperparameter
+using Variants = std::vector<std::pair<std::string, std::string>>;  // pairs (reward, hyperparameter)
 
 Variants variants_of(const char* policy, const std::vector<double>& grid) {
   Variants out;
@@ -42,7 +42,7 @@ LaneRun run(const LaneSpec& spec) {
   return out;
 }
 
-// Those of host/lanes/policies, whatever stands in experiments/rivals.
+// The policies of host/lanes/policies, without those of experiments/rivals.
 std::vector<const Policy*> built_in_policies() {
   std::vector<const Policy*> out;
   for (const Policy& policy : all_policies())
@@ -64,7 +64,7 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
   EXPECT_EQ(find_policy(""), nullptr);
 }
 
-// A study that names none means the paper's, its yardsticks and registered ones.
+// A study that names no policies runs the paper's, its yardsticks, and registered ones.
 TEST(Policies, ThatArePastThePaperMustBeNamed) {
   for (const Policy* policy : built_in_policies()) {
     const bool past =
@@ -191,11 +191,11 @@ TEST(Policies, QueryAllOpensEveryBoxAndDeploysTheBest) {
   EXPECT_EQ(all.tally.depth[3], 200.0);
 }
 
-// Each of the six orders has probability 1/6: a false alarm is a 5-sigma event for any of them.
+// Each of the six orders has probability 1/6. The bound is five standard errors for each.
 TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
   Replication many = test::small_replication(test::small_dimensions(3, 2, 2), Regime::B, 0, 3000, 52);
   LaneSpec spec = lane("random_order");
-  spec.stop = Stop::never;  // shows whole orders
+  spec.stop = Stop::never;  // so that whole orders show
   std::vector<int> count(27);
   test::run_observed(many, spec, {}, [&](const test::PeriodView& view) {
     ++count[static_cast<std::size_t>(9 * view.outcome->order[0] + 3 * view.outcome->order[1] + view.outcome->order[2])];
@@ -217,7 +217,7 @@ TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
     double best = -1.0;
     std::vector<bool> open(3, false);
     for (int k = 0; k < outcome.queried; ++k) {
-      if (k > 0) {  // it went on because a box was left with a larger index
+      if (k > 0) {  // it went on, because some box left had a larger index
         double largest = -1e9;
         for (int a = 0; a < 3; ++a)
           if (!open[a]) largest = std::max(largest, replication().sigma[at + a]);
@@ -233,7 +233,7 @@ TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
         ASSERT_GE(best, replication().sigma[at + a]);
       }
   }
-  EXPECT_FALSE(descending);  // the order is not the oracle's
+  EXPECT_FALSE(descending);  // so the order is not the oracle's
 }
 
 TEST(Policies, LinUcbQueriesOneBoxAPeriod) {
@@ -264,7 +264,7 @@ TEST(MakePlan, LeavesOutWhatNeedsACalibration) {
       EXPECT_EQ(planned.T0, 20) << planned.policy->name;
       ++statics;
     }
-  EXPECT_EQ(statics, 4);  // static plug-in twice, static LinUCB, FrugalGPT
+  EXPECT_EQ(statics, 4);  // the static plug-in twice, static LinUCB and FrugalGPT
   EXPECT_EQ(two.calibration_periods, 20);
 }
 
@@ -302,7 +302,7 @@ TEST(MakePlan, OrdersUnitsByEnvironmentRegimeReplication) {
       }
 }
 
-// And those without one the names that they always had.
+// Lanes without a bonus on rewards keep their names.
 TEST(ShrunkWeitzman, HasLanesOfItsOwnForABonusOnRewards) {
   Grids grids;
   grids.set("c_shrunk", {0.2});

@@ -1,4 +1,4 @@
-// The building blocks of include/pandora/weitzman.hpp: policies of one's own that equal built-in ones in every digit.
+// The building blocks of include/pandora/weitzman.hpp: custom policies that equal built-in ones in every digit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace pandora {
 namespace {
 
-// What a tally says but for the parts of the regret: a policy that is code does not say what it would open next.
+// Compares tallies without the parts of the regret, because a policy by code does not say what it would open next.
 void expect_same(LaneTally own, const LaneTally& wanted) {
   own.regret = wanted.regret;
   std::copy(wanted.regret_curve, wanted.regret_curve + kMostCheckpoints, own.regret_curve);
@@ -24,7 +24,7 @@ LaneSpec rules_of(const char* policy, const char* reward, const Replication& rep
   throw std::logic_error("no such variant");
 }
 
-// DOW (alg:DOW:detailed), written out on the estimator alone.
+// DOW (alg:DOW:detailed), written with the estimator alone.
 class DowTwin : public CustomPolicy {
  public:
   DowTwin(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options)
@@ -91,7 +91,7 @@ TEST_P(Twins, OfEveryPolicyThatLearnsAnIndexAndKeepsItsOrderAndStop) {
     }
 }
 
-// One hook each, against the rule that says the same.
+// Each policy overrides one function and is compared with the rule that does the same.
 TEST_P(Twins, WithAHookEqualTheRuleThatSaysTheSame) {
   const LaneSpec rules = rules_of("dow", "unknown", replication_, 12);
   const auto check = [&](auto make, const LaneSpec& wanted) {
@@ -107,7 +107,7 @@ TEST_P(Twins, WithAHookEqualTheRuleThatSaysTheSame) {
   wanted.bonus.kind = Bonus::inverse_sqrt;
   check([&] { return Bonus1(replication_, rules, options_); }, wanted);
 
-  struct Score1 : WeitzmanPolicy {  // what no sample has been seen of is opened
+  struct Score1 : WeitzmanPolicy {  // boxes without a sample are opened
     using WeitzmanPolicy::WeitzmanPolicy;
     double score(int box) override { return estimator().samples(box) < 9 ? 3.0 : estimator().index(box); }
   };
@@ -142,7 +142,7 @@ TEST_P(Twins, WithAHookEqualTheRuleThatSaysTheSame) {
   wanted.learning = Learning::calibration;
   check([&] { return Learns1(replication_, rules, options_); }, wanted);
 
-  struct Reward1 : WeitzmanPolicy {  // mu* is known after all, for what is deployed and when it stops
+  struct Reward1 : WeitzmanPolicy {  // mu* is known for deploying and stopping
     using WeitzmanPolicy::WeitzmanPolicy;
     double reward_of(const Output& output) override { return output.mu; }
   };

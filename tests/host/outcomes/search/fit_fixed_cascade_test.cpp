@@ -1,4 +1,4 @@
-// Fitted cascades against an enumeration of all orders with all thresholds that are seen.
+// Compares fitted cascades with an enumeration of all orders, and of all observed values as thresholds.
 #include "host/outcomes/search/fit_fixed_cascade.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct SmallOutcomes {
   Outcomes view() const { return {models, seen, quality, dollars}; }
 };
 
-// What is seen has few values, and says something of the quality.
+// Outcomes in which the observed scores have few values, and depend on the quality.
 SmallOutcomes small_outcomes(std::size_t models, int rows, std::uint64_t seed) {
   test::Random random(seed);
   SmallOutcomes out;
@@ -74,7 +74,8 @@ TEST(CascadeFit, FindsTheBestCascade) {
   EXPECT_EQ(longest, 3u);
 }
 
-// Of two models or more, of which the first is given: also by beam search, which is what a little effort leaves.
+// Cascades of two models or more with a given first model. The search also runs as a beam search, as with little
+// effort.
 TEST(CascadeFit, BeginsWithTheModelThatIsNamed) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (std::size_t first = 0; first < 3; ++first) {
@@ -94,7 +95,7 @@ TEST(CascadeFit, BeginsWithTheModelThatIsNamed) {
     }
 }
 
-// Thresholds are not bound to the quantiles that the search looks at.
+// A threshold may be any observed value, and not only a quantile at which the search looks.
 TEST(CascadeFit, ThresholdsGoToTheBestValueThatIsSeen) {
   test::Random random(8);
   SmallOutcomes out;
@@ -107,7 +108,7 @@ TEST(CascadeFit, ThresholdsGoToTheBestValueThatIsSeen) {
   }
   const FixedCascade fitted = fit_fixed_cascade(out.view(), 1.0);
   ASSERT_EQ(fitted.order, (std::vector<std::size_t>{0, 1}));
-  double least = 1.0;  // that is worth accepting
+  double least = 1.0;  // the least score that is worth accepting
   for (int row = 0; row < 400; ++row)
     if (out.seen[2 * row] >= 0.411) least = std::min(least, out.seen[2 * row]);
   EXPECT_EQ(fitted.thresholds[0], least);
@@ -154,7 +155,7 @@ TEST(CascadeFit, AModelWithoutAnythingToSeeIsAlwaysAccepted) {
     }
 }
 
-// Every second row of all is what a fit of at most half as many prompts looks at.
+// A fit that may look at half of the prompts looks at every second row.
 TEST(CascadeFit, LooksAtNoMorePromptsThanItMay) {
   SmallOutcomes small = small_outcomes(2, 100, 6), even{2, {}, {}, {}};
   for (std::size_t at = 0; at < 200; ++at)

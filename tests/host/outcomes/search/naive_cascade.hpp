@@ -1,4 +1,4 @@
-// What becomes of prompts under a fixed cascade, prompt by prompt.
+// The results of prompts under a fixed cascade, one prompt after the other.
 #pragma once
 
 #include <limits>
@@ -8,9 +8,9 @@
 
 namespace pandora::test {
 
-/// By prompt.
+/// The results, by prompt.
 struct Routed {
-  std::vector<double> quality, dollars;  ///< of the deployed answer; of all opened ones
+  std::vector<double> quality, dollars;  ///< quality of the deployed answer; dollars of all opened ones
   std::vector<double> calls;
 };
 

@@ -1,4 +1,4 @@
-// Sums for all combinations of thresholds against rows that are walked one by one; the search by them against all
+// Compares sums for all combinations of thresholds with walks over single rows, and the search by these sums with all
 // candidates, one by one.
 #include "host/outcomes/search/threshold_sums.hpp"
 
@@ -13,7 +13,7 @@
 namespace pandora {
 namespace {
 
-// The thresholds of a combination, that of the last position running fastest.
+// The thresholds of a combination. That of the last position changes fastest.
 std::vector<std::size_t> thresholds_at(std::size_t combination, const std::vector<std::size_t>& counts) {
   std::vector<std::size_t> out(counts.size());
   for (std::size_t j = counts.size(); j-- > 0; combination /= counts[j]) out[j] = combination % counts[j];
@@ -58,7 +58,7 @@ TEST(ThresholdSums, AreThoseOfRowsOneByOne) {
   }
 }
 
-// The mean of worth - cost, prompt by prompt.
+// The mean of worth - cost over the prompts.
 double utility_of(const std::vector<SearchedModel>& models, const FixedCascade& cascade) {
   double sum = 0.0;
   const std::size_t prompts = models[0].answers.size();
@@ -78,7 +78,8 @@ double utility_of(const std::vector<SearchedModel>& models, const FixedCascade& 
   return sum / static_cast<double>(prompts);
 }
 
-// By length, then models, then thresholds ascending; the first of those that tie.
+// The best candidate in the order of length, then models, then ascending thresholds. If several are equally good, the
+// first one.
 FixedCascade first_of_the_best(const std::vector<SearchedModel>& models, std::size_t longest) {
   FixedCascade best;
   double most = -std::numeric_limits<double>::infinity();
@@ -113,7 +114,7 @@ FixedCascade first_of_the_best(const std::vector<SearchedModel>& models, std::si
   return best;
 }
 
-// With values of a few kinds, so that many candidates tie, or differ by about what a tie is.
+// Values are few, so that many candidates are equal, or differ by about the tolerance of a tie.
 TEST(ThresholdSums, ASearchByThemFindsTheFirstOfTheBest) {
   test::Random random(22);
   for (int world = 0; world < 300; ++world) {

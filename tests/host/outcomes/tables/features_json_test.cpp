@@ -1,4 +1,4 @@
-// A map of features as JSON: exact, and nothing else is taken for one.
+// A map of features as JSON is exact, and no other JSON is accepted.
 #include "host/ground/files/sealed_file.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "tests/host/outcomes/tables/naive_ngrams.hpp"
@@ -39,7 +39,7 @@ TEST(FeaturesJsonTest, IsRefusedWhereAnythingDiffers) {
       if (!(any == Json::array() && value.is_array())) expect_refused("/" + name, any);
     for (std::size_t s = 0; s < good["sources"].size(); ++s)
       for (const auto& [name, value] : good["sources"][s].items()) {
-        if (name == "column" && any == "x") continue;  // a name like any other, but not that of its features:
+        if (name == "column" && any == "x") continue;  // "x" is a valid name, but not that of its features:
         expect_refused(fmt::format("/sources/{}/{}", s, name), any);
       }
     for (std::size_t c = 0; c < good["columns"].size(); ++c)
@@ -64,7 +64,7 @@ TEST(FeaturesJsonTest, IsRefusedWhereAnythingDiffers) {
   expect_refused("/sources/1/classes", {"maths", "chat"});
   expect_refused("/sources/1/classes", {"chat", "chat"});
   expect_refused("/sources/1/classes", {"", "chat"});
-  expect_refused("/sources/1/classes/0", "other");  // not the name of its feature
+  expect_refused("/sources/1/classes/0", "other");  // the class's feature has another name
   expect_refused("/sources/1/column", "x");
   expect_refused("/sources/3/length", 0);
   expect_refused("/columns/0/source", 99);

@@ -1,4 +1,4 @@
-// Features of prompts: fitted on one table, the same for every other.
+// Features of prompts are fitted on one table, and are the same for every other.
 #include "host/outcomes/tables/features.hpp"
 
 #include "tests/host/outcomes/tables/naive_ngrams.hpp"
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A table of prompts alone.
+// A table that has only prompts.
 TraceTable prompts(std::size_t rows) {
   TraceTable table;
   table.source = "table";
@@ -106,7 +106,7 @@ TEST_F(FeaturesTest, DependOnTheTableThatWasFittedAlone) {
 TEST_F(FeaturesTest, KeepTheMostFrequentClasses) {
   TraceTable table = prompts(400);
   table.columns[1].texts = {};
-  for (std::size_t row = 0; row < 400; ++row)  // class k 2 k + 1 times, for k < 20
+  for (std::size_t row = 0; row < 400; ++row)  // class k occurs 2 k + 1 times, for k < 20
     table.columns[1].texts.push_back(fmt::format("c{:02}", static_cast<int>(std::sqrt(static_cast<double>(row)))));
   const FeatureMap map = FeatureMap::fit(table, {"source"});
   ASSERT_EQ(map.size(), kMostClasses + 1);
@@ -188,7 +188,7 @@ TEST_F(FeaturesTest, DropWhatDoesNotVary) {
   TraceTable table = prompts(10);
   table.columns[2].numbers.assign(10, 0.1);
   const FeatureMap map = FeatureMap::fit(table, {"n", "text:30"});
-  EXPECT_EQ(map.size(), 9u);  // ten texts less their mean
+  EXPECT_EQ(map.size(), 9u);  // ten texts minus their mean
   EXPECT_EQ(map.notes()[0], "\"n\" does not vary and is left out");
   table.columns[2].numbers.assign(10, NAN);
   EXPECT_EQ(FeatureMap::fit(table, {"n"}).size(), 0u);

@@ -1,4 +1,4 @@
-// What host/outcomes/tables/text_projection.hpp says of texts, word by word.
+// The definitions of host/outcomes/tables/text_projection.hpp, implemented literally.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace pandora::test {
 
-/// Characters of a text in UTF-8, each as a text.
+/// The characters of a text in UTF-8, each as a text.
 inline std::vector<std::string> characters_of(const std::string& text) {
   std::vector<std::string> characters;
   for (const char c : text)
@@ -61,7 +61,7 @@ inline std::map<std::uint32_t, std::uint32_t> naive_counts(const std::string& te
   return counts;
 }
 
-/// x: the weights of a text, of length 1.
+/// x: the weights of a text, scaled to length 1.
 inline std::map<std::uint32_t, double> naive_weights(const std::string& text, int bits,
                                                      const std::vector<double>& idf) {
   std::map<std::uint32_t, double> x;
@@ -74,7 +74,7 @@ inline std::map<std::uint32_t, double> naive_weights(const std::string& text, in
   return x;
 }
 
-/// Different texts about a few subjects, some beyond ASCII.
+/// Different texts about a few subjects, some with characters beyond ASCII.
 inline TextColumn some_texts(int count) {
   const char* const openings[] = {"What is the capital of", "Solve for x:", "Write a python function that returns",
                                   "\u00dcbersetze ins Englische:"};
@@ -87,7 +87,7 @@ inline TextColumn some_texts(int count) {
   return texts;
 }
 
-/// Fitted on all of them.
+/// The projection that is fitted on all these texts.
 inline TextProjection projection_of(const TextColumn& texts, std::size_t k) {
   const std::vector<std::size_t> rows = TextProjection::spread(texts.size());
   return TextProjection::fit(TextCounts::of(texts, rows), rows, k);

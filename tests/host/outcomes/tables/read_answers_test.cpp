@@ -1,5 +1,5 @@
-// What an answer has beside its quality: scales, tokens at prices, calls that were free, latencies, further answers; and
-// what of a file is not used.
+// Everything that an answer may have beside its quality: scales, tokens at prices, free calls, latencies, several
+// answers. Also the parts of a file that are not used.
 #include "tests/host/outcomes/tables/trace_files.hpp"
 
 namespace pandora {
@@ -92,7 +92,7 @@ TEST_F(ReadAnswersTest, CachedTokensHaveAPriceOfTheirOwn) {
   const std::string head = R"({"prompt_id": "p", "model": "a", "quality": 1, )";
   TokenPrice price{1.4, 4.4};
   const double plain = dollars_of(price, {27147, 351});
-  EXPECT_EQ(plain, (27147 * 1.4 + 351 * 4.4) / 1e6);  // to the last digit
+  EXPECT_EQ(plain, (27147 * 1.4 + 351 * 4.4) / 1e6);  // exact to the last digit
   price.cached = 0.26;
   for (const std::string& cached :
        {std::string(R"("cached_tokens": 27146)"), std::string(R"("cache_read_input_tokens": 27146)"),
@@ -144,7 +144,7 @@ TEST(TokenPriceTest, EveryPartHasItsPrice) {
   usage.batch = 1;
   EXPECT_NEAR(dollars_of(price, usage), alone / 2, 1e-15);
   usage.batch = 0;
-  usage.total = 1130;  // thoughts beyond the completion
+  usage.total = 1130;  // tokens of thought in addition to the completion
   EXPECT_NEAR(dollars_of(price, usage) - alone, 30 * 10.0 / 1e6, 1e-15);
   EXPECT_EQ(usage.fault(), nullptr);
   usage.reasoning = 131;
@@ -187,11 +187,11 @@ TEST(TokenPriceTest, LongPromptsHavePricesOfTheirOwn) {
   EXPECT_NEAR(dollars(32000, 0, 0), 0.032 + 0.004, 1e-12);
   EXPECT_NEAR(dollars(32001, 0, 0), 32001 * 1.5e-6 + 0.004, 1e-12);
   EXPECT_NEAR(dollars(200000, 0, 0), 0.3 + 0.004, 1e-12);
-  EXPECT_NEAR(dollars(300000, 0, 0), 0.6 + 0.006, 1e-12);  // the whole call, not what exceeds the limit
+  EXPECT_NEAR(dollars(300000, 0, 0), 0.6 + 0.006, 1e-12);  // for the whole call, not only above the limit
   EXPECT_NEAR(dollars(300000, 100000, 0), 0.4 + 0.01 + 0.006, 1e-12);
   EXPECT_NEAR(dollars(300000, 0, 1), 0.6 + 0.003, 1e-12);
   EXPECT_FALSE(price_named(Named{{"input_cost_per_token_above_200k_tokens", 1}, {"output_cost_per_token", 1}}));
-  EXPECT_FALSE(price_named(Named{{"in", 1}, {"out", 1}, {"in_above_200k_tokens", 2}}));  // LiteLLM's names alone
+  EXPECT_FALSE(price_named(Named{{"in", 1}, {"out", 1}, {"in_above_200k_tokens", 2}}));  // only LiteLLM's names count
 }
 
 TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {

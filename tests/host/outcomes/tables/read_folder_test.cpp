@@ -1,4 +1,4 @@
-// Tables in files that are compressed, separated by other than commas, or of which each model has its own.
+// Tables in compressed files, in files with other separators than commas, and in a file for each model.
 #include <zlib.h>
 
 #include "tests/host/outcomes/tables/trace_files.hpp"
@@ -61,7 +61,7 @@ TEST_F(ReadFolderTest, CompressedFilesThatAreDamagedSaySo) {
               "cannot be read (it was cut off: its compressed (gzip) content is incomplete; copy or download the file "
               "again)");
   std::string other = whole;
-  other[other.size() - 6] ^= 1;  // of the checksum
+  other[other.size() - 6] ^= 1;  // a bit of the checksum
   EXPECT_THAT(refusal(other), HasSubstr("its compressed (gzip) content is damaged"));
   EXPECT_THAT(refusal(whole + "x"), HasSubstr("gzip"));
   EXPECT_EQ(refusal("BZh9"), "is compressed, but not by gzip, which can be read; decompress it first");

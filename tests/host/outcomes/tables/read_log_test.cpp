@@ -1,4 +1,4 @@
-// Logs of decisions and tables in which qualities are missing, as files.
+// Files with logs of decisions, and with tables in which qualities are missing.
 #include <gtest/gtest.h>
 
 #include "tests/host/outcomes/tables/trace_files.hpp"
@@ -43,7 +43,7 @@ TEST_F(ReadLog, RowsAreDecisionsAndCellsAreCalls) {
   EXPECT_EQ(log.columns[0].texts[1], "x");
 }
 
-// A call of a model that is not kept is a call all the same: what follows it is no first call.
+// A call of a model that is not kept still counts as a call, so the next call is not the first.
 TEST_F(ReadLog, CallsOfOtherModelsHaveTheirPlaces) {
   TraceOptions options = kHoles;
   options.models = {"a"};
@@ -84,7 +84,7 @@ TEST_F(ReadLog, WhatACallLacksIsRefused) {
   EXPECT_THAT(refusal(kCsv), HasSubstr("is a log of decisions"));
 }
 
-// Without holes a missing quality is a missing cell, as ever.
+// If missing qualities are not allowed, a missing quality is a missing cell.
 TEST_F(ReadLog, ATableMayLackQualities) {
   const std::string csv =
       "prompt_id,model,quality,cost,score\np1,a,0.5,1,0.4\np1,b,,1,0.3\np2,a,,1,0.2\np2,b,1,1,0.9\n";

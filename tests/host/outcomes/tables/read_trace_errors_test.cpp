@@ -1,4 +1,4 @@
-// Whatever is wrong with a table is refused with where it is, what it is and what to do.
+// Every fault of a table is refused with its place, the fault and the remedy.
 #include <sys/stat.h>
 
 #include "tests/host/outcomes/tables/trace_files.hpp"
@@ -12,7 +12,7 @@ using testing::StartsWith;
 
 class ReadTraceErrorsTest : public test::TraceTest {};
 
-// A wide table of one model and one prompt in which the quality and the cost are given.
+// A wide table of one model and one prompt with this quality and cost.
 std::string wide(const std::string& quality, const std::string& cost) {
   return "prompt_id,a,a|cost\np0,0,1\np1," + quality + "," + cost + "\n";
 }
@@ -52,9 +52,9 @@ TEST_F(ReadTraceErrorsTest, NumbersOfPromptsThatAreNotFinite) {
   EXPECT_THAT(refusal("prompt_id,model,quality,cost,size\np1,a,1,1,2\np2,a,1,1,inf\n"),
               StartsWith("column \"size\", prompt \"p2\": inf is not finite"));
   const TraceTable table = read("size,word,a,a|cost\n1,inf,1,1\nnan,x,1,1\n");
-  EXPECT_EQ(table.columns[0].kind, PromptColumn::Kind::number);  // NaN is what others write where nothing is known
+  EXPECT_EQ(table.columns[0].kind, PromptColumn::Kind::number);  // other programs write NaN for unknown values
   EXPECT_TRUE(std::isnan(table.columns[0].numbers[1]));
-  EXPECT_EQ(table.columns[1].texts[0], "inf");  // a word among words
+  EXPECT_EQ(table.columns[1].texts[0], "inf");  // among words it is a word
 }
 
 TEST_F(ReadTraceErrorsTest, MissingCells) {
@@ -106,7 +106,7 @@ TEST_F(ReadTraceErrorsTest, MisspeltNamesOfWhatAnAnswerHas) {
               StartsWith(said("scroe", "score")));
   EXPECT_THAT(refusal("prompt_id,decison,model,quality,cost,propensity\np1,d1,a,1,1,0.5\n", holes),
               StartsWith(said("decison", "decision")));
-  // Other words, and names beside what they are like.
+  // These names are only similar to known ones, or stand beside them.
   EXPECT_EQ(read("prompt_id,model,quality,cost,store,host,score,scores\np1,a,1,1,1,1,0.5,1\n").columns.size(), 3u);
 }
 
@@ -124,7 +124,7 @@ TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
             "Keep one of them");
   EXPECT_THAT(refusal("prompt,a,a|cost\nsame,1,1\nsame,1,1\n"),
               AllOf(HasSubstr("the first is row 2, whose text is that of row 1: \"same\""), HasSubstr("prompt_id")));
-  EXPECT_EQ(read("prompt_id,prompt,a,a|cost\n1,same,1,1\n2,same,1,1\n").rows(), 2u);  // two prompts by their names
+  EXPECT_EQ(read("prompt_id,prompt,a,a|cost\n1,same,1,1\n2,same,1,1\n").rows(), 2u);  // two prompts, by their names
   EXPECT_EQ(
       refusal("prompt_id,model,quality,cost\np1,a,1,1\np1,b,1,1\np1,a,1,1\n"),
       "row 3 (line 4), column \"quality\": model \"a\" has a quality for the prompt \"p1\" already; a model answers "

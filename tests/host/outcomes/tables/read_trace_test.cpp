@@ -1,4 +1,4 @@
-// One table, whatever form it is read from.
+// Every form of a file gives the same table.
 #include "tests/host/outcomes/tables/trace_files.hpp"
 
 namespace pandora {
@@ -44,7 +44,7 @@ TEST_F(ReadTraceTest, GivesTheSameTableInEveryForm) {
 }
 
 TEST_F(ReadTraceTest, GivesTheSameTableOverManyPieces) {
-  // Rows across the borders of what is read at once, and lines that are longer than it.
+  // Rows cross the borders of the pieces in which files are read, and some lines are longer than a piece.
   std::string csv = "prompt_id,prompt,a,a|cost,b,b|cost\n", jsonl;
   for (int row = 0; row < 3000; ++row) {
     const std::string prompt = std::string(row == 1500 ? 3 << 20 : 1000 + row % 7, 'x') + "\n" + std::to_string(row);
@@ -72,7 +72,7 @@ TEST_F(ReadTraceTest, ReadsWhatRouterBenchHas) {
   EXPECT_EQ(table.prompts[1], "mmlu.2");
   EXPECT_THAT(table.quality, ElementsAre(1, 0, 0.25, 0.75));
   EXPECT_THAT(table.cost, ElementsAre(0.01, 0.0002, 0.02, 0.0001));
-  ASSERT_EQ(table.columns.size(), 3u);  // without the index and the answers
+  ASSERT_EQ(table.columns.size(), 3u);  // the index and the answers are no columns of prompts
   EXPECT_EQ(table.columns[1].name, "eval_name");
   EXPECT_EQ(table.text(0), "[\"What?\"]");
 }
@@ -118,7 +118,7 @@ TEST_F(ReadTraceTest, FindsAnswersOfALongTableInAnyOrder) {
   EXPECT_THAT(table.models, ElementsAre("b", "a"));
   EXPECT_EQ(table.prompts[0], "p2");
   EXPECT_THAT(table.quality, ElementsAre(0.1, 0.4, 0.2, 0.3));
-  EXPECT_EQ(table.text(0), "second");  // a row may leave out what another says
+  EXPECT_EQ(table.text(0), "second");  // a row may lack a value that another row of the prompt has
   EXPECT_EQ(find_column(table, "seconds"), nullptr);
   EXPECT_THAT(
       table.notes,
@@ -152,7 +152,7 @@ TEST_F(ReadTraceTest, KnowsKindsOfColumns) {
   EXPECT_TRUE(std::isnan(csv.columns[1].numbers[2]));
   EXPECT_EQ(csv.columns[2].kind, Kind::text);
   EXPECT_EQ(csv.columns[3].kind, Kind::text);
-  EXPECT_EQ(csv.columns[4].kind, Kind::text);  // the prompt's text, though it looks like numbers
+  EXPECT_EQ(csv.columns[4].kind, Kind::text);  // it is the prompt's text, although it looks like numbers
   const TraceTable json = read(
       R"({"n": null, "m": 1, "l": [], "o": {"k": [1, "x"]}, "b": true, "models": {"a": {"quality": 1, "cost": 1, "near_best": false}}}
 {"n": 2, "m": "x", "new": [1], "models": {"a": {"cost": 1, "quality": 1}}})");

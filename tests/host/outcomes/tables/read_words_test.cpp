@@ -1,5 +1,5 @@
-// Tables as other programs write them: words for nothing and for truth, separators that are said, lists, objects as
-// texts, judges without truth, prompts that other columns make.
+// Tables as other programs write them: words for missing values and for true and false, given separators, lists,
+// objects as texts, judges without truth, and prompts that are made from other columns.
 #include "tests/host/outcomes/tables/trace_files.hpp"
 
 namespace pandora {
@@ -41,7 +41,7 @@ TEST_F(ReadWordsTest, WordsForNothingMakeNoWordsOfNumbers) {
   const TraceTable table = read("x,word,a,a|cost\n1,NA,1,1\nNA,None,1,1\n3,-,1,1\n");
   EXPECT_EQ(table.columns[0].kind, PromptColumn::Kind::number);
   EXPECT_TRUE(std::isnan(table.columns[0].numbers[1]));
-  EXPECT_EQ(table.columns[1].kind, PromptColumn::Kind::text);  // without any number they are words
+  EXPECT_EQ(table.columns[1].kind, PromptColumn::Kind::text);  // a column without numbers has words
   EXPECT_EQ(table.columns[1].texts[1], "None");
 }
 
@@ -53,7 +53,7 @@ TEST_F(ReadWordsTest, TruthValuesAreOneAndZero) {
     if (mixed)
       EXPECT_THAT(refusal(text), StartsWith("row 2 (line 3), column \"b\": holds truth values (true, false) in some"));
     else
-      EXPECT_THAT(read(text).quality, ElementsAre(1, 0.5, 0, 0.25));  // each column by itself
+      EXPECT_THAT(read(text).quality, ElementsAre(1, 0.5, 0, 0.25));  // each column is read by itself
   }
   const std::string csv =
       "prompt_id,model,quality,cost,score\np,a,True,1,yes\np,b,false,1,no\nq,a,true,1,yes\nq,b,no,1,yes\n";
@@ -93,7 +93,7 @@ TEST_F(ReadWordsTest, AListIsReadAsItIsInAFolder) {
   EXPECT_THAT(table.quality, ElementsAre(1, 0.5));
   EXPECT_EQ(table.source, (base_ / "table").string());
   const std::string text = R"([{"prompt_id": "p", "quality": 1, "cost": 1}])";
-  EXPECT_THAT(read_trace(write(text, "gpt.json")).models, ElementsAre("gpt"));  // a file of one model's answers
+  EXPECT_THAT(read_trace(write(text, "gpt.json")).models, ElementsAre("gpt"));  // the file has one model's answers
   EXPECT_THAT(refusal("[1]"), StartsWith("row 1: is no object"));
   EXPECT_THAT(refusal("[" + rows), StartsWith("is not one JSON value"));
   EXPECT_THAT(refusal(R"([{"a": 1}])"), HasSubstr("its first object has the members \"a\""));
@@ -137,7 +137,7 @@ TEST_F(ReadWordsTest, AJudgesScoresCanBeTakenForTheQuality) {
   }
   const std::string both = "prompt_id,model,quality,cost,score_b\np,a,1,1,7\n";
   EXPECT_THAT(read(both, third).quality, ElementsAre(0.7));
-  EXPECT_THAT(read("a,a|cost,a|score\n1,1,0\n", alone).quality, ElementsAre(1));  // there is a quality
+  EXPECT_THAT(read("a,a|cost,a|score\n1,1,0\n", alone).quality, ElementsAre(1));  // this table has a quality
   EXPECT_THAT(refusal("a,a|cost,a|score_c\n1,1,0\n", judged), StartsWith("has no score \"score\""));
 }
 

@@ -1,4 +1,4 @@
-// Numbers of texts, against what the definition says and a dense singular value decomposition.
+// Compares the numbers of texts with their definition and with a dense singular value decomposition.
 #include "host/outcomes/tables/text_projection.hpp"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ TEST(CountNgramsTest, TakesTheBeginningOfALongText) {
   while (text.size() < kMostText - 1) text += "ab cd ";
   text.resize(kMostText - 1);
   const auto before = count_ngrams(text, 12);
-  EXPECT_EQ(count_ngrams(text + "\u4f60 and much more", 12), before);  // no character in two
+  EXPECT_EQ(count_ngrams(text + "\u4f60 and much more", 12), before);  // no character is cut
   EXPECT_NE(count_ngrams(text + "x", 12), before);
 }
 
@@ -80,13 +80,13 @@ TEST(TextProjectionTest, FindsTheDirectionsOfADenseDecomposition) {
     if (expected[largest] < 0) expected = -expected;
     for (Eigen::Index b = 0; b < found.size(); ++b)
       found[b] = projection.basis[static_cast<std::size_t>(b * kSize + j)];
-    // Rounded to a millionth; what the power iterations leave goes like (sigma_15 / sigma_j)^9.
+    // Numbers are rounded to a millionth. The error of the power iterations is about (sigma_15 / sigma_j)^9.
     EXPECT_LT((found - expected).norm(), 1e-3) << j;
   }
 }
 
 TEST(TextProjectionTest, GivesZerosBeyondTheRank) {
-  const TextProjection projection = test::projection_of(test::some_texts(3), 6);  // centred: rank 2
+  const TextProjection projection = test::projection_of(test::some_texts(3), 6);  // three centred texts have the rank 2
   std::vector<double> numbers(6);
   projection.apply(test::some_texts(1)[0], numbers);
   EXPECT_NE(numbers[1], 0);

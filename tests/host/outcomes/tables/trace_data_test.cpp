@@ -1,4 +1,4 @@
-// Tables that real models made, where they are (../shared/data beside the repository).
+// Tables of real models, if they are there (../shared/data beside the repository).
 #include <algorithm>
 #include <filesystem>
 
@@ -47,7 +47,7 @@ TEST_F(TraceDataTest, ThreeModelsWithJudges) {
   EXPECT_EQ(test.rows(), 1328u);
   ASSERT_EQ(test.scores.size(), 2u);
   EXPECT_EQ(find_score(test, "2").name, "score_2");
-  // What the data's description says of both tables together is near what each has.
+  // The data's description has a number for both tables together. Each table is near it.
   EXPECT_NEAR(correlation(test.quality, test.scores[0].values), 0.69, 0.05);
   EXPECT_NEAR(correlation(test.quality, test.scores[1].values), 0.72, 0.05);
   require_apart(val, test);
@@ -58,7 +58,7 @@ TEST_F(TraceDataTest, FeaturesCarryOver) {
   const FeatureMap map = FeatureMap::fit(val, {"text:16", "length", "source"});
   EXPECT_EQ(map.size(), 16u + 1 + kMostClasses + 1);
   const std::vector<double> features = map.apply(test);
-  for (std::size_t j = 0; j < 17; ++j) {  // as on the table that was fitted: mean 0, standard deviation 1/2 or clipped
+  for (std::size_t j = 0; j < 17; ++j) {  // as on the fitted table: mean 0, standard deviation 1/2 or less
     double mean = 0, square = 0;
     for (std::size_t row = 0; row < test.rows(); ++row) {
       mean += features[row * map.size() + j] / static_cast<double>(test.rows());

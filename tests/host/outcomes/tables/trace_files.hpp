@@ -1,4 +1,4 @@
-// Tables of outcomes as files, for tests: texts that are written and read, and one table in every form.
+// Tables of outcomes as files for tests: texts that are written and read, and a table in every form.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ class TraceTest : public FolderTest {
   TraceTable read(const std::string& bytes, const TraceOptions& options = {}) {
     return read_trace(write(bytes), options);
   }
-  /// What the refusal says after the file's name; fails where there is none, or with another code.
+  /// The refusal's text after the file's name. Fails the test if nothing is refused, or with another code.
   std::string refusal(const std::string& bytes, const TraceOptions& options = {}) {
     return refusal_of([&] { (void)read(bytes, options); });
   }
@@ -41,14 +41,14 @@ class TraceTest : public FolderTest {
   }
 };
 
-/// As a field of a CSV file: in quotes.
+/// The text as a field of a CSV file, in quotes.
 inline std::string csv_field(const std::string& text) {
   std::string field = "\"";
   for (const char c : text) field += c == '"' ? "\"\"" : std::string(1, c);
   return field + '"';
 }
 
-/// A prompt's value, as JSON; a missing one is null.
+/// A prompt's value as JSON; null if it is missing.
 inline nlohmann::json json_value(const PromptColumn& column, std::size_t row) {
   if (column.kind == PromptColumn::Kind::text) return std::string(column.texts[row]);
   if (std::isnan(column.numbers[row * column.length])) return nullptr;
@@ -132,7 +132,8 @@ inline std::string as_nested_jsonl(const TraceTable& table) {
   return text;
 }
 
-/// Two models, a judge, five prompts with every kind of column: texts with line ends, quotes, commas and beyond ASCII.
+/// A table with two models, a judge and five prompts. It has every kind of column, and texts with line ends, quotes,
+/// commas and characters beyond ASCII.
 inline TraceTable small_table() {
   TraceTable table;
   table.models = {"vendor/big", "small"};

@@ -1,4 +1,4 @@
-// What is done with a table in memory.
+// Operations on a table in memory.
 #include <set>
 
 #include "host/outcomes/tables/text_hash.hpp"
@@ -88,7 +88,7 @@ TraceTable numbered_table(std::size_t rows, bool with_text) {
   PromptColumn text{"prompt", PromptColumn::Kind::text, 1, {}, {}};
   for (std::size_t row = 0; row < rows; ++row) {
     table.prompts.push_back(fmt::format("p{}", row));
-    text.texts.push_back(fmt::format("text {}", row / 2));  // every text twice
+    text.texts.push_back(fmt::format("text {}", row / 2));  // every text occurs twice
   }
   table.named_prompts = true;
   table.quality.assign(rows, 0.5);
@@ -109,7 +109,7 @@ TEST_F(TraceTableTest, SplitsByThePromptAlone) {
     std::vector<bool> first(20000);
     for (const std::size_t row : split.first) first[row] = true;
     for (std::size_t row = 0; with_text && row < 20000; row += 2) ASSERT_EQ(first[row], first[row + 1]) << row;
-    // In a table of other rows, and at a larger share.
+    // A prompt stays in its part in a table with other rows, and with a larger share.
     std::vector<std::size_t> some;
     for (std::size_t row = 0; row < 20000; row += 7) some.push_back(row);
     for (const std::size_t i : split_rows(select_rows(table, some), 0.3).first) EXPECT_TRUE(first[some[i]]);
@@ -129,20 +129,20 @@ TEST_F(TraceTableTest, GroupsRowsByThePromptAlone) {
   table.columns[0].texts = {};
   for (int row = 0; row < 50; ++row) table.columns[0].texts.push_back(row < 10 ? "" : fmt::format("text {}", row / 2));
   const PromptGroups groups = group_prompts(table);
-  EXPECT_EQ(groups.count, 10u + 20u);  // rows without a text are told apart by their names
+  EXPECT_EQ(groups.count, 10u + 20u);  // names distinguish rows without a text
   EXPECT_EQ(std::set(groups.of_row.begin(), groups.of_row.end()).size(), 30u);
   std::vector<std::size_t> reversed;
   for (std::size_t row = 50; row-- > 0;) reversed.push_back(row);
   for (std::size_t row = 10; row < 50; row += 2) EXPECT_EQ(groups.of_row[row], groups.of_row[row + 1]);
-  const PromptGroups others = group_prompts(select_rows(table, reversed));  // nor by the order of the file
+  const PromptGroups others = group_prompts(select_rows(table, reversed));  // nor does the file's order matter
   for (std::size_t row = 0; row < 50; ++row) EXPECT_EQ(groups.of_row[row], others.of_row[49 - row]);
 }
 
-TEST_F(TraceTableTest, KnowsTheHash) {  // other programs compute it
+TEST_F(TraceTableTest, KnowsTheHash) {  // because other programs compute it too
   EXPECT_EQ(Fnv1a().state, 0xcbf29ce484222325u);
   Fnv1a hash;
   hash.add("a");
-  EXPECT_EQ(hash.state, 0xaf63dc4c8601ec8cu);                  // published by its authors
+  EXPECT_EQ(hash.state, 0xaf63dc4c8601ec8cu);                  // a value that its authors published
   EXPECT_EQ(mixed(0x9e3779b97f4a7c15u), 0xe220a8397b1dcdafu);  // the first output of SplitMix64 from state 0
   EXPECT_EQ(stable_hash("a"), mixed(0xaf63dc4c8601ec8cu));
 }
@@ -165,7 +165,7 @@ TEST_F(TraceTableTest, CalibrationAndOnlineTablesAreApart) {
   EXPECT_THAT(refusal_of([&] { require_apart(small_, online); }), HasSubstr("3 of its 3 prompts"));
   online.named_prompts = false;
   require_apart(small_, online);
-  require_apart(small_, select_models(online, {"small", "vendor/big"}));  // in another order
+  require_apart(small_, select_models(online, {"small", "vendor/big"}));  // another order of models is allowed
   EXPECT_THAT(refusal_of([&] { require_apart(small_, select_models(online, {"small"})); }),
               StartsWith("online.csv: has no model \"vendor/big\", which small.csv has"));
   EXPECT_THAT(refusal_of([&] { require_apart(select_models(small_, {"small"}), online); }),
@@ -174,7 +174,7 @@ TEST_F(TraceTableTest, CalibrationAndOnlineTablesAreApart) {
 
 TEST_F(TraceTableTest, StatesItsBytes) {
   const TraceTable table =
-      numbered_table(1000, true);  // of one model: quality, cost, a name and a text, and where they end
+      numbered_table(1000, true);  // one model: quality, cost, a name and a text, and where these end
   EXPECT_EQ(trace_bytes(table), 1000 * 4 * 8 + table.prompts.bytes().size() + table.columns[0].texts.bytes().size());
 }
 

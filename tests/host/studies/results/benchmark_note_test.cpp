@@ -16,7 +16,7 @@ SummaryRow row_of(const std::string& policy, double mean, double half_width, int
   row.policy = policy;
   row.reward = "known";
   row.regret =
-      student_estimate(mean, half_width / 2.00957524, replications - 1.0);  // of 50 replications that half-width
+      student_estimate(mean, half_width / 2.00957524, replications - 1.0);  // 50 replications give this half-width
   row.replications = replications;
   row.best = true;
   return row;
@@ -60,8 +60,7 @@ TEST(BudgetNote, CountsRowsThatSpendMoreBeyondTheirInterval) {
                 "in uniform/A, 0.1400±0.0100)"));
 }
 
-// Rows of settings with budgets of their own: 1.21 boxes are more than 1.2 and less than 3, and without a budget nothing
-// is too much.
+// Each setting has its own budget. 1.21 boxes are more than 1.2 and less than 3. Without a budget, nothing is too much.
 TEST(BudgetNote, IsOfEachRowsOwnBudget) {
   std::vector<SummaryRow> rows(4, row_of("dow", 3.0, 1.0));
   for (SummaryRow& row : rows) row.queries = {1.21, 0.001};

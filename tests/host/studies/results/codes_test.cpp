@@ -1,5 +1,5 @@
-// Policies and environments whose code is not the program's: they say a digest of it (Policy::code). A registration
-// lasts, so each test is a process of its own.
+// Policies and environments whose code is not part of the program. They have a digest of it (Policy::code). A
+// registration lasts, so each test is a process of its own.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -61,7 +61,7 @@ TEST(CodesDeathTest, OneWithACodeReplacesOneWithACodeAndNoOther) {
                 register_policy(coded("mine", "b"));
                 REQUIRE(all_policies().size() == count);
                 REQUIRE(find_policy("mine")->code == "b");
-                REQUIRE(first->name == "mine" && first->code == "a");  // plans point to it
+                REQUIRE(first->name == "mine" && first->code == "a");  // plans still point to it
                 REQUIRE(is_refused(coded("mine", "")));
                 REQUIRE(is_refused(coded("dow", "a")));
                 REQUIRE(!has_registered_policies());
@@ -72,7 +72,7 @@ TEST(CodesDeathTest, OneWithACodeReplacesOneWithACodeAndNoOther) {
               testing::ExitedWithCode(0), "");
 }
 
-// A registered policy must not show in the results of others.
+// A registered policy must not change the results of studies without it.
 TEST(CodesDeathTest, HyperparametersAreKeysOfStudiesThatNameThePolicy) {
   EXPECT_EXIT(passed([] {
                 const std::string before = StudyConfig().toml();
@@ -84,7 +84,7 @@ TEST(CodesDeathTest, HyperparametersAreKeysOfStudiesThatNameThePolicy) {
                 REQUIRE(named.toml().find("width = [1, 2]") != std::string::npos);
                 REQUIRE(named.identity().at("hyperparameters.width") == "[1, 2]");
                 REQUIRE(StudyConfig::parse(named.toml(), "again").toml() == named.toml());
-                REQUIRE(old.settings().size() == 1);  // made before there was the key
+                REQUIRE(old.settings().size() == 1);  // from before the key existed
               }),
               testing::ExitedWithCode(0), "");
 }
@@ -114,7 +114,7 @@ TEST(CodesDeathTest, ResultsDependOnTheCodesOfTheirStudyAlone) {
                 REQUIRE(build_of_results(other).contains("build.policy.mine"));
                 Identity without = both;
                 without.erase("build.policy.mine");
-                REQUIRE(differences_of_fixed(without, both).empty());  // results grow by policies
+                REQUIRE(differences_of_fixed(without, both).empty());  // results can grow by a policy
                 REQUIRE(differences_of_fixed(other, both).size() == 1);
                 REQUIRE(differences(without, both).size() == 1);
               }),

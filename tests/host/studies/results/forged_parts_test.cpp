@@ -1,4 +1,4 @@
-// Parts with right checksums and numbers of every kind: each is damaged, or makes tables of finite numbers alone.
+// Parts with right checksums and arbitrary numbers. Each counts as damaged, or its tables have only finite numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class ForgedParts : public testing::Test {
     honest_ = tables_of(results_[0]);
   }
 
-  // All tables that results of one replication beside an honest one have.
+  // All tables from the results of one replication and of an honest one.
   std::string tables_of(const UnitResult& unit) const {
     const PlannedSetting& planned = settings_[0];
     const std::vector<UnitResult> results = {unit, results_[1]};
@@ -85,7 +85,7 @@ class ForgedParts : public testing::Test {
     return kind < kCount ? kKinds[kind] : std::bit_cast<double>(random());
   }
 
-  // One to three numbers of one of its lists are others.
+  // A part in which one to three numbers of a list have changed.
   json forged(std::mt19937_64& random) const {
     json content = content_;
     json& unit = content["units"][0];
@@ -107,7 +107,7 @@ class ForgedParts : public testing::Test {
     return content;
   }
 
-  // What a reader takes for numbers, and cells with nothing in them.
+  // Counts cells that readers would not take for numbers, and empty cells.
   static std::size_t bad_cells(const std::string& tables, std::size_t& empty) {
     std::size_t bad = 0;
     std::istringstream lines(tables);
@@ -141,8 +141,8 @@ class ForgedParts : public testing::Test {
       std::size_t empty = 0;
       const std::string tables = tables_of(unit);
       EXPECT_EQ(bad_cells(tables, empty), 0u);
-      // A lane that says that it failed is left out of the means, which may then have no half-width.
-      const bool all_well = unit.order.permutations > 0.0 &&  // else no orders were counted
+      // A lane that is marked as failed is left out of the means, which may then have no half-width.
+      const bool all_well = unit.order.permutations > 0.0 &&  // otherwise no orders were counted
                             std::all_of(unit.lanes.begin(), unit.lanes.end(),
                                         [](const LaneTally& t) { return t.failure == Failure::none; });
       EXPECT_EQ(all_well ? empty : wanted_empty, wanted_empty) << tables;

@@ -1,4 +1,4 @@
-// A summary of two rows for tests of what is printed.
+// A summary of two rows, for tests of printed tables.
 #pragma once
 
 #include <sstream>

@@ -42,7 +42,7 @@ SettingSummary made_up() {
   return s;
 }
 
-// An environment of one's own, which the paper says nothing about.
+// A custom environment, for which the paper has no values.
 TEST(OverviewTable, HasNoColumnOfPublishedValuesWhereThereAreNone) {
   SettingSummary s = made_up();
   s.summary.rows[0].published.reset();
@@ -60,7 +60,7 @@ TEST(OverviewTable, HasMeansPartsAndRatios) {
   EXPECT_THAT(texts(table.rows[2]), ElementsAre("mine, known", "2", "2.50 (2.00 to 3.00)", "1.25", "0.62", "0.38",
                                                 "0.25", "0.50 (0.25 to 0.75)", "0.20"));
   EXPECT_EQ(table.rows[2].cells[7].exact, "0.5");
-  // Like with like: DOW has no such row to be compared with.
+  // The same reward would be compared, but DOW has no such row.
   EXPECT_THAT(texts(table.rows[3]),
               ElementsAre("mine, unknown", "1", "5.00", "2.50", "1.25", "0.75", "0.50", "---", "---"));
   EXPECT_EQ(table.rows[4].heading, "regime B");

@@ -37,7 +37,7 @@ TEST(MakeParts, CoverEveryUnitOnceInOrderWhateverTheirNumber) {
       EXPECT_EQ(part.first, next[part.setting]);
       EXPECT_GT(part.last, part.first);
       const Units& units = settings[part.setting].plan.units;
-      for (std::size_t u = part.first; u < part.last; ++u) {  // never two groups in one part
+      for (std::size_t u = part.first; u < part.last; ++u) {  // a part has units of one group only
         EXPECT_EQ(units[u].environment, units[part.first].environment);
         EXPECT_EQ(units[u].regime, units[part.first].regime);
       }
@@ -112,7 +112,7 @@ TEST_F(PartFile, OfAnotherPlaceOrShapeIsDamage) {
   twice["lanes"][1] = twice["lanes"][0];
   expect_damage(twice, part);
   std::vector<double> tallies = unpack(good["units"][0]["tallies"]);
-  for (const double value : {-1.0, 0.5, 1e9, std::nan("")}) {  // periods, a count
+  for (const double value : {-1.0, 0.5, 1e9, std::nan("")}) {  // for a number of periods, which is a count
     json bad = good;
     tallies[0] = value;
     bad["units"][0]["tallies"] = pack(tallies);
@@ -131,7 +131,7 @@ TEST_F(PartFile, OfAnotherPlaceOrShapeIsDamage) {
   EXPECT_THROW(identity_in(identity), Damaged);
 }
 
-// Whatever a policy noted comes back, and notes that no policy can have written are damage.
+// Notes of policies come back. Notes that no policy can have written count as damage.
 TEST_F(PartFile, KeepsNotesOfLanes) {
   const Part& part = parts_[4];
   std::vector<UnitResult> results = results_of(part);
@@ -157,7 +157,7 @@ TEST_F(PartFile, KeepsNotesOfLanes) {
   expect_damage("message", 5);
 }
 
-// The same part of a larger study: what is there is taken, what is not is missing.
+// For a larger study, the part gives the units that it has, and the others are missing.
 TEST_F(PartFile, OfASmallerStudyGivesWhatItHas) {
   const Part& part = parts_[4];
   const std::vector<UnitResult> results = results_of(part);
@@ -182,7 +182,7 @@ TEST_F(PartFile, OfASmallerStudyGivesWhatItHas) {
     EXPECT_EQ(found.units[0].lanes[lane], results[0].lanes[static_cast<std::size_t>(same - small.lanes.begin())]);
   }
   EXPECT_EQ(there, small.lanes.size());
-  try {  // and the other way round it is refused
+  try {  // a larger study's part is refused for a smaller study
     const json whole = part_content(settings[0], part, identity_,
                                     run_sweep(settings[0].setting.study,
                                               [&] {

@@ -1,4 +1,4 @@
-// Means on a table of outcomes with intervals that count prompts.
+// Means on a table of outcomes, with intervals over prompts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(PromptStatistics, AreThoseByHand) {
   EXPECT_NEAR(found.calls.mean, 1.5, 1e-12);
   EXPECT_NEAR(found.utility.mean, 0.73, 1e-7);
   EXPECT_NEAR(found.gap.mean, (0.02 + 0.24) / 2.0, 1e-7);
-  // Two prompts: the standard error is half of their difference, with one degree of freedom.
+  // With two prompts, the standard error is half of their difference, with one degree of freedom.
   EXPECT_NEAR(found.utility.half_width_95, 12.706204736 * 0.24, 1e-5);
   EXPECT_NEAR(found.gap.half_width_95, 12.706204736 * 0.11, 1e-5);
   EXPECT_NEAR(prompt_statistics(std::vector{unit, unit, unit}, 1, 10.0).utility.half_width_95,
@@ -60,14 +60,14 @@ TEST(PromptStatistics, LeaveFailedLanesOut) {
   EXPECT_TRUE(std::isnan(prompt_statistics(std::vector{unit}, 1, 1.0).utility.mean));
 }
 
-// 400 tables from one law, a policy whose choices are partly its own dice in each of three orders: the interval holds
-// the law's mean in 95% of them.
+// There are 400 tables from one law. In each of three orders, the policy chooses partly at random. The interval holds
+// the law's mean for 95% of the tables.
 TEST(PromptStatistics, IntervalsCoverTheMeanOfTheLaw) {
   constexpr int kTables = 400, kPrompts = 150, kOrders = 3;
   std::mt19937 random(11);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
-  // Quality of model 0: u, of model 1: (1 + u) / 2, of a prompt's u; model 1 costs 0.2. The policy opens both with
-  // probability 1/2, else model 0: utility u - 0.1 or (1 + u) / 2 - 0.3, each at price 1.
+  // A prompt has a number u. Model 0 has the quality u, and model 1 has (1 + u) / 2 and costs 0.2. The policy opens
+  // both with probability 1/2, otherwise model 0. At price 1 the utilities are u - 0.1 and (1 + u) / 2 - 0.3.
   const double mean = 0.5 * (0.5 - 0.1) + 0.5 * (0.75 - 0.3);
   int covered = 0;
   for (int k = 0; k < kTables; ++k) {

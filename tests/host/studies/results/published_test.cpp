@@ -1,4 +1,4 @@
-// The embedded tables against the files they come from, read by a parser of our own.
+// Compares the embedded tables with the files from which they come, which a separate parser reads.
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -13,7 +13,7 @@
 namespace pandora {
 namespace {
 
-// Rows of experiments/published/<name>.csv as lists of cells, without the header.
+// The rows of experiments/published/<name>.csv as lists of cells, without the header.
 std::vector<std::vector<std::string>> published_file(const std::string& name) {
   std::ifstream file(std::filesystem::path(PANDORA_SOURCE) / "experiments" / "published" / (name + ".csv"));
   std::vector<std::vector<std::string>> rows;
@@ -36,7 +36,7 @@ TEST(Published, All174RegretsAreFound) {
   ASSERT_EQ(rows.size(), 174u);
   std::set<std::string> keys;
   for (const auto& row : rows) {
-    std::string reward = row[3];  // as the program's results name it
+    std::string reward = row[3];  // the name in the program's results
     if (reward == "unstated") reward = row[2] == "static_plugin" ? "unknown" : "none";
     const auto found = published_regret(row[0], row[1], std::stoi(row[4]), row[2], reward);
     ASSERT_TRUE(found) << row[0] << " " << row[1] << " " << row[2] << " " << reward << " " << row[4];
@@ -86,8 +86,8 @@ TEST(Published, OraclePanelsAndOrders) {
   EXPECT_FALSE(published_order("C", "uniform"));
 }
 
-// Qt, and a call of setlocale(LC_ALL, "") in Germany, leave a process so. The locale is made here: no machine need have
-// it.
+// A locale with a decimal comma. Qt, and a call of setlocale(LC_ALL, "") in Germany, leave a process in such a locale.
+// The test makes the locale, because a machine may not have it.
 class PublishedWithADecimalComma : public test::FolderTest {
  protected:
   void SetUp() override {
@@ -96,7 +96,7 @@ class PublishedWithADecimalComma : public test::FolderTest {
     ASSERT_EQ(std::system(make.c_str()), 0) << "without the package locales?";
     ::setenv("LOCPATH", base_.c_str(), 1);
     ASSERT_NE(std::setlocale(LC_ALL, "de_DE.UTF-8"), nullptr);
-    ASSERT_EQ(std::strtod("9.31", nullptr), 9.0);  // as this locale reads
+    ASSERT_EQ(std::strtod("9.31", nullptr), 9.0);  // this locale reads it so
   }
   void TearDown() override {
     std::setlocale(LC_ALL, "C");
@@ -114,7 +114,8 @@ TEST_F(PublishedWithADecimalComma, NumbersAreThoseOfTheirFiles) {
 
 TEST(InsideJoint95, ComparesWithTheJointHalfWidth) {
   const PublishedValue five{5.0, 0.3};
-  // As the paper has it, 1.96 standard errors on either side: hypot(0.3, 0.4) = 0.5, whatever our own half-width is.
+  // Both sides count with 1.96 standard errors, as in the paper: hypot(0.3, 0.4) = 0.5. Our own half-width does not
+  // matter.
   const auto inside = [&](double mean) { return inside_joint_95({mean, 9.0, 0.4 / 1.96}, five); };
   EXPECT_TRUE(inside(5.49));
   EXPECT_FALSE(inside(5.51));

@@ -47,7 +47,7 @@ TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
   EXPECT_THAT(text, HasSubstr("calibration periods come before the horizon"));
   EXPECT_THAT(text, HasSubstr("DOW, unknown (c_rho, c_theta)"));
   EXPECT_THAT(text, HasSubstr("0.1, 1"));
-  EXPECT_THAT(text, Not(HasSubstr("LinUCB")));  // not asked for
+  EXPECT_THAT(text, Not(HasSubstr("LinUCB")));  // LinUCB was not asked for
   Summary far = two_rows();
   far.rows[0].regret = {9.0, 0.25, 0.125};
   far.rows[0].inside_joint_95 = false;
@@ -116,14 +116,14 @@ Summary several_policies() {
     row.published.reset();
     summary.rows.push_back(row);
   };
-  add("linucb_online", "none", 70.0);  // sees no mu*: competes with dow, unknown
+  add("linucb_online", "none", 70.0);  // it sees no mu*, so it competes with dow, unknown
   add("frugalgpt", "known", 5.0);
   add("dow", "known", 6.0);
   add("query_all", "known", 1.0);  // a yardstick competes with nobody
   return summary;
 }
 
-// Whose regret is the least among those that see mu*, and among those that do not.
+// The least regret is bold among the policies that see mu*, and among those that do not.
 TEST(RegretTables, TheLeastRegretIsBoldAmongThoseThatKnowAsMuch) {
   Study study = small_study();
   study.policies = {};
@@ -195,7 +195,7 @@ TEST(RegretTables, SettingsAreRowsOfOneTable) {
   EXPECT_EQ(tables[0].rows[1].cells[4].text, "3.25±0.50");
 }
 
-// c_rho = 0.1 is the least of two values; c_theta has one value only.
+// c_rho = 0.1 is the lesser of two values, and c_theta has only one value.
 TEST(RegretTables, SayOnceWhereTheBestIsAtAnEndOfItsValues) {
   const std::string ends = "where a wider grid may have less regret: DOW, unknown (c_rho = 0.1).";
   std::vector<Table> tables = study_tables({{{{}, small_study()}, two_rows()}}, TableLayout::compact);
@@ -207,7 +207,7 @@ TEST(RegretTables, SayOnceWhereTheBestIsAtAnEndOfItsValues) {
   three.rows.back().hyperparameter = "c_rho=0.01;c_theta=1";
   tables = study_tables({{{{}, small_study()}, three}}, TableLayout::compact);
   EXPECT_TRUE(tables[1].notes.empty());
-  // Of settings each for itself: what a key that varies makes of the grid is no grid.
+  // Each setting counts by itself. Values of a key that varies over settings are no grid.
   Summary other = two_rows();
   other.rows[0].hyperparameter = "c_rho=2;c_theta=1";
   other.rows.pop_back();
@@ -222,14 +222,14 @@ TEST(EdgeNote, NumbersWithOthersOnOneSideOnly) {
   const auto said = [](const std::string& chosen, const std::vector<std::string>& tried) {
     EdgeNote note;
     note.see("x", chosen, tried);
-    note.see("x", chosen, tried);  // once
+    note.see("x", chosen, tried);  // the same end a second time
     std::vector<std::string> notes;
     note.add_to(notes);
     return notes.empty() ? "" : notes[0].substr(notes[0].find(": ") + 2);
   };
   EXPECT_EQ(said("a=1e-3;b=2", {"a=1e-3;b=1", "a=0.1;b=2", "a=0.001;b=3"}), "x (a = 1e-3).");
   EXPECT_EQ(said("a=3;b=1", {"a=1;b=1", "a=3;b=1", "a=2;b=4"}), "x (a = 3, b = 1).");
-  EXPECT_EQ(said("a=0", {"a=0", "a=1"}), "");  // there is nothing below a width of 0
+  EXPECT_EQ(said("a=0", {"a=0", "a=1"}), "");  // no value lies below a factor of 0
   EXPECT_EQ(said("a=0", {"a=0", "a=-1"}), "x (a = 0).");
   EXPECT_EQ(said("a=1", {"a=1"}), "");
   EXPECT_EQ(said("word", {"word", "other"}), "");

@@ -1,4 +1,4 @@
-// The columns of the files.
+// The columns of the CSV files.
 #include "host/studies/results/result_rows.hpp"
 
 #include <gmock/gmock.h>
@@ -93,7 +93,8 @@ TEST(Csv, KeysThatVaryAreTheFirstColumns) {
   EXPECT_THAT(lines_of(rows.csv("summary"))[1], StartsWith("1000,tracking,A,uniform,"));
 }
 
-// But half-widths, standard errors and published numbers, for which the page has patterns, and hyperparameters.
+// Exceptions are hyperparameters, and half-widths, standard errors and published numbers, for which the page has
+// patterns.
 TEST(Csv, EveryColumnStandsInTheDocumentation) {
   std::stringstream page;
   page << std::ifstream(PANDORA_SOURCE "/docs/results.md").rdbuf();
@@ -111,7 +112,7 @@ TEST(Csv, EveryColumnStandsInTheDocumentation) {
     }
 }
 
-// Sums of made-up tallies that a reader can check by hand.
+// The sums of made-up tallies can be checked by hand.
 TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   Study study;
   study.environments = {paper_environments()[0]};
@@ -142,7 +143,7 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   ResultRows rows({}, plan, "./bin/pan'dora");
   rows.add({{}, study}, plan, results, summarise(study, plan, results));
   const std::vector<std::string> boxes = lines_of(rows.csv("boxes")), depth = lines_of(rows.csv("depth"));
-  ASSERT_EQ(boxes.size(), 1u + 2 * 3);  // the oracle's and FrugalGPT's
+  ASSERT_EQ(boxes.size(), 1u + 2 * 3);  // rows of the oracle and of FrugalGPT
   EXPECT_THAT(boxes[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
   EXPECT_THAT(boxes[4], HasSubstr(",0.500000,"));
   EXPECT_THAT(boxes[5], StartsWith("A,uniform,50,frugalgpt,known,,,,2,1.000000,0.000000,0,0.500000,"));

@@ -1,4 +1,4 @@
-// Results that another program wrote, one built on the package, are shown; those of another version are refused.
+// Results of another program that uses the package are shown, and those of another format are refused.
 #include "host/studies/results/stored_results.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class OfAnotherProgram : public test::MadeUpResults {
     change_parts([](json& part) { part["identity"]["build.sources"] = "another"; });
   }
 
-  // Every part with its content changed, and sealed again.
+  // Changes the content of every part, and seals it again.
   template <class Change>
   void change_parts(Change&& change) const {
     for (const auto& entry : std::filesystem::directory_iterator(base_ / "results" / "parts")) {
@@ -54,7 +54,7 @@ class OfAnotherProgram : public test::MadeUpResults {
   std::string unfinished_;
 };
 
-// A key that this program does not have is named, and the results are shown without it.
+// A message names keys that this program does not have, and results are shown without them.
 TEST_F(OfAnotherProgram, KeysThatAreNotKnownAreNamed) {
   const std::string before = summary();
   EXPECT_THAT(notes_, testing::IsEmpty());

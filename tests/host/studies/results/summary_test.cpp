@@ -1,4 +1,4 @@
-// Aggregation checked by hand on results that are made up.
+// Made-up results whose summary can be checked by hand.
 #include "host/studies/results/summary.hpp"
 
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 namespace pandora {
 namespace {
 
-constexpr double kOfThree = 4.3026527297;  // Student's factor: two degrees of freedom
+constexpr double kOfThree = 4.3026527297;  // Student's factor for two degrees of freedom
 
 TEST(Estimate, IsTheMeanWithStudentsInterval) {
   const Estimate found = estimate({1.0, 2.0, 6.0});
   EXPECT_DOUBLE_EQ(found.mean, 3.0);
-  // squared deviations 4, 1, 9: variance 14 / 2, standard error sqrt(7 / 3)
+  // Squared deviations are 4, 1, 9, so the variance is 14 / 2 and the standard error sqrt(7 / 3).
   EXPECT_DOUBLE_EQ(found.standard_error, std::sqrt(7.0 / 3.0));
   EXPECT_NEAR(found.half_width_95, kOfThree * std::sqrt(7.0 / 3.0), 1e-9);
 }
@@ -36,14 +36,14 @@ Study study_of(int replications) {
   return study;
 }
 
-// Lane l of replication r: the oracle gains 1 + 0.01 r, others less by 0.001 (l + r / 10).
+// In replication r the oracle gains 1 + 0.01 r. Lane l gains less by 0.001 (l + r / 10).
 std::vector<UnitResult> made_up(const Plan& plan) {
   std::vector<UnitResult> results(plan.units.size());
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     const double r = plan.units[u].replication;
     for (std::size_t l = 0; l < plan.lanes.size(); ++l) {
       const double loss = l == 0 ? 0.0 : 0.001 * (static_cast<double>(l) + r / 10.0);
-      LaneTally tally;  // of four periods
+      LaneTally tally;  // it has four periods
       tally.start(4);
       tally.periods = 4;
       tally.utility = 4.0 * (1.0 + 0.01 * r - loss);
@@ -73,7 +73,7 @@ TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {
   for (; plan.lanes[lane].policy->name != "dow" || plan.lanes[lane].T0 != 50; ++lane) {
   }
   const SummaryRow& row = row_of(summary, "dow", plan.lanes[lane].variant.hyperparameter, 50, "known");
-  const double l = static_cast<double>(lane);  // losses x 1000: l, l + 0.1, l + 0.2; the oracle's spread cancels
+  const double l = static_cast<double>(lane);  // losses x 1000: l, l + 0.1, l + 0.2, without the oracle's spread
   EXPECT_NEAR(row.regret.mean, l + 0.1, 1e-9);
   EXPECT_NEAR(row.regret.half_width_95, kOfThree * 0.1 / std::sqrt(3.0), 1e-9);
   EXPECT_NEAR(row.regret.standard_error, 0.1 / std::sqrt(3.0), 1e-9);
@@ -90,7 +90,7 @@ TEST(Summarise, ReportsEveryVariantForEveryT0WhereItApplies) {
   const Study study = study_of(2);
   const Plan plan = make_plan(study);
   const Summary summary = summarise(study, plan, made_up(plan));
-  // oracle 1, dow 2 + 4, static 2 (T0 = 50 only), query_all 1
+  // Rows: 1 of the oracle, 2 + 4 of dow, 2 of the static policy (only T0 = 50), and 1 of query_all.
   EXPECT_EQ(summary.rows.size(), 2u * (1 + 6 + 1) + 2u);
   for (const char* hyperparameter : {"c_rho=0.1", "c_rho=1"})
     for (int T0 : {0, 50}) EXPECT_NO_THROW(row_of(summary, "dow", hyperparameter, T0, "known"));
@@ -112,7 +112,7 @@ TEST(Summarise, OneBestHyperparameterPerPolicyRewardAndCell) {
   const Study study = study_of(2);
   const Plan plan = make_plan(study);
   std::vector<UnitResult> results = made_up(plan);
-  // dow, unknown reward, T0 = 50: make the last of the four the best one
+  // For dow with unknown reward at T0 = 50, the last of the four is made the best.
   std::size_t chosen = 0;
   for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane)
     if (plan.lanes[lane].policy->name == "dow" && plan.lanes[lane].variant.reward == "unknown" &&
@@ -122,7 +122,7 @@ TEST(Summarise, OneBestHyperparameterPerPolicyRewardAndCell) {
   const Summary summary = summarise(study, plan, results);
   for (const SummaryRow& row : summary.rows) {
     if (row.policy != "dow") {
-      EXPECT_TRUE(row.best) << row.policy;  // nothing to choose from
+      EXPECT_TRUE(row.best) << row.policy;  // there is no choice
       continue;
     }
     std::string wanted = row.reward == "known" ? "c_rho=0.1" : "c_rho=0.1;c_theta=0.1";
@@ -152,7 +152,7 @@ TEST(Summarise, MarksAgreementFromTenReplicationsOn) {
       while (plan.lanes[lane].variant.hyperparameter != hyperparameter || plan.lanes[lane].T0 != T0) ++lane;
       return lane;
     };
-    // near the published 7.59 +- at T0 = 0, and far from the published 7.66 at T0 = 50
+    // The regret is near the published 7.59 at T0 = 0, and far from the published 7.66 at T0 = 50.
     for (UnitResult& unit : results) {
       unit.lanes[lane_of("c_rho=0.1", 0)].utility = unit.lanes[0].utility - 4 * 0.00759;
       unit.lanes[lane_of("c_rho=1", 0)].utility = 0.0;
@@ -197,7 +197,7 @@ TEST(Summarise, OracleAndOrderRows) {
   EXPECT_NEAR(summary.order[0].min_mass.mean, 0.1, 1e-12);
 }
 
-// Numbers of another problem must not be held against the paper's.
+// Numbers of another problem must not be compared with the paper's.
 TEST(Summarise, ComparesOnlyThePapersProblemWithThePaper) {
   const auto published = [](auto&& change) {
     Study study = study_of(2);
@@ -226,7 +226,7 @@ TEST(Summarise, LeavesOutLanesThatFailed) {
   const SummaryRow& row = row_of(summary, "dow", hyperparameter, 50, "known");
   EXPECT_EQ(row.failed, 1);
   EXPECT_EQ(row.replications, 2);
-  EXPECT_NEAR(row.regret.mean, static_cast<double>(lane) + 0.1, 1e-9);  // of replications 0 and 2
+  EXPECT_NEAR(row.regret.mean, static_cast<double>(lane) + 0.1, 1e-9);  // the mean of replications 0 and 2
   EXPECT_EQ(row_of(summary, "dow", hyperparameter, 0, "known").failed, 0);
   for (UnitResult& unit : results) unit.lanes[lane].fail(Failure::not_finite, 3);
   const Summary none = summarise(study, plan, results);
@@ -234,7 +234,7 @@ TEST(Summarise, LeavesOutLanesThatFailed) {
   EXPECT_FALSE(row_of(none, "dow", hyperparameter, 50, "known").best);
 }
 
-// A mean over fewer replications may be small because the dear ones are missing.
+// A mean over fewer replications may be small because those with much regret are missing.
 TEST(Summarise, TheBestIsOneOfThoseWithTheMostReplications) {
   const Study study = study_of(3);
   const Plan plan = make_plan(study);

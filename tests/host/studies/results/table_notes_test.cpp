@@ -1,4 +1,4 @@
-// The notes below tables of unusual studies.
+// Notes below the tables of unusual studies.
 #include "host/studies/results/table_notes.hpp"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ std::vector<std::string> notes_of(const std::vector<SettingSummary>& settings) {
 
 TEST(TableNotes, SayNothingOfAnUsualStudy) {
   EXPECT_THAT(notes_of({setting_of({row_of("dow", 20.0), row_of("query_all", 30.0)})}), IsEmpty());
-  EXPECT_THAT(notes_of({setting_of({row_of("dow", -9.0)})}), IsEmpty());  // within half-widths of 10 in all
+  EXPECT_THAT(notes_of({setting_of({row_of("dow", -9.0)})}), IsEmpty());  // half-widths are 10 together
 }
 
 TEST(TableNotes, TellNegativeUtilitiesAndThoseOfYardsticksApart) {
@@ -82,7 +82,7 @@ TEST(TableNotes, TellOfOneReplication) {
               ElementsAre(HasSubstr("1 of 2 rows are of one replication")));
 }
 
-// u decides no costs where indices are drawn or the environment is code.
+// If indices are drawn or the environment is code, u has no effect on costs.
 TEST(TableNotes, StandBelowAHeadingThatShowsUWhereItCounts) {
   const auto heading = [](double u, bool linear, TableLayout layout) {
     SettingSummary one = setting_of({row_of("dow", 20.0)});

@@ -1,4 +1,4 @@
-// Budgets of cost that nothing can keep are told before a study runs.
+// A budget of cost that no policy can keep brings a warning before the study runs.
 #include "host/studies/results/stored_results.hpp"
 #include "host/studies/run/forecast.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
@@ -28,7 +28,7 @@ TEST_F(BudgetWarning, IsOfWhatTheBenchmarkSpendsToo) {
                                   HasSubstr("0.001 in uniform/B (at least 0."), Not(HasSubstr("0.9")),
                                   HasSubstr("a box must be opened in every period")));
   }
-  // The estimate is what the benchmark spends under such a budget: its cost in summary.csv.
+  // The estimate is the benchmark's spending under such a budget, which is its cost in summary.csv.
   const StudyConfig config = read_study_file((work() / "study.toml").string());
   const std::vector<PlannedSetting> settings = make_plans(config);
   StoredResults results((work() / "out").string(), {});

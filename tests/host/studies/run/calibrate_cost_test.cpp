@@ -1,4 +1,4 @@
-// The search for u against a plain simulation of the oracle at the u it finds.
+// Compares the search for u with a plain simulation of the oracle at the found u.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ CostSearch small_search(double wanted) {
   return search;
 }
 
-// sigma with mean (G(l + s w) - sigma)^+ = cost, by bisection on the definition.
+// The sigma for which the mean of (G(l + s w) - sigma)^+ is the cost, by bisection.
 double plain_index(const ShockSample& sample, double shift, double scale, double cost) {
   std::vector<double> g;
   for (float w : sample.projected) g.push_back(1.0 / (1.0 + std::exp(-shift - scale * static_cast<double>(w))));
@@ -37,7 +37,7 @@ double plain_index(const ShockSample& sample, double shift, double scale, double
       -2.0, 1.0);
 }
 
-// Boxes that Weitzman's rule opens per period in replications whose costs were drawn with this u.
+// The number of boxes that Weitzman's rule opens per period, in replications with costs drawn by this u.
 double plain_boxes(const CostSearch& search, double u) {
   Environment environment = paper_environments()[0];
   environment.cost_level = u;
@@ -70,11 +70,11 @@ double plain_boxes(const CostSearch& search, double u) {
 TEST(CalibrateCost, OpensTheWantedNumberOfBoxes) {
   CostSearch search = small_search(1.5);
   const CostSearchResult found = calibrate_cost(paper_environments()[0], search);
-  // 12 replications of 60 periods: one decision is worth 1/720
+  // With 12 replications of 60 periods, one decision counts 1/720.
   EXPECT_NEAR(found.boxes, 1.5, 4.0 / 720.0);
   EXPECT_NEAR(found.boxes, plain_boxes(search, found.u), 1.5 / 720.0);
   EXPECT_GT(found.half_width_95, 0.0);
-  // the crossing lies within the tolerance in u
+  // The wanted number is crossed within the tolerance of u.
   EXPECT_GE(plain_boxes(search, found.u - 1e-3), 1.5 - 1e-9);
   EXPECT_LE(plain_boxes(search, found.u + 1e-3), 1.5 + 1e-9);
 }
@@ -94,7 +94,7 @@ TEST(CalibrateCost, IsTheSameForTheSameSeed) {
   EXPECT_EQ(first.boxes, second.boxes);
 }
 
-// Each piece of work is told once, up to the last; how many threads share it leaves no trace.
+// Progress reports each piece of work once, up to the last. The number of threads does not change the result.
 TEST(CalibrateCost, TellsItsProgressAndDoesNotDependOnThreads) {
   const CostSearchResult one = calibrate_cost(paper_environments()[0], small_search(1.5));
   for (const int threads : {1, 3}) {

@@ -1,4 +1,4 @@
-// Damaged files and full disks: what is wrong is named and mended, what was whole stays.
+// Damaged files and full disks: faults are named and repaired, and whole files stay.
 #include <sys/mount.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// output.decisions: what lanes did, period by period, beside what `pandora explain` says of them and their sums.
+// output.decisions: the decisions of lanes in each period, compared with `pandora explain` and with the lanes' sums.
 #include <cmath>
 
 #include "tests/host/studies/run/hdf5_dataset.hpp"
@@ -15,7 +15,7 @@ const Words kKept = {"--set",   "output.decisions=true", "--regime", "A", "--env
                      "uniform", "--replications",        "2"};
 
 TEST_F(Decisions, AreThoseThatExplainTells) {
-  // One of each kind: rules that learn, a list, code of its own.
+  // There is one policy of each kind: rules that learn, a list, and code.
   write("study.toml", test::kStudy + "[output]\ninstances = false\n");
   const Words more = joined(kKept, {"--policy", "dow,frugalgpt,hindsight"});
   ASSERT_EQ(run(words("out", more)).exit_code, 0) << test::read_file(base_ / "err");
@@ -25,7 +25,7 @@ TEST_F(Decisions, AreThoseThatExplainTells) {
                             cost = test::dataset(work() / "out" / kFile, "/cost", of_lane);
   const std::string listed = run({"lanes", "out"}).out;
   std::istringstream lines(listed);
-  std::vector<std::string> lanes;  // of the replication
+  std::vector<std::string> lanes;  // the replication's lanes
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("uniform/A/1/")) lanes.push_back(line);
   ASSERT_EQ(shape, (std::vector<hsize_t>{lanes.size(), 150, 3}));
@@ -69,7 +69,7 @@ TEST_F(Decisions, AreMadeAnewWhereAFileIsDamagedAndGoWithTheirFolder) {
   ASSERT_EQ(mended.exit_code, 0) << mended.err;
   EXPECT_NE(mended.err.find(kFile), std::string::npos) << mended.err;
   expect_same(work() / "out", work() / "reference");
-  // A run in its place that keeps none leaves none.
+  // A run that replaces it and keeps no decisions leaves none.
   ASSERT_EQ(run(words("out", {"--regime", "A"}, {"--force"})).exit_code, 0);
   EXPECT_TRUE(!fs::exists(work() / "out/decisions") || fs::is_empty(work() / "out/decisions"));
 }

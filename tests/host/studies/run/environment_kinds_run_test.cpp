@@ -1,4 +1,4 @@
-// Environments that are not the paper's, from a study to a folder.
+// Runs of environments that are not the paper's, from a study to a folder.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using EnvironmentKinds = test::RunStudyTest;
 
-// Locations and drawn indices: what belongs to an instance is in the file, and parts of it are read back.
+// Own locations and drawn indices. The file has the parameters of the instance, and the test reads some of them back.
 TEST_F(EnvironmentKinds, StandSideBySide) {
   write("study.toml", test::small_study_text(2, 60, R"("uniform", "apart", "linear")", 2000) + R"(
 [environment.apart]
@@ -49,7 +49,8 @@ indices = "linear"
   EXPECT_THAT(calibrated.err, HasSubstr("environment linear: has linear indices"));
 }
 
-// Every change of the problem at once: shards, an extended run and a resumed one give the bytes of one process.
+// With every change of the problem at the same time, shards, an extended run and a resumed one give the bytes of one
+// process.
 constexpr const char* kChanges = R"(
 [environment.uniform]
 correlation = 0.4
@@ -97,7 +98,7 @@ TEST_F(EnvironmentKinds, ChangesOfTheProblemGiveTheSameBytesHoweverTheyAreRun) {
     ASSERT_EQ(other.exit_code, 0) << other.err;
     EXPECT_NE(test::read_file(work() / (std::string("without-") + std::to_string(std::strlen(key))) / "summary.csv"),
               summary)
-        << key;  // each of them has a say
+        << key;  // each key matters
     std::filesystem::remove_all(work() / (std::string("without-") + std::to_string(std::strlen(key))));
   }
 }
@@ -125,7 +126,7 @@ queries = 0
 cost = 0
 )");
   ASSERT_EQ(run(words("neutral")).exit_code, 0);
-  for (const char* file : {"summary.csv", "curves.csv", "boxes.csv", "oracle.csv"})  // study.toml says what it was told
+  for (const char* file : {"summary.csv", "curves.csv", "boxes.csv", "oracle.csv"})  // study.toml differs
     EXPECT_EQ(test::read_file(work() / "neutral" / file), test::read_file(work() / "plain" / file)) << file;
 }
 

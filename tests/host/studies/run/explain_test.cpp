@@ -34,7 +34,7 @@ samples = 2000
 grid = [9, 5, 9]
 )";
 
-// A number of a box, a query or a period.
+// Reads a number of a box, a query or a period.
 double number(const Json& of, const char* name) {
   return of[name].get<double>();
 }
@@ -50,8 +50,8 @@ class Explain : public testing::Test {
   FoundLane lane(const std::string& name) const { return FoundLane(settings_[0], name); }
 };
 
-// A problem that changes: regrets add up to the tally's, the oracle opens what is there, and its index balances the
-// expected cost of the period's parameters.
+// In a problem that changes, regrets add up to the tally's. The oracle opens boxes that are there, and its index
+// balances the expected cost under the period's parameters.
 TEST_F(Explain, FollowsBoxesThatComeAndParametersThatDrift) {
   const std::vector<PlannedSetting> changing = make_plans(StudyConfig::parse(
       std::string(kExplained) +
@@ -77,7 +77,7 @@ TEST_F(Explain, FollowsBoxesThatComeAndParametersThatDrift) {
   EXPECT_THAT(explanation_text(explain(found, 10, 10)), HasSubstr("(is not there)"));
 }
 
-// The periods of every policy add up to what its tally says, however they are told.
+// For every policy, the periods add up to its tally, in every form of the output.
 TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
   for (const PlannedLane& planned : settings_[0].plan.lanes) {
     const FoundLane found = lane("uniform/B/1/" + lane_name(planned));
@@ -101,7 +101,7 @@ TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
   }
 }
 
-// Each stop is the one of the policy's rule, seen from the numbers beside it.
+// Each stop follows the policy's rule, by the numbers that are printed beside it.
 TEST_F(Explain, SaysWhyALaneStopped) {
   const Json told = explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 1, 120).told;
   for (const Json& p : told["periods"]) {
@@ -128,7 +128,7 @@ TEST_F(Explain, SaysWhyALaneStopped) {
             "every box is open");
 }
 
-// A score is taken apart as the engines add it up.
+// The printed parts of a score are those that the engines add.
 TEST_F(Explain, ShowsWhatScoresAreMadeOf) {
   for (const char* engine : {"blocked", "reference"}) {
     SCOPED_TRACE(engine);
@@ -158,7 +158,7 @@ TEST_F(Explain, ShowsWhatScoresAreMadeOf) {
   }
 }
 
-// The expected cost beside sigma* is the one that sigma* balances, on the oracle's own sample.
+// The expected cost beside sigma* is the cost that sigma* balances on the oracle's own sample.
 TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
   for (const auto& [regime, location] :
        {std::pair{"[\"A\"]", "common"}, {"[\"B\"]", "common"}, {"[\"B\"]", "none"}, {"[\"B\"]", "own"}}) {
@@ -189,7 +189,7 @@ TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
   }
 }
 
-// A period of epsilon-greedy that explores says so; in the others the stop is Weitzman's.
+// If a period of epsilon-greedy explores, the output says so. In other periods the stop is Weitzman's.
 TEST_F(Explain, SaysWhenALaneExplores) {
   const Policy& policy = *find_policy("epsilon_greedy_weitzman");
   PlannedSetting planned = settings_[0];
@@ -249,7 +249,7 @@ TEST_F(Explain, ReplayTellsRegretAndCurve) {
   EXPECT_THAT(text, testing::ContainsRegex("\n +120 .*\n$"));
 }
 
-// The n-th box that opens is what its code said, and there are no indices to show.
+// A policy by code without indices. The output shows the boxes that its code opened.
 class Sweeper : public CustomPolicy {
  public:
   void begin(const Request&) override { next_ = 0; }
@@ -281,7 +281,7 @@ TEST_F(Explain, PoliciesThatAreCode) {
   EXPECT_EQ(found.told["score"], "");
 }
 
-// Where a policy's code ranks boxes by scores, they are shown: those that its order and its stop follow.
+// If a policy's code ranks boxes by scores, the output shows the scores that its order and its stop follow.
 TEST_F(Explain, ScoresOfPoliciesThatAreCode) {
   const Policy& policy = *find_policy("informed_weitzman");
   PlannedSetting planned = settings_[0];

@@ -1,4 +1,4 @@
-// The test of the whole path of tables: a replication that is exported and read back is the replication itself.
+// Tests the whole path of tables: a replication that is exported and read back is the same replication.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ bins = 50
 order = false
 )";
 
-// All that can run without the parameters of the instance.
+// The policies that can run without the parameters of the instance.
 std::string policies() {
   std::string out;
   for (const Policy& policy : all_policies())
@@ -48,7 +48,7 @@ std::string policies() {
 
 class ExportTrace : public test::FolderTest {
  protected:
-  // The study of the table that an export describes.
+  // The study on the exported table that the export itself prints.
   static StudyConfig of_table(const std::string& toml) {
     std::string text = kTableStudy;
     const std::string of_model = "[\"student_t5\"]";

@@ -1,4 +1,4 @@
-// At the ends of the ranges of its keys a study still means the same to the reference engine and to the fast one.
+// At the ends of its keys' ranges, a study still gives the same results in the reference engine and in the fast one.
 
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
@@ -39,7 +39,7 @@ instances = false
 )");
   }
 
-  // Rows of summary.csv.
+  // The rows of summary.csv.
   std::vector<std::string> rows(const std::string& engine, const Words& more) {
     const test::ProgramResult result =
         run(joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--force", "--out", "out"},
@@ -61,7 +61,7 @@ instances = false
       ASSERT_GT(plain.size(), 50u);
       std::size_t differ = 0;
       for (std::size_t k = 0; k < plain.size(); ++k) differ += plain[k] != fast[k] ? 1 : 0;
-      EXPECT_LE(differ, plain.size() / 50);  // a near-tie may flip with the rounding of a machine
+      EXPECT_LE(differ, plain.size() / 50);  // rounding may decide a near-tie differently
     }
   }
 };

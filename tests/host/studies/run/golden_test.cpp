@@ -1,5 +1,5 @@
-// The numbers of one tiny study of every policy, kept: a change that nobody meant shows up here, and how far another
-// compiler or instruction set may lie from them is written down.
+// The kept numbers of tiny studies with every policy. An unintended change of numbers shows here. Other compilers and
+// instruction sets must agree with them within a bound.
 #include <sstream>
 
 #include "host/ground/files/sealed_file.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 const std::filesystem::path kGolden = std::filesystem::path(PANDORA_SOURCE) / "tests/host/studies/run/golden";
 
-// Rows of a CSV file without quotes, by the names of its columns.
+// The rows of a CSV file without quotes, by the names of its columns.
 std::vector<std::map<std::string, std::string>> rows_of(const std::string& text) {
   const auto cells = [](const std::string& line) {
     std::vector<std::string> out(1);
@@ -30,7 +30,7 @@ std::vector<std::map<std::string, std::string>> rows_of(const std::string& text)
   return out;
 }
 
-// Of a study of that folder: NAME.toml has its numbers in NAME.csv and its digests in the column NAME.
+// Runs a study of this folder. NAME.toml has its numbers in NAME.csv and its digests in the column NAME.
 class Golden : public test::RunStudyTest, public testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {
@@ -44,10 +44,10 @@ class Golden : public test::RunStudyTest, public testing::WithParamInterface<std
 };
 INSTANTIATE_TEST_SUITE_P(Studies, Golden, testing::Values("study", "changed"));
 
-// Of a release build by a compiler whose digest is kept, every byte.
+// A release build by a compiler whose digest is kept must give every byte.
 TEST_P(Golden, ItsBytesAreThoseOfThisInstructionSet) {
   const std::map<std::string, std::string> build = build_identity();
-  if (!build.at("flags").starts_with("Release -O3")) return;  // another level of optimisation may round otherwise
+  if (!build.at("flags").starts_with("Release -O3")) return;  // other levels of optimisation may round differently
   const std::pair asked(build.at("compiler"), build.at("instructions"));
   for (const auto& kept : rows_of(test::read_file(kGolden / "digests.csv"))) {
     if (std::pair(kept.at("compiler"), kept.at("instructions")) == asked && !kept.at(GetParam()).empty()) {
@@ -56,7 +56,8 @@ TEST_P(Golden, ItsBytesAreThoseOfThisInstructionSet) {
   }
 }
 
-// Everywhere: other rounding changes some decisions of hundreds, and so moves a regret by far less than its interval.
+// This holds for every build. Other rounding changes a few of hundreds of decisions, and so changes a regret by far
+// less than its interval.
 TEST_P(Golden, ItsNumbersAreTheSameEverywhere) {
   const auto kept = rows_of(test::read_file(kGolden / (GetParam() + ".csv"))), found = rows_of(summary_);
   ASSERT_EQ(found.size(), kept.size());

@@ -1,4 +1,4 @@
-// Results that grow: in whatever steps a study comes to its size, the bytes are those of one run.
+// Results that grow: whatever the steps to a study's full size, the bytes are those of a single run.
 #include <algorithm>
 #include <random>
 
@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 using GrowResults = test::ManyRunsTest;
 
-// What a study may grow by: items of the lists that it has, and R.
+// A study may grow by items of its lists, and by R.
 struct Size {
   std::vector<std::string> T0, environments, regimes, policies, c_rho, c_theta;
   int replications = 1;
@@ -43,7 +43,7 @@ Size whole(int replications = 5) {
           replications};
 }
 
-// A random way from something small to the whole; on the way lists have any order.
+// A random sequence of studies from a small one to the whole. Their lists have any order.
 std::vector<Size> way(std::mt19937_64& random, const Size& to) {
   Size now = to;
   std::vector<Size> back = {now};
@@ -62,7 +62,7 @@ std::vector<Size> way(std::mt19937_64& random, const Size& to) {
 }
 
 TEST_F(GrowResults, InTenRandomOrdersToTheSameBytes) {
-  // What is drawn takes most of the time: the fewest replications that come in three steps.
+  // Draws take most of the time, so there are only as many replications as three steps need.
   const Size all = whole(3);
   Words light = joined(test::kFewSolves, {"--set", "dimensions.context=4", "--set", "dimensions.output=4"});
   run_reference(joined(all.options(), light));
@@ -72,7 +72,7 @@ TEST_F(GrowResults, InTenRandomOrdersToTheSameBytes) {
     for (const Size& size : way(random, all)) {
       const test::ProgramResult result = run(words(folder, joined(size.options(), light, {"--extend"})));
       ASSERT_EQ(result.exit_code, 0) << result.err;
-      EXPECT_EQ(result.err, "");  // nothing that was there counts as damaged
+      EXPECT_EQ(result.err, "");  // nothing counts as damaged
     }
     expect_same(work() / folder, work() / "reference");
     EXPECT_EQ(manifest(folder)["identity"], manifest("reference")["identity"]);
@@ -90,11 +90,11 @@ TEST_F(GrowResults, RunsOnlyWhatIsMissing) {
   std::erase(more, "--quiet");
   const test::ProgramResult result = run(more);
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  // T_0 = 7 alone: plug-in known and unknown, DOW known 2 and unknown 4, FrugalGPT; 4 groups of 5 replications.
+  // At T_0 = 7 there are 2 lanes of the plug-in, 2 and 4 of DOW, and 1 of FrugalGPT, in 4 groups of 5 replications.
   EXPECT_THAT(result.err, HasSubstr(" of " + std::to_string((2 + 2 + 4 + 1) * 4 * 5) + " lanes"));
 }
 
-// Killed half way some parts are grown and some are not.
+// A run that is killed half way has extended only some parts.
 TEST_F(GrowResults, AMixtureOfGrownAndOldPartsResumes) {
   Size small = whole();
   small.policies = {"dow"};
@@ -110,7 +110,7 @@ TEST_F(GrowResults, AMixtureOfGrownAndOldPartsResumes) {
   expect_same(work() / "mixed", work() / "reference");
 }
 
-// Beyond 50 replications parts have more than one: the last one grows with R.
+// Above 50 replications a part has more than one. The last part grows with R.
 TEST_F(GrowResults, APartThatWasCutShortGrows) {
   const Words tiny = {"--policy", "best_single", "--regime", "A",    "--environment",
                       "uniform",  "--periods",   "10",       "--t0", "0"};
@@ -150,7 +150,7 @@ TEST_F(GrowResults, WhatCannotGrowIsRefusedAndNothingIsTouched) {
   expect_refusal({"run", "study.toml", "--extend", "--resume", "--out", "out"}, 2, {"--resume, --extend and --force"});
 }
 
-// Without its manifest a folder does not shrink either; a report of what was there does not outlive it.
+// Without its manifest, a folder does not shrink either. A report on its earlier results is removed.
 TEST_F(GrowResults, ADamagedManifestDoesNotLetResultsShrink) {
   ASSERT_EQ(run(words("out", {"--replications", "3", "--environment", "uniform", "--report"})).exit_code, 0);
   EXPECT_TRUE(fs::exists(work() / "out" / "report" / "report.html"));
@@ -165,7 +165,7 @@ TEST_F(GrowResults, ADamagedManifestDoesNotLetResultsShrink) {
   EXPECT_TRUE(files(work() / "out") == before);
 }
 
-// The resolved study in the folder may be the one that is extended.
+// A run may extend the resolved study in the folder.
 TEST_F(GrowResults, FromTheFoldersOwnStudy) {
   ASSERT_EQ(run(words("out", {"--replications", "2"})).exit_code, 0);
   ASSERT_EQ(run(words("once", {"--replications", "3"})).exit_code, 0);

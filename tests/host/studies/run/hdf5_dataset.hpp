@@ -1,4 +1,4 @@
-// Datasets of results.h5.
+// Reads datasets of results.h5.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace pandora::test {
 
-/// Doubles of a dataset, with its shape.
+/// The doubles of a dataset, with its shape.
 inline std::vector<double> dataset(const std::filesystem::path& file, const std::string& name,
                                    std::vector<hsize_t>& shape) {
   const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(f, name.c_str(), H5P_DEFAULT),

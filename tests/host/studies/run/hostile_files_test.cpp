@@ -1,5 +1,5 @@
-// Pipes, devices, sparse files, unreadable ones and leftovers where the program's files belong; streams that are closed
-// or full; signals and limits.
+// Pipes, devices, sparse files, unreadable files and leftovers in the places of the program's files; closed or full
+// streams; signals and limits.
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -38,7 +38,7 @@ TEST_F(HostileFiles, NegativeZeroIsReadBack) {
     fs::remove_all(work() / "v");
     fs::remove_all(work() / "m");
     const ProgramResult result = run(words("v", {"--policy", "dow", "--set", set}));
-    if (result.exit_code == 2) continue;  // a value that is refused is not written
+    if (result.exit_code == 2) continue;  // this value is refused, so nothing is written
     ASSERT_TRUE(fs::exists(work() / "v" / "manifest.json")) << result.err;
     EXPECT_EQ(run({"merge", "v", "--out", "m", "--quiet"}).exit_code, result.exit_code)
         << test::read_file(base_ / "err");
@@ -54,7 +54,7 @@ TEST_F(HostileFiles, ClosedDescriptorsDoNotBecomeResults) {
     EXPECT_EQ(shell(program() + " run study.toml --threads 3 --out " + out + " " + closed), 0) << closed;
     expect_same(work() / out, work() / "reference");
   }
-  // Nothing reads what is written there, and nobody wanted that: it is lost.
+  // With a closed output the text is lost, and nobody asked for that.
   EXPECT_EQ(shell(program() + " run study.toml --quiet --out w >&- <&- 2>&-"), 6);
   expect_same(work() / "w", work() / "reference");
 }
@@ -81,7 +81,7 @@ TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
   ASSERT_EQ(::mkfifo((work() / "pipe").c_str(), 0600), 0);
   refused("pipe");
   EXPECT_TRUE(fs::is_fifo(work() / "pipe"));
-  // A device of the test's own: a program that failed here would replace the machine's.
+  // The test makes its own device, because a faulty program would replace a device of the machine.
   if (::mknod((work() / "device").c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0) {
     refused("device");
     EXPECT_TRUE(fs::is_character_file(work() / "device"));
@@ -92,7 +92,7 @@ TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
   fs::create_symlink("study.toml", work() / "link.h5");
   refused("link.h5");
   EXPECT_EQ(test::read_file(work() / "study.toml"), kStudyOfTwoRegimes);
-  // The study stands where its results would: under a name that --force removes.
+  // The study has the name of a result file, which --force would remove.
   run_reference();
   fs::copy_file(work() / "study.toml", work() / "reference" / "summary.csv", fs::copy_options::overwrite_existing);
   expect_refusal({"run", "reference/summary.csv", "--out", "reference", "--force"}, 2, {"reference/summary.csv"});
@@ -109,7 +109,7 @@ TEST_F(HostileFiles, WhatCannotBeReadIsToldAndLeft) {
     const std::string bytes = test::read_file(file);
     fs::remove(file);
     fs::create_symlink("/proc/self/mem", file);
-    const bool table = name == "curves.csv";  // a link where a file is to be written
+    const bool table = name == "curves.csv";  // a link in a file's place
     expect_refusal(words("reference", {"--resume"}), table ? 2 : 3, {name, table ? "link" : "Input/output error"});
     if (!table) expect_refusal({"merge", "reference", "--out", "m"}, 3, {name, "Input/output error"});
     EXPECT_TRUE(fs::is_symlink(file));
@@ -138,7 +138,7 @@ TEST_F(HostileFiles, HugeFilesAreDamageAndTakeNoMemory) {
     EXPECT_THAT(test::read_file(work() / "err"), testing::HasSubstr(victim.filename().string()));
     EXPECT_LT(fs::file_size(victim), 2 * before.size() + 1000);
   }
-  // A forger's header fits the size.
+  // A forged header names the right size.
   const fs::path part = work() / "reference" / "parts" / kPart;
   const std::uintmax_t size = std::uintmax_t{300} << 30;
   const std::string digest(64, '0');
@@ -179,24 +179,24 @@ TEST_F(HostileFiles, NobodyWaitsForAPipe) {
 TEST_F(Leftovers, OfTheProgramAreRemoved) {
   run_reference();
   const std::string digits = ".77.0123456789abcdef";
-  // Of a process that was killed while it looked whether it can write.
+  // A file of a process that was killed while it tested whether it can write.
   fs::create_directory(work() / "v");
   std::ofstream(work() / "v" / (".probe" + digits)) << "";
   EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0) << test::read_file(base_ / "err");
   expect_same(work() / "v", work() / "reference");
-  // Before any file was whole.
+  // Files of a process that was killed before any file was complete.
   fs::create_directories(work() / "u" / "parts");
   std::ofstream(work() / "u" / "parts" / (kPart + std::string(".tmp") + digits)) << "half";
   std::ofstream(work() / "u" / ("manifest.json.tmp" + digits)) << "half";
   EXPECT_EQ(run(words("u", {"--resume"})).exit_code, 0) << test::read_file(base_ / "err");
   expect_same(work() / "u", work() / "reference");
-  // After.
+  // Files of a process that was killed later.
   for (const std::string& name : {std::string("results.h5"), std::string("summary.csv"), std::string("parts/") + kPart})
     std::ofstream(work() / "v" / (name + ".tmp" + digits)) << "half";
   std::ofstream(work() / "v" / (".probe" + digits)) << "";
   EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0);
   expect_same(work() / "v", work() / "reference");
-  // What is not the program's stays.
+  // Files that are not the program's stay.
   std::ofstream(work() / "v" / "notes.txt.tmp.1") << "mine";
   EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0);
   EXPECT_EQ(test::read_file(work() / "v" / "notes.txt.tmp.1"), "mine");
@@ -219,7 +219,7 @@ TEST_F(EndedMerge, IsRepeated) {
       ++interrupted;
       EXPECT_EQ(first.error_lines(), 1) << first.err;
     }
-    // The signal may come between the last file and the program's end: then everything is there already.
+    // The signal may come between the last file and the program's end. Then everything is there already.
     const bool whole = fs::exists(work() / "m" / "manifest.json") && manifest("m")["state"] == "complete";
     if (first.exit_code != 0 && !whole) {
       const ProgramResult again = run(merge);
@@ -230,7 +230,7 @@ TEST_F(EndedMerge, IsRepeated) {
     EXPECT_GE(manifest("m")["sessions"].size(), 3u);
     EXPECT_LE(manifest("m")["sessions"].size(), 4u);
   }
-  EXPECT_EQ(run(merge).exit_code, 2);  // complete: not a second time
+  EXPECT_EQ(run(merge).exit_code, 2);  // it is complete, so a second time is refused
   RecordProperty("interrupted", interrupted);
 }
 

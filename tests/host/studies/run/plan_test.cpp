@@ -1,4 +1,4 @@
-// `--plan` beside `--extend` and `--resume`: of what the folder lacks, without a trace in it.
+// `--plan` with `--extend` and `--resume` plans the missing lanes of a folder, and changes nothing in it.
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/run/forecast.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
@@ -40,7 +40,7 @@ TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
       << test::read_file(base_ / "err");
   const auto before = files(work() / "out");
   const std::string manifest = test::read_file(work() / "out" / "manifest.json");
-  // Two environments; lanes of a replication: the oracle, and DOW with (2 + 2) choices at two T_0.
+  // There are two environments. A replication has lanes of the oracle and of DOW, with (2 + 2) choices at two T_0.
   const Words dow = {"--policy", "dow", "--replications"}, extend = {"--out", "out", "--extend"};
   const auto with = [](Words a, const Words& b, const Words& c = {}) {
     a.insert(a.end(), b.begin(), b.end());
@@ -50,7 +50,7 @@ TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
   expect_plan(with(dow, {"2"}), 4, 4 * 9, 4);
   expect_plan(with(dow, {"5"}, extend), 6, 6 * 9, 6);
   expect_plan(with(dow, {"2", "--out", "out", "--resume"}), 0, 0, 0);
-  // Another policy with reward known and unknown at two T_0, in the four units that are there and in one of each
+  // Adds a policy with known and unknown reward at two T_0 to the four existing units, and one replication to each
   // environment.
   expect_plan(with({"--policy", "dow,online_plugin", "--replications", "3"}, extend), 6, 4 * 4 + 2 * 13, 6);
   expect_plan(with(dow, {"2", "--out", "fresh"}, {"--extend"}), 4, 4 * 9, 4);
@@ -76,7 +76,8 @@ TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
   expect_refusal(foreign, 2, {"holds no results of this program"});
 }
 
-// Calibration periods are played, and stand in every tape: 100,000 times those of the probe, which takes 10,000.
+// Calibration periods are played and are part of every tape. The greater T_0 has 100,000 times the 10,000 periods of
+// the probe.
 TEST_F(PlanOfMissing, CountsCalibrationsInTimeAndMemoryAndWarnsOfTooMuch) {
   const Words few = {"--environment", "uniform", "--policy", "online_plugin", "--replications", "1"};
   const auto with_T0 = [&](const std::string& T0) { return plan(joined(few, {"--t0", T0})); };
@@ -88,7 +89,7 @@ TEST_F(PlanOfMissing, CountsCalibrationsInTimeAndMemoryAndWarnsOfTooMuch) {
   EXPECT_EQ(many.find(" GiB per process at most, and this machine has ") != std::string::npos, too_much) << many;
 }
 
-// What a lane of code says of itself is in the plan, and that of a joint fit is as large as its covariance.
+// The plan has the memory that a lane by code declares. For a joint fit it has the size of its covariance.
 TEST(PlannedMemoryOf, CodeAndJointFits) {
   const auto bytes = [](const std::string& policy) {
     StudyConfig config = StudyConfig::parse(test::kStudy, "study.toml");
@@ -106,7 +107,7 @@ TEST(PlannedMemoryOf, CodeAndJointFits) {
   EXPECT_LT(bytes("query_all"), 8 * 4 * matrix);
 }
 
-// On a GPU that is not here: replications go together as far as its memory reaches, in halves where it does not.
+// A plan for a GPU that is not here. Replications go together if they fit into its memory, otherwise in halves.
 TEST_F(PlanOfMissing, OfADeviceThatIsNotHere) {
   const Words base = {"--backend", "cuda", "--replications", "100", "--set", "engine.kind=blocked", "--device-memory"};
   const auto with = [&](const std::string& memory, const Words& more = {}) { return joined(base, {memory}, more); };

@@ -1,4 +1,4 @@
-// What `--plan` says of memory against what a process takes.
+// Compares the memory that `--plan` announces with the memory of the process.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -67,7 +67,7 @@ TEST_F(PlannedMemory, SlowOfTenShapesIsWhatTheyTake) {
   compare({"periods=200000", "replications=2"});
   compare({"T0=[0,100000]", "policies=[\"static_plugin\"]"});
   compare({"dimensions.context=600", "policies=[\"online_plugin\"]", "replications=2"});
-  compare({"dimensions.context=600", "policies=[\"dow\"]"});  // one replication: two threads run lanes of one tape
+  compare({"dimensions.context=600", "policies=[\"dow\"]"});  // one replication, so two threads share a tape
   compare({"dimensions.context=800", "policies=[\"shrunk_weitzman\"]"});
   compare({"dimensions.context=1000", "policies=[\"informed_weitzman\"]"});
   compare({"output.estimates=true", "policies=[\"dow\",\"online_plugin\"]", "replications=60"});
@@ -76,7 +76,7 @@ TEST_F(PlannedMemory, SlowOfTenShapesIsWhatTheyTake) {
   compare({"replications=1000", "periods=5", "dimensions.context=300", "oracle.samples=1000", "oracle.grid=[3,3,3]"});
 }
 
-// Planning itself takes neither time nor memory that grows with the study.
+// The time and memory of planning do not grow with the study.
 TEST_F(PlannedMemory, ThePlanOfAHugeStudyIsSmall) {
   for (const std::string setting :
        {"replications=100000000", "oracle.order_contexts=1000000000", "T0=[1000000000]", "dimensions.context=10000",
@@ -92,7 +92,7 @@ TEST_F(PlannedMemory, ThePlanOfAHugeStudyIsSmall) {
   }
 }
 
-// Nor does it with the values of T_0 or the settings of keys that vary, of which a few are probed.
+// They do not grow with the values of T_0 or with the settings either, because only a few are probed.
 TEST_F(PlannedMemory, ThePlanOfManyValuesIsSmall) {
   std::string T0 = "T0 = [0", eta = "\n[vary]\nestimation.eta_index = [1";
   for (int k = 1; k < 16000; ++k) T0 += fmt::format(",{}", k);

@@ -1,4 +1,4 @@
-// Policies on tables that real models made, where these are (../shared/data beside the repository).
+// Policies on tables of real models, if these are there (../shared/data beside the repository).
 #include <fmt/format.h>
 
 #include <map>
@@ -17,7 +17,7 @@ class RealTables : public testing::Test {
     if (!std::filesystem::exists(folder_)) GTEST_SKIP() << "no " << folder_;
   }
 
-  // Mean utility by "T0/policy/reward" at the best hyperparameters.
+  // The mean utility by "T0/policy/reward", with the best hyperparameters.
   std::map<std::string, double> utilities(const std::string& tables, const std::string& keys) const {
     StudyConfig config = StudyConfig::parse(
         fmt::format(
@@ -40,8 +40,8 @@ class RealTables : public testing::Test {
   const std::filesystem::path folder_ = std::filesystem::path(PANDORA_SOURCE) / "../shared/data/llm_traces";
 };
 
-// The context-free index policy that is fitted in hindsight on the same prompts has the utility of hindsight less
-// 0.0087 at price 5 and 0.0209 at price 50 (found by another program).
+// The index policy without a context, fitted in hindsight on the same prompts, has the utility of hindsight minus
+// 0.0087 at price 5, and minus 0.0209 at price 50. Another program found these numbers.
 TEST_F(RealTables, LearningBeatsTheIndexPolicyOfHindsight) {
   for (const auto& [price, behind] : {std::pair(5, 0.0087), std::pair(50, 0.0209)}) {
     std::map<std::string, double> u = utilities("paretobandit_{}_k4.jsonl", fmt::format("price = {}", price));
@@ -54,7 +54,7 @@ TEST_F(RealTables, LearningBeatsTheIndexPolicyOfHindsight) {
   }
 }
 
-// With a cheaper judge in place of the truth nothing is better than the best single model by more than a hair.
+// With a judge in place of the truth, no policy is clearly better than the best single model.
 TEST_F(RealTables, AJudgeIsNoTruth) {
   std::map<std::string, double> judged =
       utilities("paretobandit_judged_{}_k3.jsonl", "price = 5\nevaluator = \"score\"");

@@ -1,4 +1,5 @@
-// Runs that were interrupted in any way go on to the bytes of one undisturbed process, or are refused by name.
+// Runs that were interrupted in any way can be resumed, to the bytes of one undisturbed process, or are refused with a
+// reason.
 #include <random>
 
 #include "host/ground/files/sealed_file.hpp"
@@ -12,8 +13,8 @@ using test::Words;
 using testing::HasSubstr;
 using RunStudyResume = test::ManyRunsTest;
 
-// Moments are steps of the run and a little later, so that they are spread over it however fast the machine is. A
-// run that was faster than the signal does not count.
+// The kill comes a little after a random step of the run, so that moments are spread over the run on any machine. A run
+// that ends before the signal does not count.
 TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
   run_reference(test::kQuick);
   Words resuming = joined(test::kQuick, {"--resume"});
@@ -22,7 +23,7 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
   for (int i = 0; caught < 50; ++i) {
     ASSERT_LT(i, 1000) << "runs end before they are killed";
     const std::string folder = "killed" + std::to_string(i);
-    const int steps = static_cast<int>(random() % 11);  // of 12: a manifest, 8 parts, 3 files
+    const int steps = static_cast<int>(random() % 11);  // the 12 steps are a manifest, 8 parts and 3 files
     const int later = static_cast<int>(random() % (steps == 0 ? 60000 : 10000));
     const pid_t child = start(words(folder, test::kQuick));
     wait_for_steps(child, folder, steps);
@@ -36,12 +37,12 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
     if (const fs::path path = work() / folder / "manifest.json"; fs::exists(path))
       if (const nlohmann::json was = nlohmann::json::parse(test::read_file(path)); was["state"] == "running") {
         ++told;
-        EXPECT_TRUE(was["sessions"][0]["ended"].is_null());  // it does not know what it did not live to see
+        EXPECT_TRUE(was["sessions"][0]["ended"].is_null());  // the killed process could not write it
         EXPECT_TRUE(was["sessions"][0]["parts_computed"].is_null());
       }
     const test::ProgramResult result = run(words(folder, resuming));
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(result.err, "");  // what a killed process leaves is unfinished, never damaged
+    EXPECT_EQ(result.err, "");  // a killed process leaves unfinished files, but no damaged ones
     expect_same(work() / folder, work() / "reference");
     EXPECT_EQ(manifest(folder)["state"], "complete");
     fs::remove_all(work() / folder);
@@ -53,7 +54,7 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
 
 TEST_F(RunStudyResume, AfterSignalsThatAskToEnd) {
   write("study.toml", kStudy + "[vary]\nperiods = [150, 1000]\n");
-  const Words part_of_it = {"--environment", "uniform", "--replications", "2"};  // 8 parts, in both regimes
+  const Words part_of_it = {"--environment", "uniform", "--replications", "2"};  // 8 parts in both regimes
   Words resuming = joined(part_of_it, {"--resume"});
   run_reference(part_of_it);
   std::mt19937 random(3);
@@ -80,7 +81,7 @@ TEST_F(RunStudyResume, AfterSignalsThatAskToEnd) {
   }
 }
 
-// Before there is anything to tell, a signal ends it at once.
+// Before there are any results, a signal ends the run at once.
 TEST_F(RunStudyResume, AfterASignalAtItsStart) {
   run_reference(test::kQuick);
   const pid_t child = start(words("out", test::kQuick));
@@ -139,11 +140,11 @@ TEST_F(RunStudyResume, IsRefusedWhereTheStudyDiffers) {
     expect_refusal(words("reference", {"--resume"}, change), 5, {"reference", text, "--force"});
   }
   EXPECT_EQ(files(work() / "reference"), before);
-  // What changes no number is no difference.
+  // Options that change no number do not count as differences.
   EXPECT_EQ(run(words("reference", {"--resume", "--chunk", "2"})).exit_code, 0);
 }
 
-// A title is nobody's number, and results.h5 may turn out not to fit in memory.
+// A title changes no number, and results.h5 may be left out if it does not fit into memory.
 TEST_F(RunStudyResume, TakesAnotherTitleAndLeavesTheHdf5FileOut) {
   run_reference();
   const auto before = files(work() / "reference");
@@ -160,20 +161,20 @@ TEST_F(RunStudyResume, TakesAnotherTitleAndLeavesTheHdf5FileOut) {
   };
   resumed(words("reference"), {"--resume", "--set", "title=another"});
   EXPECT_THAT(test::read_file(work() / "reference" / "study.toml"), HasSubstr("title = \"another\""));
-  // also by the resolved study in the folder
+  // The resolved study in the folder also resumes the run.
   resumed({"run", "reference/study.toml", "--quiet", "--out", "reference"}, {"--resume", "--set", "output.hdf5=false"});
   EXPECT_FALSE(fs::exists(work() / "reference" / "results.h5"));
   EXPECT_THAT(test::read_file(work() / "reference" / "checksums.sha256"), testing::Not(HasSubstr("results.h5")));
   resumed(words("reference"), {"--resume"});
   EXPECT_EQ(files(work() / "reference"), before);
   EXPECT_EQ(manifest("reference")["state"], "complete");
-  // a study of one's own is no resolved one, and must not be lost
+  // A user's own study is not the resolved one and must not be lost.
   fs::create_directory(work() / "mine");
   write("mine/study.toml", kStudy);
   expect_refusal({"run", "mine/study.toml", "--out", "mine", "--force"}, 2, {"--out mine", "would replace"});
 }
 
-// The same study by another build or on another machine: its manifest says so.
+// The study was run by another build or on another machine, as its manifest says.
 TEST_F(RunStudyResume, IsRefusedWhereBuildOrArithmeticDiffer) {
   run_reference();
   const fs::path file = work() / "reference" / "manifest.json";
@@ -190,7 +191,7 @@ TEST_F(RunStudyResume, IsRefusedWhereBuildOrArithmeticDiffer) {
   }
 }
 
-// Without a readable manifest every part still says what it belongs to.
+// Without a readable manifest, every part still says to which study it belongs.
 TEST_F(RunStudyResume, IsRefusedByThePartsAlone) {
   run_reference();
   fs::remove(work() / "reference" / "manifest.json");

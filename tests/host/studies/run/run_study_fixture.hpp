@@ -10,7 +10,7 @@
 
 namespace pandora::test {
 
-/// Three policies at two T_0; `environments` as in TOML, without the brackets.
+/// A study of three policies at two T_0. `environments` is written as in TOML, without the brackets.
 inline std::string small_study_text(int replications, int periods, const std::string& environments, int radius_draws) {
   return "title = \"small\"\nseed = 5\nreplications = " + std::to_string(replications) +
          "\nperiods = " + std::to_string(periods) + "\nT0 = [0, 7]\nenvironments = [" + environments + R"(]
@@ -35,7 +35,7 @@ order_contexts = 20
 }
 inline const std::string kStudy = small_study_text(4, 150, R"("uniform", "student_t5")", 2000);
 
-/// The smallest study that simulates a policy; it lacks its periods, and what else is wanted of it.
+/// The smallest study that simulates a policy. Tests add its periods and other keys.
 inline const std::string kTinyStudy = R"(seed = 5
 replications = 2
 T0 = [0]
@@ -50,7 +50,8 @@ oracle.grid = [3, 3, 3]
 oracle.bins = 10
 )";
 
-/// Options that leave of it what takes no time; the fingerprint of the arithmetic, made at every start, has few solves.
+/// Options that make a run quick. They also leave few solves to the fingerprint of the arithmetic, which every start
+/// computes.
 inline const Words kFewSolves = {"--refit", "geometric:10", "--periods", "40"};
 inline const Words kQuick = {"--regime",  "A",  // 8 parts
                              "--refit",   "geometric:10",
@@ -73,7 +74,7 @@ class RunStudyTest : public ProgramTest {
     return joined({"run", "study.toml", "--quiet", "--threads", "2", "--out", folder}, more, others);
   }
 
-  // Every file but the manifest, which has times, by its path in the folder.
+  // All files by their paths in the folder, except the manifest, which has times.
   std::map<std::string, std::string> files(const std::filesystem::path& folder) const {
     std::map<std::string, std::string> out;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
@@ -95,7 +96,7 @@ class RunStudyTest : public ProgramTest {
     return nlohmann::json::parse(read_file(work() / folder / "manifest.json"));
   }
 
-  // What a run has come to, as others see it: its manifest, its parts, the files that it ends with.
+  // The number of a run's visible steps so far: its manifest, its parts, and its last files.
   int steps_done(const std::string& folder) const {
     namespace fs = std::filesystem;
     int steps = 0;
@@ -108,18 +109,18 @@ class RunStudyTest : public ProgramTest {
     return steps;
   }
 
-  // Until a run has come so far, or has ended.
+  // Waits until a run has made so many steps or has ended.
   void wait_for_steps(pid_t child, const std::string& folder, int steps) const {
     while (steps_done(folder) < steps && !has_ended(child)) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 
-  // The undisturbed run that others are compared with.
+  // Makes the undisturbed run with which other runs are compared.
   void run_reference(const Words& more = {}) {
     ASSERT_EQ(run(words("reference", more)).exit_code, 0) << read_file(base_ / "err");
   }
 };
 
-/// Those of many runs.
+/// Tests with many runs.
 class ManyRunsTest : public RunStudyTest {
  protected:
   std::filesystem::path parent() const override { return in_memory(); }

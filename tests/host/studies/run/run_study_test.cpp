@@ -1,4 +1,4 @@
-// A study from its file to a folder of results: what is written, what is refused, and lanes that fail.
+// A study from its file to a folder of results: written files, refusals, and lanes that fail.
 #include <set>
 
 #include "host/ground/base/printable.hpp"
@@ -38,7 +38,7 @@ TEST_F(RunStudy, WritesEverythingItPromises) {
   for (const char* key : {"version", "revision", "compiler", "flags"}) EXPECT_TRUE(m["program"].contains(key)) << key;
   for (const char* key : {"study.seed", "build.sources", "numerics.fingerprint", "numerics.backend"})
     EXPECT_TRUE(m["identity"].contains(key)) << key;
-  // sha256sum -c understands the checksums
+  // `sha256sum -c` understands the checksums.
   std::istringstream lines(test::read_file(work() / "reference" / "checksums.sha256"));
   int count = 0;
   for (std::string digest, name; lines >> digest >> name; ++count)
@@ -46,7 +46,7 @@ TEST_F(RunStudy, WritesEverythingItPromises) {
   EXPECT_EQ(count, 10);
 }
 
-// The resolved study is a study: run again it gives the same.
+// The resolved study is a study, and running it gives the same results.
 TEST_F(RunStudy, TheStudyInTheResultsGivesTheSameResults) {
   ASSERT_EQ(run(words("one", {"--periods", "90", "--set", "estimation.refit=tracking"})).exit_code, 0);
   Words again = words("two");
@@ -55,7 +55,7 @@ TEST_F(RunStudy, TheStudyInTheResultsGivesTheSameResults) {
   expect_same(work() / "two", work() / "one");
 }
 
-// The tables follow from results.h5, as docs/files.md says.
+// The tables can be computed from results.h5, as docs/files.md says.
 TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
   run_reference();
   const fs::path file = work() / "reference" / "results.h5";
@@ -64,7 +64,7 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
   ASSERT_EQ(shape.size(), 2u);
   const std::size_t lanes = shape[0], R = shape[1];
   EXPECT_EQ(R, 4u);
-  // Row 2 of the file: T_0 = 0, online_plugin, known: lane 1.
+  // Row 2 of the file is lane 1: T_0 = 0, online_plugin, known.
   const std::string lead = "A,uniform,0,online_plugin,known,,,,4,0,150,",
                     line = split(test::read_file(work() / "reference" / "summary.csv"), '\n')[2];
   ASSERT_THAT(line, testing::StartsWith(lead));
@@ -86,7 +86,8 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
   EXPECT_FALSE(fs::exists(work() / "without" / "results.h5"));
 }
 
-// Boxes of results.h5 are those of choices.csv, counted from 1; the dataset that counted from 0 had another name.
+// Boxes in results.h5 are those of choices.csv and count from 1. The former dataset that counted from 0 had another
+// name.
 TEST_F(RunStudy, ChoicesAreNumbersOfBoxesInEveryFile) {
   run_reference({"--replications", "2"});
   const fs::path file = work() / "reference" / "results.h5";
@@ -96,7 +97,7 @@ TEST_F(RunStudy, ChoicesAreNumbersOfBoxesInEveryFile) {
   std::vector<double> found, wanted;
   for (std::size_t k = 0; k < box.size(); ++k) {  // lane x replication x position
     const bool is_one = static_cast<double>(k % 3) < length.at(k / 3);
-    EXPECT_EQ(box[k] > 0.0, is_one);  // 0 is no box
+    EXPECT_EQ(box[k] > 0.0, is_one);  // 0 stands for no box
     if (is_one) found.push_back(box[k]);
   }
   const std::vector<std::string> lines = split(test::read_file(work() / "reference" / "choices.csv"), '\n'),
@@ -122,7 +123,7 @@ TEST_F(RunStudy, SettingsVaryInOneFolder) {
   EXPECT_THAT(summary, testing::StartsWith("periods,estimation.refit,regime,"));
   for (const char* row : {"\n40,tracking,A,", "\n40,every:9,B,", "\n80,tracking,A,", "\n80,every:9,B,"})
     EXPECT_THAT(summary, HasSubstr(row));
-  // A setting alone has the same numbers.
+  // A single setting has the same numbers.
   write("study.toml", kStudy);
   ASSERT_EQ(run(words("alone", {"--environment", "uniform", "--periods", "80", "--refit", "every:9"})).exit_code, 0);
   for (const std::string& line : split(test::read_file(work() / "alone" / "summary.csv"), '\n'))
@@ -169,7 +170,7 @@ TEST_F(RunStudy, EmptyWordsAreNoAbsentOptions) {
   EXPECT_FALSE(fs::exists(work() / "x"));
 }
 
-// The user's own files must survive, whatever their names.
+// A user's own files must survive, whatever their names.
 TEST_F(RunStudy, DoesNotTakeOthersFilesForItsOwn) {
   fs::create_directory(work() / "u");
   std::ofstream(work() / "u" / "study.toml") << "# mine\n" << kStudy;
@@ -191,7 +192,7 @@ TEST_F(RunStudy, DoesNotTakeOthersFilesForItsOwn) {
   EXPECT_EQ(test::read_file(work() / "elsewhere" / "my.part"), "mine");
 }
 
-// What can be refused is refused before old results are removed.
+// Mistakes are refused before old results are removed.
 TEST_F(RunStudy, ARefusedForceKeepsTheOldResults) {
   run_reference();
   const auto before = files(work() / "reference");
@@ -222,7 +223,7 @@ TEST_F(RunStudy, OracleCacheChangesNoByte) {
 
 // ---- failures as results --------------------------------------------------------------------------------------------
 
-// Of lanes by replications so many failed in their first period.
+// Expects that so many pairs of lane and replication failed in their first period.
 void expect_failures_in(const fs::path& hdf5, int failed) {
   for (const std::string name : {"/uniform_A/failure", "/uniform_A/failed_period", "/uniform_A/periods"}) {
     std::vector<hsize_t> shape;
@@ -237,7 +238,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   const Words broken = {"--set", "hyperparameters.c_rho=[0.1, 1e300]"};
   const test::ProgramResult result = run(words("out", broken));
   EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_EQ(result.error_lines(), 6) << result.err;  // the first five as they happen, and the verdict
+  EXPECT_EQ(result.error_lines(), 6) << result.err;  // the first five failures, and the verdict
   EXPECT_THAT(result.err, HasSubstr("c_rho=1e+300 failed in period 1: a number is not finite\n"));
   EXPECT_THAT(result.err, HasSubstr("out/failures.csv"));
   EXPECT_THAT(result.out, HasSubstr("Failed lanes are left out"));
@@ -249,13 +250,13 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
     EXPECT_THAT(lines[k], HasSubstr("known,1e+300,"));
     EXPECT_THAT(lines[k], HasSubstr(",5,1,a number is not finite," PANDORA_PROGRAM " replay study.toml --lane '"));
   }
-  // The others are what they are without it.
+  // The other lanes are the same as without it.
   ASSERT_EQ(run(words("sound", {"--set", "hyperparameters.c_rho=[0.1]"})).exit_code, 0);
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
   for (const std::string& line : split(test::read_file(work() / "sound" / "summary.csv"), '\n'))
     EXPECT_THAT(summary, HasSubstr(line + "\n"));
   EXPECT_THAT(summary, HasSubstr("known,1e+300,,,0,4,150,,,,"));
-  // The command replays just that lane.
+  // The command replays this lane.
   const test::ProgramResult replay =
       run({"replay", "out/study.toml", "--lane", "uniform/A/2/7/dow/known/c_rho=1e+300"});
   EXPECT_EQ(replay.exit_code, 0) << replay.err;
@@ -265,7 +266,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   EXPECT_THAT(sound.out, testing::Not(HasSubstr("failed")));
   expect_refusal({"replay", "out/study.toml", "--lane", "uniform/A/9/7/dow/known/c_rho=0.1"}, 2,
                  {"--lane uniform/A/9", "no such lane"});
-  // Shards tell, too, and so does what they are merged to.
+  // Shards report failures too, and so does the merged folder.
   for (const char* index : {"0", "1"}) {
     EXPECT_EQ(
         run(joined(words(std::string("shard") + index, {"--shard", std::string(index) + "/2"}), broken)).exit_code, 1);
@@ -277,7 +278,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   EXPECT_EQ(run(words("out", {"--resume"}, broken)).exit_code, 1);
 }
 
-// The command in failures.csv is one that a shell runs, also where keys vary.
+// A shell can run the command in failures.csv, also if keys vary.
 TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
   write("study.toml", kStudy + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\"]\n");
   ASSERT_EQ(run(words("out", {"--set", "hyperparameters.c_rho=[1e300]", "--environment", "uniform"})).exit_code, 1);
@@ -290,14 +291,14 @@ TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
   EXPECT_EQ(different.size(), commands.size());
   for (const std::string& command : {commands.front(), commands.back()}) {
     std::string words = command;
-    if (words.back() == '"') words.pop_back();  // the field's own quotes
+    if (words.back() == '"') words.pop_back();  // the quotes of the field
     EXPECT_THAT(words, HasSubstr("--setting"));
     EXPECT_EQ(std::system(("cd '" + (work() / "out").string() + "' && " + words + " >../replay.out 2>&1").c_str()), 0);
     EXPECT_THAT(test::read_file(work() / "replay.out"), HasSubstr("in period 1, a number is not finite")) << words;
   }
 }
 
-// Commands that look at no signal end at the first one.
+// Commands that do not handle signals end at the first one.
 TEST_F(RunStudy, ReplayAndPlanEndAtASignal) {
   for (const Words& command : {Words{"replay", "study.toml", "--lane", "uniform/A/0/0/dow/unknown/c_rho=1;c_theta=0.1"},
                                Words{"run", "study.toml", "--plan", "--samples", "20000000"}}) {
@@ -305,7 +306,7 @@ TEST_F(RunStudy, ReplayAndPlanEndAtASignal) {
     const pid_t child = start(command);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(child, SIGTERM);
-    EXPECT_EQ(wait_for(child).exit_code, -1) << command[0];  // ended by it
+    EXPECT_EQ(wait_for(child).exit_code, -1) << command[0];  // the signal ended it
   }
 }
 

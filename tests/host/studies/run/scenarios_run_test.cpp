@@ -1,4 +1,4 @@
-// A study of scenarios from file to folder, and what reads the folder.
+// A study of scenarios from its file to a folder, and commands that read the folder.
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
@@ -29,7 +29,7 @@ periods = 40
 
   std::string read(const std::string& file) const { return test::read_file(work() / file); }
 
-  // The rows of a CSV file, of the scenario alone, without its column.
+  // The rows of one scenario in a CSV file, without the column of the scenario.
   std::vector<std::string> rows(const std::string& file, const std::string& scenario) const {
     std::vector<std::string> out;
     std::istringstream lines(read(file));

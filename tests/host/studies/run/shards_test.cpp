@@ -1,4 +1,4 @@
-// Studies spread over shards and ranks: the bytes are those of one process.
+// Studies that are spread over shards and ranks give the bytes of one process.
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 class RunStudyShards : public test::RunStudyTest {
  protected:
-  // A study that starts at once, for ranks.
+  // Writes a study for ranks that starts quickly.
   void write_study_of_ranks() {
     write("study.toml", std::string(kStudy).replace(kStudy.find(", \"student_t5\""), 14, "") +
                             "[estimation]\nrefit = \"geometric:10\"\n");
@@ -21,13 +21,13 @@ class RunStudyShards : public test::RunStudyTest {
   int shell(const std::string& command) const {
     return WEXITSTATUS(std::system(("cd '" + work().string() + "' && " + command).c_str()));
   }
-  // Its exit code; standard error goes to mpi.err.
+  // Returns the exit code of mpirun. Standard error goes to mpi.err.
   int mpirun(const std::string& arguments) const {
     return shell(std::string("timeout 120 env ") + kLaunch + arguments + " >mpi.out 2>mpi.err");
   }
   std::string mpi_errors() const { return test::read_file(work() / "mpi.err"); }
 
-  // What sanitisers find in Open MPI itself is not ours.
+  // Faults that sanitisers find in Open MPI itself are ignored.
   static constexpr const char* kLaunch =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
       "TSAN_OPTIONS=ignore_noninstrumented_modules=1 mpirun --oversubscribe ";
@@ -56,7 +56,7 @@ TEST_F(RunStudyShards, ALostShardCostsOnlyItsOwnWork) {
   run_reference();
   const test::ProgramResult first = run(words("a", {"--shard", "0/2", "--report"}));
   ASSERT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_NE(first.out.find("no report"), std::string::npos) << first.out;  // of a part of the results
+  EXPECT_NE(first.out.find("no report"), std::string::npos) << first.out;  // only a part of the results is there
   ASSERT_EQ(run(words("b", {"--shard", "1/2"})).exit_code, 0);
   const std::string lost = "parts/000-uniform-A-00001.part";
   ASSERT_TRUE(fs::remove(work() / "b" / lost));
@@ -80,12 +80,12 @@ TEST_F(RunStudyShards, MergeRefusesWhatDoesNotBelongTogether) {
   std::ofstream(work() / "a" / "study.toml", std::ios::app) << "\n[output]\n";
   expect_refusal({"merge", "a", "--out", "all"}, 3, {"a/study.toml", "--resume"});
   fs::copy_file(work() / "study.toml", work() / "a" / "study.toml", fs::copy_options::overwrite_existing);
-  std::ofstream(work() / "a" / "study.toml", std::ios::app) << "bins = 51\n";  // no longer what was run
+  std::ofstream(work() / "a" / "study.toml", std::ios::app) << "bins = 51\n";  // now it is another study
   EXPECT_NE(run({"merge", "a", "--out", "all"}).exit_code, 0);
   EXPECT_FALSE(fs::exists(work() / "all"));
 }
 
-// The script for Slurm, with srun and the scheduler's variables stood in for.
+// The script for Slurm. The test stands in for srun and sets the scheduler's variables.
 TEST_F(RunStudyShards, TheBatchScriptRunsTheShardsOfAnArray) {
   run_reference();
   fs::create_directory(work() / "bin");
@@ -96,22 +96,22 @@ TEST_F(RunStudyShards, TheBatchScriptRunsTheShardsOfAnArray) {
         "cd '" + work().string() + "' && PATH=$PWD/bin:$PATH SLURM_ARRAY_TASK_ID=" + std::to_string(task) +
         " SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_COUNT=2 SLURM_CPUS_PER_TASK=1 PANDORA=" + PANDORA_PROGRAM + " bash " +
         PANDORA_SOURCE + "/scripts/pandora.sbatch study.toml shards >script.out 2>&1";
-    for (int again = 0; again < 2; ++again)  // submitted again it goes on
+    for (int again = 0; again < 2; ++again)  // if it is submitted again, it goes on
       ASSERT_EQ(std::system(command.c_str()), 0) << test::read_file(work() / "script.out");
   }
-  EXPECT_EQ(test::read_file(work() / "srun.first"), "--cpus-per-task=1\n");  // which Slurm no longer passes on itself
+  EXPECT_EQ(test::read_file(work() / "srun.first"), "--cpus-per-task=1\n");  // Slurm itself does not pass it on
   ASSERT_EQ(run({"merge", "shards/0", "shards/1", "--quiet", "--out", "all"}).exit_code, 0);
   expect_same(work() / "all", work() / "reference");
 }
 
-// What stood in the way of the last files costs neither the parts nor what is known of their making.
+// If the last files cannot be written, parts and the record of their making stay.
 TEST_F(RunStudyShards, FilesThatCannotBeWrittenLeaveAnHonestManifest) {
   run_reference();
   ASSERT_EQ(run(words("a", {"--shard", "0/2"})).exit_code, 0);
   ASSERT_EQ(run(words("b", {"--shard", "1/2"})).exit_code, 0);
   fs::create_directories(work() / "out" / "results.h5" / "in the way");
   fs::create_directories(work() / "merged" / "results.h5" / "in the way");
-  EXPECT_EQ(run(words("out", {"--resume"})).exit_code, 2);  // not a folder of the program's
+  EXPECT_EQ(run(words("out", {"--resume"})).exit_code, 2);  // it is no folder of results
   EXPECT_EQ(run(words("out", {"--force"})).exit_code, 2);
   EXPECT_EQ(manifest("out")["state"], "interrupted");
   EXPECT_EQ(manifest("out")["parts_there"], 16);
@@ -126,7 +126,7 @@ TEST_F(RunStudyShards, FilesThatCannotBeWrittenLeaveAnHonestManifest) {
   EXPECT_EQ(manifest("merged")["sessions"].size(), 4u);
 }
 
-// A study that lost a line would put wrong names and values beside the numbers.
+// With an altered study, numbers would get wrong names and values.
 TEST_F(RunStudyShards, MergeRefusesAStudyThatWasAltered) {
   write("study.toml", kStudy + "[environment.uniform]\nu = 0.5\n");
   ASSERT_EQ(run(words("a")).exit_code, 0);
@@ -151,11 +151,11 @@ TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
     ASSERT_EQ(session["processes"].size(), static_cast<std::size_t>(ranks));
     for (const nlohmann::json& process : session["processes"]) EXPECT_GE(process["parts_computed"], 8 / ranks);
   }
-  // Failed lanes of any rank are the run's.
+  // A failed lane in any rank counts for the run.
   EXPECT_EQ(mpirun("-n 2 " + ranks_of("failed") + " --regime A --set hyperparameters.c_rho=[1e300]"), 1);
 }
 
-// As a driver or a loop of --resume makes them.
+// A driver, or a loop with --resume, makes such commands.
 TEST_F(RunStudyShards, CommandsThatFollowEachOtherInARankRunWhereItIsAlone) {
   write_study_of_ranks();
   const auto both = [this](const std::string& ranks) {
@@ -172,7 +172,7 @@ TEST_F(RunStudyShards, CommandsThatFollowEachOtherInARankRunWhereItIsAlone) {
   EXPECT_THAT(told, Not(HasSubstr("orte_init")));
 }
 
-// The launcher gives ranks a terminal and writes what they say there to a file.
+// The launcher gives ranks a terminal, and writes their output to a file.
 TEST_F(RunStudyShards, RanksWriteNoCodesOfTerminals) {
   write_study_of_ranks();
   ASSERT_EQ(mpirun("-n 1 sh -c 'test -t 1 && exec " + ranks_of("bold") + " --regime A'"), 0) << mpi_errors();
@@ -188,7 +188,7 @@ TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {
     const std::string name = "killed" + std::to_string(parts);
     const fs::path folder = work() / name;
     const std::string command = "-n 2 " + ranks_of(name) + more + " --resume";
-    ASSERT_EQ(shell(std::string("{ ") + kLaunch + command + " >mpi.out 2>&1 & echo $! >pid; }"), 0);  // the launcher's
+    ASSERT_EQ(shell(std::string("{ ") + kLaunch + command + " >mpi.out 2>&1 & echo $! >pid; }"), 0);  // mpirun's pid
     const auto made = [&] {
       std::error_code error;
       return std::distance(fs::directory_iterator(folder / "parts", error), fs::directory_iterator{});
@@ -198,7 +198,7 @@ TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {
     ::kill(std::stoi(test::read_file(work() / "pid")), SIGKILL);
     caught += manifest(name)["sessions"][0]["ended"].is_null() ? 1 : 0;
     int code = 2;
-    for (int i = 0; i < 300 && code == 2; ++i) {  // until the ranks have noticed and let go of the folder
+    for (int i = 0; i < 300 && code == 2; ++i) {  // until the ranks have noticed and released the folder
       code = mpirun(command);
       if (code == 2) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
@@ -211,7 +211,7 @@ TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {
 // Ranks that cannot agree all end, and one of them says why.
 TEST_F(RunStudyShards, RanksThatCannotAgreeAllEnd) {
   write_study_of_ranks();
-  // By a shell in each rank: Open MPI 5.0.7 crashes on `-n 1 ... : -n 1 ...`.
+  // Each rank runs a shell, because Open MPI 5.0.7 crashes on `-n 1 ... : -n 1 ...`.
   const auto apart = [this](const std::string& first, const std::string& second) {
     return mpirun("-n 2 sh -c 'case $OMPI_COMM_WORLD_RANK in 0) exec " + first + ";; *) exec " + second + ";; esac'");
   };
@@ -222,7 +222,7 @@ TEST_F(RunStudyShards, RanksThatCannotAgreeAllEnd) {
   EXPECT_EQ(apart(one, one + " --periods 50"), 5);
   EXPECT_THAT(mpi_errors(), HasSubstr("study.periods"));
   EXPECT_FALSE(fs::exists(work() / "apart"));
-  // A folder that cannot be used ends all ranks with the error of one.
+  // If the folder cannot be used, all ranks end, with the error of one.
   fs::create_directory(work() / "full");
   write("full/notes.txt", "mine");
   EXPECT_EQ(mpirun("-n 2 " + ranks_of("full")), 2);

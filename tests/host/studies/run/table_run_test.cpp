@@ -1,4 +1,4 @@
-// Runs on tables of outcomes by the program: files, exit codes, and results without their tables.
+// Runs of the program on tables of outcomes: files, exit codes, and results whose tables are gone.
 #include <fmt/format.h>
 
 #include <random>
@@ -59,8 +59,8 @@ TEST_F(TableRun, SummaryHasUtilityQualityDollarsCallsAndGap) {
                                  "gap_half_width_95,gap_standard_error,told"));
 }
 
-// Every model's answers in an order of their own: the same means, with intervals over replications, which go through the
-// folder as all others do.
+// Every model's answers have an order of their own. Means are the same, and intervals are over replications. Results go
+// through the folder like all others.
 TEST_F(TableRun, IndependentModelsHaveIntervalsOverReplications) {
   const Words control = {"--set", "environment.mine.context=[]", "--set", "environment.mine.resample=independent"};
   ASSERT_EQ(run(words("out", control)).exit_code, 0);
@@ -151,7 +151,7 @@ TEST_F(TableRun, AReportIsMade) {
   EXPECT_THAT(page, Not(HasSubstr("the oracle&#39;s utility minus")));
 }
 
-// A study of a table and of the paper's model beside it: every command finds both.
+// A study has a table and an environment of the paper. Every command finds both.
 TEST_F(TableRun, StandsBesideThePapersEnvironments) {
   const Words both = {"--environment", "uniform,mine", "--periods", "60",  "--set", "dimensions.radius_draws=500",
                       "--set",         "regimes=A",    "--policy",  "dow", "--set", "oracle.samples=1000"};

@@ -1,4 +1,4 @@
-// The arithmetic of a plan's time: horizons, threads, counts. What was measured is made up; no test here reads a clock.
+// The arithmetic of a plan's time: horizons, threads, counts. Measurements are made up, and no test reads a clock.
 #include "host/studies/run/trial.hpp"
 
 #include <gmock/gmock.h>
@@ -32,11 +32,11 @@ TEST(Extrapolated, IsWhatWasMeasuredWhereNothingIsLeft) {
   EXPECT_EQ(extrapolated(points({1}, 0.3, 1e-3, 1.0), 1), 0.301);
 }
 
-// A clock that is coarse or disturbed gives growth that is none: then no time is added, and never a negative one.
+// A coarse or disturbed clock may show no growth, or a negative one. Then no time is added.
 TEST(Extrapolated, NeverFalls) {
   EXPECT_EQ(extrapolated(std::vector<TrialPoint>{{1, 0.5}, {250, 0.4}}, 30000), 0.4);
   EXPECT_EQ(extrapolated(std::vector<TrialPoint>{{1, 0.1}, {250, 0.5}, {1000, 0.4}}, 30000), 0.4);
-  EXPECT_NEAR(extrapolated(std::vector<TrialPoint>{{1, 0.4}, {250, 0.4}, {1000, 0.475}}, 2000), 0.575, 1e-9);  // a line
+  EXPECT_NEAR(extrapolated(std::vector<TrialPoint>{{1, 0.4}, {250, 0.4}, {1000, 0.475}}, 2000), 0.575, 1e-9);  // linear
 }
 
 TEST(WallSeconds, SharesUnitsAndChunksOverThreads) {
@@ -46,7 +46,7 @@ TEST(WallSeconds, SharesUnitsAndChunksOverThreads) {
   unit.chunks = 3;
   EXPECT_EQ(wall_seconds(unit, 10, 1, 1.0), 70.0);
   EXPECT_EQ(wall_seconds(unit, 10, 2, 2.0), 35.0);
-  EXPECT_EQ(wall_seconds(unit, 1, 2, 2.0), 1.0 + 2 * 2.0);  // two rounds of chunks; nobody helps to prepare
+  EXPECT_EQ(wall_seconds(unit, 1, 2, 2.0), 1.0 + 2 * 2.0);  // two rounds of chunks, after one thread has prepared
   EXPECT_EQ(wall_seconds(unit, 1, 8, 8.0), 1.0 + 2.0);
   EXPECT_EQ(wall_seconds(unit, 0, 2, 2.0), 0.0);
 }
@@ -59,7 +59,7 @@ TEST(WallSeconds, GivesNoMoreThanTheCores) {
   EXPECT_EQ(wall_seconds(unit, 8, 4, 2.0), 8 * 7.0 / 2);  // four threads on two cores
   EXPECT_EQ(wall_seconds(unit, 8, 2, 1.0), 8 * 7.0);      // two threads with a quota of one core
   EXPECT_NEAR(wall_seconds(unit, 8, 2, 1.5), 8 * 7.0 / 1.5, 1e-9);
-  EXPECT_EQ(wall_seconds(unit, 1, 4, 2.0), 1.0 + 3 * 2.0 / 2);  // one prepares, three play
+  EXPECT_EQ(wall_seconds(unit, 1, 4, 2.0), 1.0 + 3 * 2.0 / 2);  // one thread prepares, and three play
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Successive halving against a choice that is made by hand from all lanes in all replications.
+// Compares successive halving with a choice by hand from all lanes in all replications.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -19,16 +19,16 @@ std::vector<int> replications(const std::vector<TuneRound>& rounds) {
 }
 
 TEST(HalvingRounds, ShareTheBudgetEvenly) {
-  // 9, 5, 3 and 2 candidates of 4 lanes: 36, 20, 12 and 8 lanes a replication.
+  // With 9, 5, 3 and 2 candidates of 4 lanes, a replication has 36, 20, 12 and 8 lanes.
   EXPECT_EQ(replications(halving_rounds({9}, {4}, 4 * 36)), (std::vector<int>{1, 1, 3, 6}));
   EXPECT_EQ(replications(halving_rounds({9}, {4}, 14400)), (std::vector<int>{100, 180, 300, 450}));
-  // Two races: that of 2 ends first; one of a single candidate takes nothing.
+  // There are two races, and that of 2 candidates ends first. A single candidate needs no race.
   EXPECT_EQ(replications(halving_rounds({4, 2, 1}, {1, 3, 7}, 100)), (std::vector<int>{5, 25}));
   for (const std::uint64_t budget : {144u, 145u, 1000u, 99999u}) {
     std::size_t used = 0;
     for (const TuneRound& round : halving_rounds({9}, {4}, budget)) used += round.lanes;
     EXPECT_LE(used, budget);
-    EXPECT_GT(used + 8, budget);  // what is left is less than a replication of the last round
+    EXPECT_GT(used + 8, budget);  // too little is left for a replication of the last round
   }
 }
 
@@ -55,7 +55,7 @@ std::vector<PlannedSetting> settings_of(const char* policies, const char* c_rho,
   return make_plans(config);
 }
 
-// All lanes of a setting in the replications that are judged on, 0 .. R-1, and in n of the choice behind them.
+// All lanes of a setting, in the replications 0 .. R-1 that judge, and in the n replications after them that choose.
 struct WholeSweep {
   Study study;
   Plan plan;
@@ -74,12 +74,12 @@ struct WholeSweep {
   }
 };
 
-// Regrets of a candidate in every replication: from the whole study, lane by lane, by its name.
+// The regrets of a candidate in every replication, from the lanes of the whole study, by name.
 std::vector<double> regrets_by_hand(const WholeSweep& sweep, const std::string& policy, const std::string& reward,
                                     const std::string& hyperparameter) {
   const auto& [study, plan, all, n] = sweep;
   std::vector<double> sum(n, 0.0);
-  int cells = 0;  // four groups of every lane
+  int cells = 0;  // every lane is in four groups
   for (std::size_t k = 0; k < plan.lanes.size(); ++k) {
     const PlannedLane& lane = plan.lanes[k];
     if (lane.policy->name != policy || lane.variant.reward != reward || lane.variant.hyperparameter != hyperparameter)
@@ -97,7 +97,7 @@ double mean(const std::vector<double>& values, std::size_t first, std::size_t la
   return sum / static_cast<double>(last - first);
 }
 
-// Of the candidates with default values alone the one that stayed longest is judged beside the winner, in pairs.
+// Among the candidates with default values, the one that stayed longest is compared with the winner, in pairs.
 void expect_default_beside_the_winner(const TuneRace& race, const std::vector<std::vector<double>>& regrets) {
   ASSERT_TRUE(race.standard);
   const std::string& values = race.candidates[*race.standard].hyperparameter;
@@ -182,7 +182,7 @@ TEST(Tune, ChoosesAmongKeysThatVaryToo) {
       200, 4);
 }
 
-// Whatever the study grows to, it has no replication of the choice.
+// A study can never grow so far that it has a replication of the choice.
 TEST(Tune, ChoosesOnReplicationsThatNoStudyHas) {
   const Tuning tuning = tune(settings_of("dow", "0.1,1", ""), {200, {}});
   EXPECT_EQ(tuning.first_replication, 1000000000u);
@@ -196,7 +196,7 @@ TEST(Tune, JudgesNoDefaultWhereTheStudyHasNone) {
   }
 }
 
-// FrugalGPT has one choice: it is judged, and not at T_0 = 0.
+// FrugalGPT has only one choice. It is judged all the same, but not at T_0 = 0.
 TEST(Tune, JudgesWhatHasNoChoice) {
   const Tuning tuning = tune(settings_of("dow,frugalgpt", "0.1,1", ""), {200, {}});
   ASSERT_EQ(tuning.races.size(), 3u);
@@ -208,7 +208,7 @@ TEST(Tune, JudgesWhatHasNoChoice) {
   EXPECT_EQ(tuning.cells, 8u);
 }
 
-// A candidate that fails is dropped before one that does not, whatever its regret in the rest.
+// A candidate that fails is dropped before one that does not, whatever its regret elsewhere.
 TEST(Tune, DropsWhatFails) {
   std::vector<PlannedSetting> settings = settings_of("dow", "0.1,1,3", "");
   for (PlannedLane& lane : settings[0].plan.lanes)
@@ -246,7 +246,7 @@ class TuneCommand : public test::RunStudyTest {
   }
 };
 
-// The options that it prints make a study whose lanes are the judged ones.
+// The printed options make a study with the judged lanes.
 TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   const test::ProgramResult result = tuned({"--budget", "100", "--set", "regimes=B"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -267,7 +267,7 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   ASSERT_GE(cells.size(), 15u);
   EXPECT_EQ(cells[9], "1");
   EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set hyperparameters.dow." + cells[3]));
-  // Of two values the better is an end of them.
+  // The better of two values is always an end of the grid.
   EXPECT_THAT(result.out, HasSubstr("wider grid"));
 
   ASSERT_EQ(run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters.dow." + cells[3]}))
@@ -310,7 +310,7 @@ TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
   EXPECT_EQ(race["default"], 0);
   EXPECT_EQ(race["judged"]["regrets_x1000"].size(), 4u);
   EXPECT_THAT(race["run_options"].get<std::string>(), HasSubstr("--policy dow --set hyperparameters.dow.c_rho="));
-  // The study in it is the one that was tuned.
+  // The study in the output is the tuned one.
   write("again.toml", json["study_toml"].get<std::string>());
   ASSERT_EQ(run({"tune", "again.toml", "--threads", "1", "--quiet", "--budget", "100", "--out", "u.json"}).exit_code,
             0);

@@ -48,7 +48,7 @@ Policy own(const std::string& name, const Hyperparameter& hyperparameter) {
   return policy;
 }
 
-// In a process of its own, whose expectations are its exit status.
+// Runs the body in a process of its own. Failed expectations set the exit status.
 template <class Body>
 [[noreturn]] void alone(Body&& body) {
   try {
@@ -76,7 +76,7 @@ TEST(Hyperparameters, ThoseOfOnePolicyLeaveAnotherAlone) {
   config.set("hyperparameters.dow.c_rho", "0.2", "--set");
   EXPECT_EQ(lanes_of(config), of_one);
   EXPECT_EQ(config.identity().at("hyperparameters.dow.c_rho"), "[0.2]");
-  config.set("hyperparameters.c_rho", "0.3", "--set");  // the last word, on all
+  config.set("hyperparameters.c_rho", "0.3", "--set");  // the last option counts, for all policies
   EXPECT_THAT(lanes_of(config),
               IsSupersetOf({"dow/known/c_rho=0.3", "restarting_dow/known/c_rho=0.3;restart_window=100"}));
   EXPECT_EQ(config.identity().count("hyperparameters.dow.c_rho"), 0u);
@@ -142,9 +142,9 @@ TEST(HyperparametersDeathTest, APolicyBesideAnotherOfTheSameNameKeepsItsOwn) {
     }
     EXPECT_THAT(lanes_of(both + "hyperparameters.c_rho = [2]\nhyperparameters.mine.c_rho = [5]"),
                 IsSupersetOf({"dow/known/c_rho=2", "mine/known/c_rho=5"}));
-    EXPECT_THAT(lanes_of(both + "hyperparameters.c_rho = [5]"),  // which mine has anyway
+    EXPECT_THAT(lanes_of(both + "hyperparameters.c_rho = [5]"),  // the default of `mine`
                 IsSupersetOf({"dow/known/c_rho=5", "mine/known/c_rho=5"}));
-    // What an earlier version wrote is read as it was run.
+    // A study that an earlier version wrote is read as it was run.
     EXPECT_THAT(lanes_of(StudyConfig::parse("T0 = [0]\n" + both + "hyperparameters.c_rho = [2]", "old", true)),
                 IsSupersetOf({"dow/known/c_rho=2", "mine/known/c_rho=2"}));
   });

@@ -1,4 +1,4 @@
-// Random studies: what the program writes of them is the same study, to every digit of its identity.
+// Random studies: the study that the program writes is the same one, to every digit of its identity.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace pandora {
 namespace {
 
-// Texts of TOML; what is no valid study is refused by the program, and not counted.
+// Makes texts in TOML. If one is no valid study, the program refuses it, and it does not count.
 class RandomStudy {
  public:
   explicit RandomStudy(std::uint64_t seed) : engine_(seed) {}
@@ -158,7 +158,7 @@ TEST_F(RandomStudiesRun, ResultsBelongToTheStudyThatWasWritten) {
     write("random.toml", text);
     const test::ProgramResult first = run(joined({"run", "random.toml", "--out", folder}, small));
     if (first.exit_code == 2) continue;          // no valid study
-    ASSERT_LE(first.exit_code, 1) << first.err;  // 1: lanes failed, on ridges near to none
+    ASSERT_LE(first.exit_code, 1) << first.err;  // 1: lanes failed because of tiny ridges
     ++ran;
     const nlohmann::json identity = manifest(folder)["identity"];
     const test::ProgramResult again = run({"run", folder + "/study.toml", "--out", folder, "--resume", "--quiet"});

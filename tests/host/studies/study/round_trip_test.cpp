@@ -1,4 +1,4 @@
-// What the program writes of a study is read back as itself, to the bit.
+// A study that the program writes is read back bit for bit.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// [scenario.NAME]: settings as a list of named values that replace the study's.
+// [scenario.NAME]: settings as a list of named values, which replace those of the study.
 #include <gmock/gmock.h>
 
 #include "host/lanes/model/drift.hpp"
@@ -44,7 +44,7 @@ TEST(Scenarios, EachIsASettingThatReplacesWhatItNames) {
   EXPECT_EQ(all[2].study.feedback.share, 1.0);
 }
 
-// Nothing is run that has no name: without [scenario.base] there is no setting of the study as it is.
+// Only named settings are run. Without [scenario.base] there is no setting for the unchanged study.
 TEST(Scenarios, TheStudyAsItIsNeedsATableOfItsOwn) {
   EXPECT_THAT(labels(parsed("[scenario.short]\nperiods = 5")), ElementsAre("scenario=short"));
   EXPECT_THAT(labels(parsed("scenario = { base = {}, short = { periods = 5 } }")),
@@ -111,7 +111,7 @@ TEST(Scenarios, OptionsChangeWhatTheyReplaceOrSay) {
               HasSubstr("the study has no scenarios"));
 }
 
-// Of an environment that an option leaves out nothing is said, as under [vary].
+// Keys for an environment that an option leaves out have no effect, as under [vary].
 TEST(Scenarios, WhatTheySayOfAnEnvironmentThatIsLeftOutCountsForNothing) {
   StudyConfig config = parsed(kScenarios);
   config.set("environments", "uniform", "--environment uniform");
@@ -144,7 +144,7 @@ TEST(Scenarios, RefusesWhatCannotBeReplaced) {
       {"study.toml:6", "environment.mine.drift of a table cannot vary"});
 }
 
-// Of another program or version: what is not known is passed over.
+// A study of another program or version may have unknown keys, which are ignored.
 TEST(Scenarios, ForeignOnesMayHaveUnknownKeys) {
   const StudyConfig config = StudyConfig::parse("[scenario.a]\nperiods = 5\nfeedback.echo = 3\n", "study.toml", true);
   EXPECT_THAT(config.passed_over(), ElementsAre("scenario.a.feedback.echo"));

@@ -1,4 +1,4 @@
-// What a study says: every key, values that vary, options that replace them.
+// The keys of a study, values that vary, and options that replace them.
 #include "host/studies/study/study_config.hpp"
 
 #include <gmock/gmock.h>
@@ -113,7 +113,7 @@ TEST(StudyConfig, ReadsEveryKey) {
   EXPECT_EQ(s.environments[1], heavy);
 }
 
-// 1e4 is an integer to everybody but TOML; what is written beside the results is one to TOML too.
+// 1e4 is a whole number to everybody except TOML. The study beside the results has it as an integer.
 TEST(StudyConfig, TakesNumbersWithAnIntegralValueForIntegers) {
   const StudyConfig file = parsed(
       "seed = 1e3\nperiods = 1e4\nreplications = 3.0\nT0 = [0, 1e3]\n[oracle]\ngrid = [5e0, 6, "
@@ -154,7 +154,7 @@ TEST(StudyConfig, SeedsReachTheirWholeRange) {
   expect_refusal("seed = \"18446744073709551616\"", {"0 to 2^64"});
 }
 
-// They are compared on the same draws then, and the commented defaults say so.
+// Such environments share their draws, as the comments of the defaults say.
 TEST(StudyConfig, EnvironmentsMayShareAStream) {
   EXPECT_NO_THROW(parsed("[environment.gaussian]\nstream = 0"));
   EXPECT_THAT(commented_defaults(), HasSubstr("two with one stream have the same draws"));
@@ -188,7 +188,7 @@ TEST(StudyConfig, VariesOverAllCombinations) {
 TEST(StudyConfig, OptionsReplaceWhatTheFileSays) {
   StudyConfig config = parsed("periods = 10\n[vary]\nreplications = [1, 2]");
   config.set("periods", "77", "--periods 77");
-  config.set("replications", "5", "--set replications=5");  // no longer varies
+  config.set("replications", "5", "--set replications=5");  // it does not vary any more
   config.set("estimation.refit", "tracking", "--refit tracking");
   config.set("environments", "uniform,gaussian", "--environment uniform,gaussian");
   config.set("T0", "0,5", "--t0 0,5");

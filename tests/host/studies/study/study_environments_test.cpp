@@ -1,4 +1,4 @@
-// The environments of a study: its own tables, and those that an option leaves out.
+// The environments of a study: their tables, and tables of environments that an option leaves out.
 #include <gmock/gmock.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ constexpr const char* kTwoEnvironments =
     "environments = [\"uniform\", \"t3\"]\n[environment.t3]\nlaw = \"student_t5\"\nu = 0.2\nstream = 17\n"
     "[environment.gaussian]\nu = 0.4\n";
 
-// A list of environments that an option replaces leaves the file's other tables without meaning, not wrong.
+// If an option replaces the list of environments, other tables of the file have no effect. They are not wrong.
 TEST(StudyConfig, OptionsMayLeaveEnvironmentsOfTheFileOut) {
   StudyConfig config = parsed(kTwoEnvironments), plain = parsed("environments = [\"uniform\"]");
   config.set("environments", "uniform", "--environment uniform");
@@ -27,9 +27,9 @@ TEST(StudyConfig, OptionsMayLeaveEnvironmentsOfTheFileOut) {
   ASSERT_EQ(config.settings()[0].study.environments.size(), 1u);
   EXPECT_EQ(config.settings()[0].study.environments[0].name, "uniform");
   EXPECT_EQ(config.identity(), plain.identity());
-  EXPECT_EQ(config.toml(), plain.toml());  // and so it reads back
+  EXPECT_EQ(config.toml(), plain.toml());  // it reads back as the same
   EXPECT_EQ(config.values().count("environment.t3.u"), 0u);
-  config.set("environments", "[\"t3\"]", "--set environments");  // the last list decides, and finds the table
+  config.set("environments", "[\"t3\"]", "--set environments");  // the last list decides, and the table is there
   EXPECT_EQ(config.settings()[0].study.environments[0].cost_level, 0.2);
 }
 
@@ -48,7 +48,7 @@ TEST(StudyConfig, TablesOfNoEnvironmentOfTheStudyAreRefusedElsewhere) {
                  {"study.toml:3", "environment t3", "not named by environments"});
   StudyConfig config = parsed(kTwoEnvironments);
   config.set("environments", "uniform", "--environment uniform");
-  config.set("environment.t3.u", "0.3", "--set environment.t3.u=0.3");  // was meant to do something
+  config.set("environment.t3.u", "0.3", "--set environment.t3.u=0.3");  // an option is never meant to do nothing
   EXPECT_THAT(refusal([&] { config.settings(); }), HasSubstr("--set environment.t3.u=0.3: environment t3"));
 }
 
@@ -100,7 +100,8 @@ TEST(StudyConfig, IdentityLeavesOutEnvironmentsThatAreNotSimulated) {
             parsed("environments = [\"uniform\"]").identity());
 }
 
-// What a user never wrote cannot be what is wrong. A registration lasts, so it happens in a process of its own.
+// A message must not blame a default that the user never wrote. A registration lasts, so the test has a process of its
+// own.
 TEST(StudyConfigDeathTest, BlamesWhatWasGivenNotADefault) {
   const auto refused = [] {
     Environment environment = paper_environments()[0];
@@ -120,7 +121,7 @@ TEST(StudyConfigDeathTest, BlamesWhatWasGivenNotADefault) {
   EXPECT_EXIT(refused(), testing::ExitedWithCode(2), "^--environment mine: .*output.order");
 }
 
-// A text with named words: as one text, as an inline table, from an option; settings vary over it.
+// A drift is one text or an inline table, in the file or from an option. Settings can vary over it.
 TEST(StudyConfig, DriftIsATextOrAnInlineTable) {
   const auto drift_of_gaussian = [](const StudyConfig& config) {
     return drift_text(config.settings()[0].study.environments[0].drift);

@@ -1,4 +1,4 @@
-// An error for everything that is no study, which names the key, the value and what was probably meant.
+// Every text that is no study gets an error with the key, the value and the probable intention.
 #include <gmock/gmock.h>
 
 #include "tests/host/studies/study/study_texts.hpp"
@@ -10,7 +10,7 @@ using test::parsed;
 using test::refusal;
 using testing::HasSubstr;
 
-// An unknown key is answered with the one that was probably meant.
+// The error about an unknown key suggests the key that was probably meant.
 TEST(StudyConfig, NamesTheNearestKey) {
   expect_refusal("replicatoins = 3", {"study.toml:1", "replicatoins", "nearest is replications"});
   expect_refusal("seed = 1\n[dimensions]\nbox = 3", {"study.toml:3", "dimensions.box", "nearest is dimensions.boxes"});
@@ -23,9 +23,9 @@ TEST(StudyConfig, NamesTheNearestKey) {
   expect_refusal("t0 = [1]", {"study.toml:1", "nearest is T0"});
 }
 
-// What is near to no key gets no suggestion, which would only mislead.
+// A name that is not near to any key gets no suggestion, because it would mislead.
 TEST(StudyConfig, SaysWhereTheKeysAreListedIfNoneIsNear) {
-  expect_refusal("\"a\\u0000b\" = 1", {"unknown key", "a\\x00b"});  // whole, though U+0000 ends what C takes for a text
+  expect_refusal("\"a\\u0000b\" = 1", {"unknown key", "a\\x00b"});  // the whole name, although U+0000 ends a text in C
   for (const char* text : {"foo = 1", "[oracle]\nfoo = 1", "[environment.uniform]\nfoo = 1"}) {
     expect_refusal(text, {"unknown key", "foo", "--print-defaults"});
     EXPECT_THAT(refusal([&] { parsed(text); }), Not(HasSubstr("nearest"))) << text;
@@ -41,7 +41,7 @@ TEST(StudyConfig, NamesTheNearestWord) {
   EXPECT_THAT(refusal([] { parsed("policies = [\"zzz\"]"); }), Not(HasSubstr("nearest")));
 }
 
-// Boxes are counted from 1. What counted from 0 would be another box, so that it is refused with the one that it was.
+// Boxes count from 1. A number that counted from 0 would mean another box now. So it is refused, with the right number.
 TEST(StudyConfig, TakesNumbersOfBoxesThatCannotBeMistaken) {
   const char* const same[] = {"\"box 3:1000,box 1:5\"", "[{ box_number = 3, at = 1000 }, \"box 1:5\"]",
                               "[{ box_number = 3.0, at = 1e3 }, { at = 5, box_number = 1 }]"};
@@ -76,7 +76,7 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[hyperparameters]\nc_rho = []", {"is empty"});
   expect_refusal("[estimation]\nrefit = \"sometimes\"", {"sometimes", "geometric:g"});
   expect_refusal("[estimation]\nrefit_reward = \"every:2\"", {"estimation.refit_reward", "every:2", "geometric:g"});
-  // Beyond these the engines need not agree (docs/studies.md).
+  // Outside of these bounds the engines need not agree (docs/studies.md).
   for (const char* value : {"0", "1e-7", "1.1e8", "inf", "nan"})
     expect_refusal(std::string("[estimation]\neta_index = ") + value, {"out of range", "from 1e-06 to 1e+08"});
   for (const char* value : {"-1", "1e-4", "1.1e8", "inf", "nan"})
@@ -178,7 +178,7 @@ TEST(StudyConfig, RefusesWhatContradictsItself) {
   EXPECT_NO_THROW(
       parsed("environments = [\"gaussian\"]\n[dimensions]\noutput = 50\n[environment.gaussian]\n"
              "truncation_radius = 9"));
-  EXPECT_NO_THROW(parsed("[dimensions]\nboxes = 16"));  // all policies, FrugalGPT among them
+  EXPECT_NO_THROW(parsed("[dimensions]\nboxes = 16"));  // all policies, also FrugalGPT
   expect_refusal("[environment.unifrom]\nu = 0.5", {"environment.unifrom.u = 0.5", "uniform, gaussian"});
   expect_refusal("environments = [\"mine\"]\n[environment.mine]\nlaw = \"uniform\"\nu = 0.2",
                  {"mine has no stream", "environment.mine.stream"});

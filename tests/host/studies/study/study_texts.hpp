@@ -1,4 +1,4 @@
-// Studies from texts, and the errors of texts that are none.
+// Studies from texts, and the errors of texts that are no studies.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ inline StudyConfig parsed(const std::string& text) {
   return StudyConfig::parse(text, "study.toml");
 }
 
-/// The first setting's.
+/// The study of the first setting.
 inline Study study_of(const std::string& text) {
   return parsed(text).settings().at(0).study;
 }

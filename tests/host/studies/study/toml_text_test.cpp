@@ -1,4 +1,4 @@
-// Studies that would overflow the parser's stack, or fill the memory, are refused before it sees them.
+// Studies that would overflow the parser's stack or fill the memory are refused before the parser sees them.
 #include "host/studies/study/toml_text.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(TomlText, AStudyHasALimitedSize) {
               HasSubstr("has 1048578 bytes, but a study has at most 1048576 (1 MiB)"));
 }
 
-// Prefixes of names would grow quadratically.
+// Otherwise the prefixes of long names would take quadratic memory.
 TEST(TomlText, KeysHaveALimitedLength) {
   const std::string name(500000, 'k');
   EXPECT_THAT(refusal("[" + name + "]\n" + repeated("a = 1\n", 1)), HasSubstr("a key of 500000 characters"));

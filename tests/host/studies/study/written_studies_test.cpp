@@ -1,4 +1,4 @@
-// Studies as text: what the program writes of them, its defaults, the documents, and the studies that it comes with.
+// Studies as text: those that the program writes, its defaults, the documents, and the studies that come with it.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ using test::parsed;
 using test::study_of;
 using testing::HasSubstr;
 
-// What is written beside the results must give the same study, whatever it was put together from.
+// The study beside the results must be the same study, whatever its keys came from.
 TEST(StudyConfig, WhatItWritesReadsBackToTheSame) {
   StudyConfig config = parsed(
       "title = \"a \\\"b\\\" \\\\ \\u0007 ü\"\nenvironments = [\"heavy\"]\n[environment.heavy]\nlaw = \"uniform\"\nu = "
@@ -42,7 +42,7 @@ TEST(StudyConfig, IdentityHasWhatNumbersDependOnAndNothingElse) {
   EXPECT_EQ(with("engine.chunk", "2"), standard);
   EXPECT_EQ(with("title", "x"), standard);
   EXPECT_EQ(with("output.hdf5", "false"), standard);
-  EXPECT_NE(with("output.instances", "false"), standard);  // parts hold them
+  EXPECT_NE(with("output.instances", "false"), standard);  // because parts hold instances
   EXPECT_THAT(parsed("title = \"x\"\n[output]\nhdf5 = false").toml(),
               AllOf(HasSubstr("title = \"x\""), HasSubstr("hdf5 = false")));
   EXPECT_NE(parsed("[vary]\nperiods = [1, 2]").identity(), parsed("[vary]\nperiods = [1, 3]").identity());
@@ -58,7 +58,7 @@ TEST(StudyConfig, PrintsDefaultsThatAreTheDefaults) {
     EXPECT_FALSE(key.type.empty() || key.meaning.empty()) << key.name;
   }
   EXPECT_THAT(text, HasSubstr("two with one stream have the same draws"));
-  EXPECT_NO_THROW(parsed("[environment.gaussian]\nstream = 0"));  // uniform's: they are compared on the same draws
+  EXPECT_NO_THROW(parsed("[environment.gaussian]\nstream = 0"));  // the stream of uniform, so they share draws
   const Study study = config.settings()[0].study, standard = study_of("");
   EXPECT_EQ(study.environments, standard.environments);
   EXPECT_EQ(study.T0, standard.T0);
@@ -66,7 +66,7 @@ TEST(StudyConfig, PrintsDefaultsThatAreTheDefaults) {
 
 const std::filesystem::path kRoot = PANDORA_SOURCE;
 
-// But for hyperparameters of rivals, which `pandora run --print-defaults` tells.
+// The exceptions are hyperparameters of rivals, which `pandora run --print-defaults` prints.
 TEST(StudyConfig, EveryKeyIsDocumented) {
   const std::string text = test::read_file(kRoot / "docs" / "studies.md");
   std::set<std::string> of_rivals;
@@ -93,7 +93,7 @@ TEST(StudyConfig, ShippedStudiesAreValid) {
     EXPECT_TRUE(names.count(name)) << name;
 }
 
-// `reproduce` is the paper's study, not something like it.
+// `reproduce` runs exactly the paper's study.
 TEST(StudyConfig, TheShippedPaperStudyIsTheDefault) {
   auto shipped = read_study_file((kRoot / "experiments" / "paper.toml").string()).identity(),
        standard = StudyConfig().identity();

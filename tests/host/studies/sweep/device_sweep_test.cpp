@@ -1,4 +1,4 @@
-// The sweep over devices, with the host backend in the devices' place.
+// The sweep over devices, with the host's backend in place of devices.
 #include "host/studies/sweep/device_sweep.hpp"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ std::vector<std::vector<double>> numbers(const std::vector<UnitResult>& results)
   return out;
 }
 
-// However many devices share the units, and however many they take at once: the same numbers in the same places.
+// The number of devices, and of units that each takes at a time, does not change any number or its place.
 TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
   const Study study = two_box_study();
   const Plan plan = make_plan(study);
@@ -83,7 +83,8 @@ TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
     }
 }
 
-// A device with room for one group: what finds none beside others runs again alone, and what finds none alone fails.
+// A device has room for one group. A group without room beside others runs again alone. A group without room alone
+// fails.
 TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
   Study study = two_box_study();
   study.estimates = true;
@@ -102,13 +103,13 @@ TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
   std::atomic<int> refused{0};
   const UnitRunner small = [&, on_host = host_runner(study)](int device, std::span<const UnitOfLanes> units,
                                                              std::span<LaneRecord> records) {
-    auto out = on_host(device, units, records);  // records hold something when the room is missed
+    auto out = on_host(device, units, records);  // when room runs out, records already hold something
     struct Room {
       std::atomic<int>& held;
       const int others = held++;
       ~Room() { --held; }
     } const room{held[static_cast<std::size_t>(device)]};
-    // The first stays until another comes.
+    // The first group stays until another one comes.
     for (int i = 0; i < 5000 && room.others == 0 && refused == 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (room.others > 0) {
@@ -159,7 +160,7 @@ LaneSpec without_learning(Change&& change) {
 
 using MakeLane = std::function<LaneSpec(const Replication&, int)>;
 
-// Lanes that no policy may ask for, and how each of them fails.
+// Lanes that no policy may make, and the failure of each.
 std::vector<std::pair<MakeLane, Failure>> broken_lanes() {
   return {
       {[](const Replication&, int) {
@@ -185,7 +186,7 @@ std::vector<std::pair<MakeLane, Failure>> broken_lanes() {
       {{}, Failure::policy}};
 }
 
-// What a policy's code does wrong ends its lane alone, on a device as on the CPU.
+// A mistake in a policy's code ends only its lane, on a device and on the CPU.
 TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
   const std::vector<std::pair<MakeLane, Failure>> broken = broken_lanes();
   Study study = two_box_study();
@@ -256,7 +257,7 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
   }
 }
 
-// Estimates and choices come to the lanes that they are of, also where a chunk holds several replications.
+// Estimates and choices reach their lanes, also if a chunk holds several replications.
 TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
   Study study = two_box_study();
   study.policies = {"online_plugin", "linucb_online", "frugalgpt"};
@@ -287,7 +288,7 @@ TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
   }
 }
 
-// What runs when the signal comes is finished and handed on; nothing else begins.
+// When the signal comes, the running chunk is finished and handed on, and no other chunk begins.
 TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   const Study study = two_box_study();
   const Plan plan = make_plan(study);
@@ -297,7 +298,7 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   options.threads = 2;
   options.devices.ids = {0};
   options.interrupted = &interrupted;
-  // The signal comes when all units are prepared, so that nobody but the device's own thread looks at it.
+  // The signal comes when all units are prepared, so that only the device's own thread sees it.
   std::atomic<int> prepared{0};
   const PreparerFactory prepare = [&, on_host = host_preparer()](int device) -> ReplicationPreparer {
     return [&, prepare_unit = on_host(device)](const Preparation& from, OrderFrequencies* order) {

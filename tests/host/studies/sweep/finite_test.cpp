@@ -64,7 +64,7 @@ TEST(NotFinite, EveryArrayIsLookedThroughAndThePlaceNamed) {
   }
 }
 
-// u = 1e308: every period is finite, their sum is not.
+// With u = 1e308 every period is finite, but the sum is not.
 TEST(NotFinite, SumsThatOverflowAreFailures) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     Study study = small_study(regime);

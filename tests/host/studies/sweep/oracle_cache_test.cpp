@@ -1,4 +1,5 @@
-// A stored table is the computed one in every bit; whatever else lies in its place is named, computed again, replaced.
+// A stored table equals the computed one in every bit. Any other file in its place is named, and the table is computed
+// again and replaces it.
 #include "host/studies/sweep/oracle_cache.hpp"
 
 #include <gmock/gmock.h>
@@ -98,12 +99,12 @@ TEST_F(OracleCacheTest, AHitIsTheMissInEveryBit) {
     fs::remove(p.path(second));
     OracleCache third = cache();
     p.get(third);
-    EXPECT_EQ(test::read_file(p.path(third)), bytes);  // the file has no more in it than the table
+    EXPECT_EQ(test::read_file(p.path(third)), bytes);  // the file depends on nothing else
   }
   EXPECT_TRUE(notes_.empty());
 }
 
-// What a table is computed from is in the key, one by one.
+// The key has every input of a table.
 TEST_F(OracleCacheTest, EveryInputGivesAnotherKey) {
   OracleCache c = cache();
   const auto key = [&c](const Problem& p) { return c.key_text(p.instance, p.contexts, p.options, p.first_row); };
@@ -153,7 +154,7 @@ TEST_F(OracleCacheTest, EveryInputGivesAnotherKey) {
   EXPECT_TRUE(keys.insert(other.key_text(base.instance, base.contexts, base.options, base.first_row)).second);
 }
 
-// Calibration rows come and go with the values of T_0 in a run.
+// The calibration rows depend on the values of T_0 in a run.
 TEST_F(OracleCacheTest, EarlierRowsAndNamesDoNotMatter) {
   OracleCache c = cache();
   const Problem base;
@@ -223,7 +224,7 @@ TEST_F(OracleCacheTest, DamagedEntriesAreNamedComputedAgainAndReplaced) {
     EXPECT_EQ(test::read_file(path), bytes);
     expect_same(p.get(again), table);
     EXPECT_EQ(again.hits(), 1u);
-    write(path, damaged);  // the same file a second time is not news
+    write(path, damaged);  // a second time there is no message
     expect_same(p.get(again), table);
     EXPECT_EQ(notes_.size(), 1u);
   }
@@ -248,7 +249,7 @@ TEST_F(OracleCacheTest, RefusesFoldersThatCannotBe) {
   EXPECT_TRUE(fs::is_empty(base_ / "a" / "b"));
 }
 
-// A limit on the size of files stands in for a full disk.
+// A limit on the size of files acts like a full disk.
 TEST_F(OracleCacheTest, AFullDiskIsNotedOnceAndTheRunGoesOn) {
   const Problem p(Regime::B), q(Regime::B, 100);
   OracleCache c = cache();
@@ -290,7 +291,7 @@ TEST_F(OracleCacheTest, SeveralThreadsShareIt) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(c.hits() + c.misses(), 36u);
-  EXPECT_GE(c.hits(), 18u);  // each thread computes each table once at most
+  EXPECT_GE(c.hits(), 18u);  // each thread computes each table at most once
   EXPECT_TRUE(notes_.empty());
   EXPECT_EQ(std::distance(fs::directory_iterator(base_ / "cache"), fs::directory_iterator()), 3);
 }

@@ -1,4 +1,4 @@
-// What code draws: numbers that are refused, and indices that were left behind.
+// Environments by code: drawn numbers that are refused, and indices that no longer fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST(RequireSound, RefusesNumbersThatAreNoneOfTheirKindWithPeriodAndBox) {
   refused([&](Replication& r) { r.tape.contexts.psi[4] = HUGE_VALF; }, "psi in the initial context (index [0]) is inf");
   refused([&](Replication& r) { r.sigma[cell] = std::nan(""); }, "sigma of box 2 in online period 7");
   Replication early = sound;
-  early.sigma[0] = std::nan("");  // no part of it
+  early.sigma[0] = std::nan("");  // this row is not checked
   EXPECT_EQ(refusal_of(early, asked), "");
 }
 
@@ -100,18 +100,18 @@ TEST(LeavesIndicesBehind, WhereCostsOrOutputsAreOthersAndIndicesAreNot) {
     inputs.cost[cell] /= 2.0;
     right.sigma = indices_of(sample, inputs, asked.oracle);
     EXPECT_FALSE(leaves_indices_behind(right, asked));
-    Replication calibration = model;  // before the horizon: no regret is counted there
+    Replication calibration = model;  // before the horizon, where no regret is counted
     calibration.tape.cost[model.tape.at(2, 0)] /= 2.0;
     EXPECT_FALSE(leaves_indices_behind(calibration, asked));
     Replication other = better;
     other.tape.contexts.psi[static_cast<std::size_t>(model.tape.online_row(0)) *
                                 static_cast<std::size_t>(model.tape.contexts.index_stride) +
                             1] += 0.5f;
-    EXPECT_FALSE(leaves_indices_behind(other, asked));  // not the model's contexts
+    EXPECT_FALSE(leaves_indices_behind(other, asked));  // these are not the model's contexts
   }
 }
 
-// Whose law nothing can be drawn from; its code draws something else, and the run goes on.
+// Nothing can be drawn from the environment's law. Its code draws something else, and the run goes on.
 TEST(BenchmarkWatch, IsSilentWhereThereIsNoModel) {
   ReplicationRequest asked = request_of(Regime::A);
   const Replication drawn = model_of(asked);
@@ -121,7 +121,7 @@ TEST(BenchmarkWatch, IsSilentWhereThereIsNoModel) {
   watch(drawn, asked);
 }
 
-// A sweep of two regimes and three replications; what a run tells of it.
+// A sweep of two regimes and three replications, and the messages of a run.
 TEST(BenchmarkWatch, TellsOnceForEachEnvironment) {
   Environment environment = paper_environments()[0];
   environment.name = "stale";

@@ -1,4 +1,4 @@
-// A sweep's numbers depend on the study alone: not on threads, not on the order or the number of its cells.
+// A sweep's numbers depend only on the study, and not on threads or on the order and number of its cells.
 #include "host/studies/sweep/sweep.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string csv_of(const Study& study, int threads) {
   return rows.csv("summary") + rows.csv("oracle") + rows.csv("oracle_order");
 }
 
-// Rows of all three files; rows of cells are unique, so sets compare files whatever their order.
+// The rows of all three files as a set. Rows are unique, so sets compare files in any order.
 std::set<std::string> rows_of(const Study& study) {
   std::set<std::string> rows;
   std::istringstream lines(csv_of(study, 2));
@@ -113,7 +113,7 @@ TEST(Sweep, SubsetOfT0HasTheSameRowsInRegimeA) {
   expect_subset(rows_of(study), full_set());
 }
 
-// The oracle's indices belong to the replication: which other T_0 are run must not move them.
+// The oracle's indices belong to the replication. Other values of T_0 in the run must not change them.
 TEST(Sweep, SubsetOfT0HasTheSameRowsInRegimeB) {
   Study study = small_study();
   study.regimes = {Regime::B};
@@ -219,7 +219,7 @@ TEST(Sweep, FailureInALaneSurfaces) {
   }
 }
 
-// FrugalGPT's cascades of six boxes are more than it searches; it runs with shorter ones.
+// With six boxes FrugalGPT does not search all cascades. It runs with shorter ones.
 TEST(Sweep, FrugalGptRunsWithSixBoxes) {
   Study study = small_study();
   study.dimensions.boxes = 6;

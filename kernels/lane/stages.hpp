@@ -188,8 +188,8 @@ PANDORA_HD void form_rest(const Team& team, const Problem<Real>& problem, const 
 }
 
 /// The solves of all boxes of a lane together, also the first ones before any block. The rest of the block is then
-/// predicted anew. Item: position in the list of lanes; a block each. kTied: the lanes whose slopes are tied; others are
-/// passed over, and the other way round.
+/// predicted anew. Item: position in the list of lanes; a block each. kTied: which lanes, those with tied slopes or the
+/// others.
 template <class Real, bool kTied = false>
 struct SolveJoint {
   static constexpr const char* kName = kTied ? "joint tied" : "joint";

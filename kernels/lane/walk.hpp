@@ -6,7 +6,7 @@
 
 #include "kernels/base/assert.hpp"
 #include "kernels/lane/late.hpp"
-#include "kernels/rules/period.hpp"
+#include "kernels/rules/arms.hpp"
 #include "kernels/solve/reward_solve.hpp"
 #include "kernels/tape/tape.hpp"
 
@@ -70,18 +70,13 @@ class Walk {
   }
 
   struct Nothing {};
-  /// The numbers of the arms; `response` above is then theirs too.
-  struct ArmGrounds {
-    double score[kMost];
-    ArmValues values;
-  };
   /// The numbers by which the lane decides in a period.
   struct Grounds {
     Stop stop;
     bool finite;                        ///< otherwise the lane fails
     double score[kMost], width[kMost];  ///< one of each for every box
     double response[kMost];             ///< the estimated value of each output if it is opened, mu* for the others
-    std::conditional_t<kArms, ArmGrounds, Nothing> arms;
+    std::conditional_t<kArms, ArmPeriod, Nothing> arms;
   };
 
   /// The decisions in the block's period j. `image` is scratch for an estimate of mu*.
@@ -110,7 +105,7 @@ class Walk {
       return mu;
     };
     if constexpr (kArms) {
-      return decide_arms(rules, period, row, permutation, by, reward_in);
+      return decide_among_arms(rules, period, row, permutation, by, reward_in);
     } else {
       for (int a = 0; a < A_; ++a) by.response[a] = lane_.tape.mu[at(row, a)];
       const auto reward_of = [&](int a) { return by.response[a] = reward_in(row, a); };
@@ -144,7 +139,8 @@ class Walk {
       if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
       if (records()) record(period, by.score, by.width);
       if constexpr (kArms)
-        count_arms(outcome, by, period, row);
+        count_arms(spec, by.stop, A_, outcome, lane_.tape.optimal != nullptr ? lane_.tape.optimal + period : nullptr,
+                   by.arms, *lane_.tally);
       else
         count(outcome, by, row);
     }
@@ -176,49 +172,20 @@ class Walk {
     for (int a = 0; a < A_; ++a) materialise_gram(team_, shape_, lane_.box[a].design, [](int, const auto&, int) {});
   }
 
-  // Where each row of the period's openings begins in the arrays of the tape.
-  PANDORA_HD std::size_t opening_at(int row, int opening) const {
-    return at(row + opening * lane_.tape.online_rows, 0);
-  }
-
   template <class RewardIn>
-  PANDORA_HD PeriodOutcome decide_arms(const PeriodRules& rules, int period, int row, const int* permutation,
-                                       Grounds& by, RewardIn&& reward_in) const {
+  PANDORA_HD PeriodOutcome decide_among_arms(const PeriodRules& rules, int period, int row, const int* permutation,
+                                             Grounds& by, RewardIn&& reward_in) const {
     const LaneSpec& spec = lane_.spec;
-    const Actions& actions = spec.actions;
-    const unsigned there = actions.arms_there(lane_.tape.there_in(row), A_);
-    ArmValues& values = by.arms.values;
-    values = arm_values(actions, A_, lane_.tape.mu, lane_.tape.cost, lane_.tape.sigma, lane_.tape.reward,
-                        [&](int opening) { return opening_at(row, opening); });
-    for (int arm = 0; arm < values.count; ++arm) {
-      by.response[arm] = values.mu[arm];
-      by.arms.score[arm] = arm == actions.outside_arm(A_) ? kFirstOfAll : by.score[actions.box_of(arm)];
-    }
-    if (spec.score == Score::hindsight) hindsight_of_arms(spec, values, there, by.arms.score);
-    if (actions.has_outside()) by.arms.score[actions.outside_arm(A_)] = kFirstOfAll;
-    if (lane_.decisions != nullptr) return lane_.decisions[period];
-    if (spec.follow != Follow::nothing)
-      return (spec.follow == Follow::optimal ? lane_.tape.optimal : lane_.tape.committed)[period];
-    const auto reward_of = [&](int arm) {
-      if (arm == actions.outside_arm(A_)) return actions.outside;
-      return by.response[arm] = reward_in(row + actions.opening_of(arm) * lane_.tape.online_rows, actions.box_of(arm));
-    };
-    return walk_arms(spec, rules, values.count, by.arms.score, permutation, reward_of, there);
-  }
-
-  PANDORA_HD void count_arms(const PeriodOutcome& outcome, const Grounds& by, int period, int row) {
-    const LaneSpec& spec = lane_.spec;
-    const unsigned there = spec.actions.arms_there(lane_.tape.there_in(row), A_);
-    const ArmValues& values = by.arms.values;
-    const auto opens = [&](const int* order) {
-      return opened_by_lane<true>(spec, by.stop, outcome.ranked, by.arms.score, by.response, order, there);
-    };
-    if (lane_.tape.optimal != nullptr)
-      lane_.tally->whole_regret(lane_.tape.optimal[period], outcome, values);
-    else
-      lane_.tally->template split_regret<kMost>(outcome, values.count, values.mu, values.cost, values.sigma, opens,
-                                                there);
-    lane_.tally->add(outcome, spec.actions, A_, values);
+    by.arms.there = spec.actions.arms_there(lane_.tape.there_in(row), A_);
+    by.arms.values = arm_values(spec.actions, A_, lane_.tape.mu, lane_.tape.cost, lane_.tape.sigma, lane_.tape.reward,
+                                [&](int opening) { return at(row + opening * lane_.tape.online_rows, 0); });
+    score_arms(spec, A_, by.score, by.arms);
+    const PeriodOutcome* const followed = lane_.decisions != nullptr       ? lane_.decisions
+                                          : spec.follow == Follow::nothing ? nullptr
+                                          : spec.follow == Follow::optimal ? lane_.tape.optimal
+                                                                           : lane_.tape.committed;
+    return decide_arms(spec, rules, A_, permutation, followed != nullptr ? followed + period : nullptr, by.arms,
+                       [&](int arm) { return reward_in(row_of(arm, row), box_of(arm)); });
   }
 
   // The score of every box under spec.score, and the widths. Returns false if one is not finite.

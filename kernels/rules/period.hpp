@@ -154,45 +154,4 @@ PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, int boxes, con
   return walk_period(spec, PeriodRules(spec), boxes, score, permutation, reward_of);
 }
 
-/// The same over `arms` (actions.hpp). score and permutation have a number for every arm; the outside option has the
-/// score kFirstOfAll and is first in the permutation.
-template <class Real, class RewardOf>
-PANDORA_HD inline PeriodOutcome walk_arms(const LaneSpec& spec, const PeriodRules& rules, int arms, const Real* score,
-                                          const int* permutation, RewardOf&& reward_of, unsigned there) {
-  PeriodOutcome outcome;
-  start_walk(spec, rules, arms, score, permutation, outcome, there);
-  if (spec.unopened) {
-    const int first = spec.actions.has_outside() ? 1 : 0;
-    outcome.queried = first;  // the outside option is open
-    const bool stays =
-        first > 0 && (outcome.ranked == 1 || reaches_scores_left(outcome.ranked, score, outcome.order, 0,
-                                                                 static_cast<Real>(spec.actions.outside)));
-    outcome.deployed = outcome.order[stays ? 0 : first];
-    return outcome;
-  }
-  Real best = Real(0);
-  for (bool done = false; !done;)
-    done = take_response<true>(spec, rules.stop, score, static_cast<Real>(reward_of(outcome.order[outcome.queried])),
-                               outcome, best, there);
-  return outcome;
-}
-
-/// The permutation of Order::random over arms.
-PANDORA_HD inline void random_arms(const Actions& actions, const Stream& stream, std::uint32_t period, int boxes,
-                                   int* order) {
-  const int first = actions.has_outside() ? 1 : 0;
-  random_permutation(stream, period, boxes * actions.openings, order + first);
-  if (first > 0) order[0] = actions.outside_arm(boxes);
-}
-
-/// The numbers of the arms behind Score::hindsight. The arm with the greatest value gets 2, the others -1. The value is
-/// mu* - c, or mu* if the lane deploys unopened.
-PANDORA_HD inline void hindsight_of_arms(const LaneSpec& spec, const ArmValues& values, unsigned there, double* score) {
-  int best = -1;
-  const auto value = [&](int arm) { return values.mu[arm] - (spec.unopened ? 0.0 : values.cost[arm]); };
-  for (int arm = 0; arm < values.count; ++arm)
-    if (holds(there, arm) && (best < 0 || value(arm) > value(best))) best = arm;
-  for (int arm = 0; arm < values.count; ++arm) score[arm] = arm == best ? 2.0 : -1.0;
-}
-
 }  // namespace pandora

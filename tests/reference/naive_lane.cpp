@@ -8,6 +8,7 @@
 #include "naive_fits.hpp"
 #include "naive_lane_draws.hpp"
 #include "naive_shrunk.hpp"
+#include "naive_wider.hpp"
 
 namespace pandora::naive {
 namespace {
@@ -194,86 +195,20 @@ class Lane {
     return period;
   }
 
-  // A period in which boxes may be opened again, nothing need be opened, or a box is deployed unopened.
   Period decide_wider(int t, int row) {
-    const Actions& actions = replication_.actions;
-    const int N = actions.openings;
-    Period period;
+    WiderPeriod wider{replication_, spec_, draws_, t, row};
     for (int a = 0; a < A_; ++a) {
       double width = 0.0;
-      period.score.push_back(score(t, a, row, width));
-      if (static_cast<int>(boxes_[a].samples.size()) < spec_.forced) period.score.back() = kForcedScore;
-      period.width.push_back(width);
+      wider.period.score.push_back(score(t, a, row, width));
+      if (static_cast<int>(boxes_[a].samples.size()) < spec_.forced) wider.period.score.back() = kForcedScore;
+      wider.period.width.push_back(width);
     }
-    if (spec_.score == Score::hindsight) return in_hindsight(row, period);
-    const bool random = explores(t, 0), opens_all = explores(t, 1);
-    std::vector<int> left;  // boxes in the order in which they would be opened, each as often as it can be
-    if (spec_.order == Order::listed && !random) {
-      left.assign(spec_.list, spec_.list + spec_.length);
-    } else {
-      std::vector<std::pair<double, int>> all;  // key, box
-      for (int a = 0; a < A_; ++a)
-        for (int k = 0; k < N; ++k)
-          all.emplace_back(random || spec_.order == Order::random ? draws_.place(t, a * N + k) : period.score[a],
-                           a * N + k);
-      std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-      for (const auto& [key, place] : all) left.push_back(place);
-    }
-    const bool listed = spec_.order == Order::listed && !random;
-    std::vector<int> opened(static_cast<std::size_t>(A_), 0);
     const MatrixXd design = reward_design();
-    double best = actions.outside, last = 0.0;
-    period.deployed = -1;
-    const auto best_left = [&] {
-      double most = -1e300;
-      for (const int place : left) most = std::max(most, period.score[listed ? place : place / N]);
-      return most;
-    };
-    if (spec_.unopened) {
-      period.deployed = best >= best_left() ? -1 : left[0] / N;
-      return period;
-    }
-    while (!left.empty()) {
-      const std::size_t k = period.queried.size();
-      bool stop = false;
-      if (k > 0 || actions.has_outside()) {
-        if (spec_.stop == Stop::best_reaches_scores_left) stop = best >= best_left();
-        if (spec_.stop == Stop::last_reaches_threshold && k > 0) stop = last >= spec_.threshold[k - 1];
-        if (spec_.stop == Stop::after_first) stop = k > 0 || (linucb() && best >= best_left());
-      }
-      if (stop && !opens_all) break;
-      const int a = listed ? left[0] : left[0] / N, opening = listed ? opened[a]++ : left[0] % N;
-      left.erase(left.begin());
+    return wider.decide([&](int a, int opening) {
       const VectorXd f = phi(row_of(row, opening), a);
-      last = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * reward_factor(t) * norm_in_inverse(f, design))
+      return unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * reward_factor(t) * norm_in_inverse(f, design))
                        : true_mu(row_of(row, opening), a);
-      period.queried.push_back(a);
-      period.openings.push_back(opening);
-      if (last > best) {
-        best = last;
-        period.deployed = a;
-        period.deployed_opening = opening;
-      }
-    }
-    return period;
-  }
-
-  Period in_hindsight(int row, Period period) const {
-    double best = replication_.actions.outside;
-    period.deployed = -1;
-    for (int a = 0; a < A_; ++a)
-      for (int k = 0; k < replication_.actions.openings; ++k) {
-        const int of = row_of(row, k);
-        const double value = true_mu(of, a) - (replication_.actions.uninspected ? 0.0 : tape_.cost[tape_.at(of, a)]);
-        if (value <= best) continue;
-        best = value;
-        period.deployed = a;
-        period.deployed_opening = k;
-      }
-    if (period.deployed < 0 || replication_.actions.uninspected) return period;
-    period.queried = {period.deployed};
-    period.openings = {period.deployed_opening};
-    return period;
+    });
   }
 
   // The bonus's factor in period t + 1 of the horizon.

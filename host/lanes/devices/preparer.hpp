@@ -35,8 +35,7 @@ class Preparer {
   /// Like prepare_on_cpu (host/studies/sweep/prepare_replication.hpp).
   Replication prepare(const Preparation& from, OrderFrequencies* order) {
     const ReplicationRequest& request = from.request;
-    const int openings = request.actions.openings;
-    const int tape_rows = from.tape ? 1 + request.calibration_periods + openings * request.periods : 0;
+    const int tape_rows = from.tape ? 1 + request.calibration_periods + request.actions.openings * request.periods : 0;
     const int rows = std::max(tape_rows, order != nullptr ? from.order_contexts : 0);
     Replication replication;
     replication.instance = draw_instance(request.dimensions, request.environment, request.regime, request.replication,
@@ -48,7 +47,7 @@ class Preparer {
     if (!replication.instance.linear_indices()) draw_sample();  // linear indices need no sample
     if (order != nullptr) *order = order_frequencies(from.order_contexts);
     if (from.tape) {
-      replication.tape = draw_tape(request.calibration_periods, request.periods, openings);
+      replication.tape = draw_tape(request.calibration_periods, request.periods, request.actions.openings);
       replication.sigma = indices(replication.tape.online_row(0));
       apply_box_changes(request.environment, false, replication);
       draw_feedback(replication.instance.stream(Purpose::feedback), request.feedback, replication.tape);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "host/lanes/estimator/checks.hpp"
+#include "kernels/rules/arms.hpp"
 #include "pandora/weitzman.hpp"
 
 namespace pandora {
@@ -53,8 +54,7 @@ class ReferenceLane {
     std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A), response(A);
     std::vector<Output> opened;
     int permutation[kMaxBoxes];
-    const Stream random_order = replication_.instance.stream(Purpose::random_order),
-                 exploration = replication_.instance.stream(Purpose::exploration);
+    const Stream exploration = replication_.instance.stream(Purpose::exploration);
     for (int t = 0; t < tape_.online_rows; ++t) {
       end_lane_if_interrupted();
       const int row = tape_.online_row(t);
@@ -64,10 +64,7 @@ class ReferenceLane {
       estimator_.begin(request(t + 1, row));  // this solves the calibration, in period 0
       period_ = t + 1;
       for (int a = 0; a < A_; ++a) {
-        score[a] = lane_.learns_scores()                ? paced(estimator_.index(a))
-                   : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
-                   : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at], there)
-                                                        : 0.0;
+        score[a] = score_of(a, at, there);
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
         if (keeps && lane_.learns_scores()) {
           prediction[a] = estimator_.linear(a);
@@ -77,14 +74,13 @@ class ReferenceLane {
         response[a] = tape_.mu[at + a];
       }
       const PeriodRules rules(lane_, exploration, draw);
-      const PeriodOutcome* const given = record != nullptr && record->decisions != nullptr
-                                             ? &(*record->decisions)[static_cast<std::size_t>(t)]
-                                             : nullptr;
+      const PeriodOutcome* const given = given_in(record, t);
       PeriodOutcome outcome;
       if (actions_.wide()) {
-        outcome = play_arms(t, rules, random_order, score, given, seen);
+        outcome = play_arms(t, rules, score, given, seen);
       } else {
-        if (rules.order == Order::random) random_permutation(random_order, draw, A_, permutation);
+        if (rules.order == Order::random)
+          random_permutation(replication_.instance.stream(Purpose::random_order), draw, A_, permutation);
         const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
         outcome =
             given != nullptr ? *given : walk_period(lane_, rules, A_, score.data(), permutation, reward_of, there);
@@ -111,51 +107,47 @@ class ReferenceLane {
   }
 
   // A period of arms: decides and counts. `score` has a number for every box; `seen` receives the lane's values.
-  PeriodOutcome play_arms(int t, const PeriodRules& rules, const Stream& random_order, const std::vector<double>& score,
-                          const PeriodOutcome* given, std::vector<double>& seen) {
+  PeriodOutcome play_arms(int t, const PeriodRules& rules, const std::vector<double>& score,
+                          const PeriodOutcome* followed, std::vector<double>& seen) {
     const int row = tape_.online_row(t);
-    const unsigned there = actions_.arms_there(tape_.there(row), A_);
-    const auto row_at = [&](int opening) { return tape_.at(row + opening * tape_.online_rows, 0); };
-    const ArmValues values = arm_values(actions_, A_, tape_.mu.data(), tape_.cost.data(), replication_.sigma.data(),
-                                        tape_.reward.data(), row_at);
-    double of_arm[kMaxBoxes], response[kMaxBoxes];
-    for (int arm = 0; arm < values.count; ++arm) {
-      of_arm[arm] = arm == outside_ ? 0.0 : score[static_cast<std::size_t>(actions_.box_of(arm))];
-      response[arm] = values.mu[arm];
-    }
-    if (lane_.score == Score::hindsight) hindsight_of_arms(lane_, values, there, of_arm);
-    if (outside_ >= 0) of_arm[outside_] = kFirstOfAll;
+    ArmPeriod arms;
+    arms.there = actions_.arms_there(tape_.there(row), A_);
+    arms.values =
+        arm_values(actions_, A_, tape_.mu.data(), tape_.cost.data(), replication_.sigma.data(), tape_.reward.data(),
+                   [&](int opening) { return tape_.at(row + opening * tape_.online_rows, 0); });
+    score_arms(lane_, A_, score.data(), arms);
     int permutation[kMaxBoxes];
     if (rules.order == Order::random)
-      random_arms(actions_, random_order, static_cast<std::uint32_t>(t), A_, permutation);
-    const auto reward_of = [&](int arm) {
-      if (arm == outside_) return actions_.outside;
-      return response[arm] = seen[static_cast<std::size_t>(actions_.box_of(arm))] =
-                 estimator_.reward(output_of_arm(row, arm));
-    };
-    const std::vector<PeriodOutcome>& followed =
-        lane_.follow == Follow::optimal ? replication_.optimal : replication_.committed;
-    const PeriodOutcome outcome = given != nullptr ? *given
-                                  : lane_.follow != Follow::nothing
-                                      ? followed[static_cast<std::size_t>(t)]
-                                      : walk_arms(lane_, rules, values.count, of_arm, permutation, reward_of, there);
-    finite_or_fail(values.mu[outcome.deployed] - spent_on(outcome, values.cost));
-    if (replication_.optimal.empty())
-      tally_.split_regret(
-          outcome, values.count, values.mu, values.cost, values.sigma,
-          [&](const int* order) {
-            return opened_by_lane<true>(lane_, rules.stop, outcome.ranked, of_arm, response, order, there);
-          },
-          there);
-    else
-      tally_.whole_regret(replication_.optimal[static_cast<std::size_t>(t)], outcome, values);
-    tally_.add(outcome, actions_, A_, values);
+      random_arms(actions_, replication_.instance.stream(Purpose::random_order), static_cast<std::uint32_t>(t), A_,
+                  permutation);
+    if (followed == nullptr && lane_.follow != Follow::nothing)
+      followed = &(lane_.follow == Follow::optimal ? replication_.optimal
+                                                   : replication_.committed)[static_cast<std::size_t>(t)];
+    const PeriodOutcome outcome = decide_arms(lane_, rules, A_, permutation, followed, arms, [&](int arm) {
+      return seen[static_cast<std::size_t>(actions_.box_of(arm))] = estimator_.reward(output_of_arm(row, arm));
+    });
+    finite_or_fail(arms.values.mu[outcome.deployed] - spent_on(outcome, arms.values.cost));
+    const std::vector<PeriodOutcome>& optimal = replication_.optimal;
+    count_arms(lane_, rules.stop, A_, outcome, optimal.empty() ? nullptr : &optimal[static_cast<std::size_t>(t)], arms,
+               tally_);
     return outcome;
   }
 
   // The output of an arm in a period, or of a box where the lane plays boxes.
   Output output_of_arm(int row, int arm) const {
     return output(row + actions_.opening_of(arm) * tape_.online_rows, actions_.box_of(arm));
+  }
+
+  double score_of(int a, std::size_t at, unsigned there) {
+    if (lane_.learns_scores()) return paced(estimator_.index(a));
+    if (lane_.score == Score::oracle_index) return finite_or_fail(replication_.sigma[at + static_cast<std::size_t>(a)]);
+    if (lane_.score == Score::hindsight) return hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at], there);
+    return 0.0;
+  }
+
+  static const PeriodOutcome* given_in(const LaneRecord* record, int t) {
+    const bool given = record != nullptr && record->decisions != nullptr;
+    return given ? &(*record->decisions)[static_cast<std::size_t>(t)] : nullptr;
   }
 
   // A budget does not hold back a box that must be opened.

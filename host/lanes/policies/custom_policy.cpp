@@ -136,6 +136,17 @@ int opens(const Tape& tape, CustomPolicy& policy, const PeriodOutcome& outcome, 
   return std::clamp(policy.opens_of(outputs, worth).value_or(outcome.queried), 1, boxes);
 }
 
+// Counts a period of the paper's problem.
+void count_boxes(const Replication& replication, CustomPolicy& policy, const PeriodOutcome& outcome, int row,
+                 Shown shown, LaneTally& tally) {
+  const Tape& tape = replication.tape;
+  const std::size_t at = tape.at(row, 0);
+  tally.split_regret(
+      outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
+      [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); }, tape.there(row));
+  tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
+}
+
 }  // namespace
 
 InterruptOfLane::InterruptOfLane(const std::atomic<bool>* flag) : before_(std::exchange(interrupt_of_lane, flag)) {}
@@ -190,15 +201,10 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
         break;
       }
       chosen.push_back(outcome.deployed);
-      if (replication.actions.wide()) {
-        outcome = in_arms(outcome, replication.actions, tape.boxes());
-        count_arms(replication, period - 1, outcome, tally);
-      } else {
-        tally.split_regret(
-            outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
-            [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); }, tape.there(row));
-        tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
-      }
+      if (replication.actions.wide())
+        count_arms(replication, period - 1, outcome = in_arms(outcome, replication.actions, tape.boxes()), tally);
+      else
+        count_boxes(replication, policy, outcome, row, shown, tally);
       if (outcomes != nullptr) outcomes->push_back(outcome);
       tell(tape, policy, chosen, period - 1);
     }

@@ -139,16 +139,15 @@ TEST_P(TapeCell, EqualsThePaperInDouble) {
   }
 }
 
-// Boxes that can be opened three times: first come the rows of a tape of one opening, then rows with the same contexts and
-// fresh outputs.
+// First come the rows of a tape of one opening, then rows with the same contexts and fresh outputs.
 TEST_P(TapeCell, OfMoreOpeningsHasThePeriodsWithFreshOutputs) {
   const Tape again = draw_tape(instance_, kCalibration, kPeriods, nullptr, 3);
-  ASSERT_EQ(again.contexts.rows, 1 + kCalibration + 3 * kPeriods);
   EXPECT_TRUE(std::equal(tape_.reward.begin(), tape_.reward.end(), again.reward.begin()));
-  for (int row = tape_.contexts.rows; row < again.contexts.rows; ++row) {
-    const auto further = static_cast<std::uint32_t>(row - again.online_row(0)), T = std::uint32_t{kPeriods};
+  ASSERT_EQ(again.contexts.rows, 1 + kCalibration + 3 * kPeriods);
+  for (std::uint32_t k = kPeriods; k < 3 * kPeriods; ++k) {
+    const int row = again.online_row(static_cast<int>(k));
     const NaiveRow naive =
-        naive_row(instance_, Purpose::online_context, Purpose::online_shock, further % T, further / T);
+        naive_row(instance_, Purpose::online_context, Purpose::online_shock, k % kPeriods, k / kPeriods);
     for (int j = 0; j < kSmall.context; ++j) ASSERT_EQ(again.contexts.psi_row(row)[1 + j], naive.x[j]);
     for (int a = 0; a < kSmall.boxes; ++a) {
       ASSERT_NEAR(again.mu[again.at(row, a)], naive.mu[a], 5e-6);

@@ -146,8 +146,7 @@ TEST_P(TapeCell, OfMoreOpeningsHasThePeriodsWithFreshOutputs) {
   ASSERT_EQ(again.contexts.rows, 1 + kCalibration + 3 * kPeriods);
   for (std::uint32_t k = kPeriods; k < 3 * kPeriods; ++k) {
     const int row = again.online_row(static_cast<int>(k));
-    const NaiveRow naive =
-        naive_row(instance_, Purpose::online_context, Purpose::online_shock, k % kPeriods, k / kPeriods);
+    const auto naive = naive_row(instance_, Purpose::online_context, Purpose::online_shock, k % kPeriods, k / kPeriods);
     for (int j = 0; j < kSmall.context; ++j) ASSERT_EQ(again.contexts.psi_row(row)[1 + j], naive.x[j]);
     for (int a = 0; a < kSmall.boxes; ++a) {
       ASSERT_NEAR(again.mu[again.at(row, a)], naive.mu[a], 5e-6);

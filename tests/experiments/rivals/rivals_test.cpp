@@ -23,7 +23,7 @@ TEST(Rivals, StandInTheOrderOfGroupsAndFiles) {
     for (const std::string& name : test::names_of_rivals())
       if (find_policy(name)->group == group) wanted.push_back(name);
   EXPECT_EQ(wanted.size(), test::names_of_rivals().size());
-  wanted.insert(wanted.begin(), "empirical_weitzman");
+  wanted.insert(wanted.begin(), "linucb_router");
   wanted.push_back("hindsight");
   for (const Policy& policy : all_policies())
     if (!found.empty() || policy.name == wanted.front()) {

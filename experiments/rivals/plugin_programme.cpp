@@ -1,4 +1,5 @@
-// Learns the law of each box's value, and solves the dynamic programme of every period for the laws that it has learned.
+// Learns the law of each box's value, and solves the dynamic programme of every period for the laws that it has
+// learned.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace pandora::rivals {
 namespace {
 
 // For problems in which boxes may be deployed unopened (docs/wider.md), where no index rule is optimal. A deployment of
-// an unopened box shows nothing of its law. So with probability min(1, c / sqrt(t)) a period is played as if boxes had to
-// be opened before they are deployed.
+// an unopened box shows nothing of its law. So with probability min(1, c / sqrt(t)) a period is played as if boxes had
+// to be opened before they are deployed.
 class PluginProgramme : public CustomPolicy {
  public:
   PluginProgramme(const Replication& replication, double c, const EstimationOptions& options)
@@ -25,7 +26,7 @@ class PluginProgramme : public CustomPolicy {
         boxes_(static_cast<std::size_t>(replication.tape.boxes()), LinearBox(m_, options.index_ridges())),
         points_(boxes_.size()) {}
 
-  bool waits_for_rewards() const override { return true; }  // mu is shown
+  bool waits_for_rewards() const override { return true; }  // it learns from mu*, not from rewards
 
   void calibrate(const Request& request, const Output& output, std::optional<double>) override {
     see(request);
@@ -66,7 +67,7 @@ class PluginProgramme : public CustomPolicy {
   void opened(const Output& output) override { open_.push_back(output); }
 
   int deploy() override {
-    const bool decided = policy_ && open_.size() < numbers_.size();  // else next() is not asked at the end
+    const bool decided = policy_ && open_.size() < numbers_.size();  // if all are open, choice_ is old
     if (decided && choice_.action == FiniteAction::uninspected) return numbers_[static_cast<std::size_t>(choice_.box)];
     if (decided && choice_.action == FiniteAction::outside) return kOutside;
     return actions_.has_outside() && best().mu < actions_.outside ? kOutside : best().box;
@@ -74,16 +75,16 @@ class PluginProgramme : public CustomPolicy {
 
   void learn(double) override {
     for (const Output& output : open_) keep(output);
-    const bool first = !forced_.empty();  // a box that may now have enough samples
+    const bool first = !forced_.empty();  // a box may have enough samples for the first time
     if (!open_.empty() &&
         (first || refit_.jointly_due(samples_, samples_at_fit_) || refit_.due_in_period(request_.period)))
       fit();
   }
 
  private:
-  static constexpr std::size_t kForced = 10;  // samples of each box before laws decide
-  static constexpr std::size_t kPoints = 16;  // of a law
-  static constexpr double kLeastCost = 1e-4;  // a linear function may leave the range of a cost
+  static constexpr std::size_t kForced = 10;  // a box with fewer samples is opened first
+  static constexpr std::size_t kPoints = 16;  // values of a law
+  static constexpr double kLeastCost = 1e-4;  // a cost that is estimated as a linear function may be below 0
 
   bool opened(int box) const { return std::ranges::count(open_, box, &Output::box) > 0; }
   const Output& best() const { return *std::ranges::max_element(open_, {}, &Output::mu); }
@@ -113,7 +114,7 @@ class PluginProgramme : public CustomPolicy {
     ++samples_;
   }
 
-  // The points of each law: the means of equally many residuals in order.
+  // The points of each law are means of residuals, which are sorted and divided into groups of about equal size.
   void fit() {
     for (std::size_t a = 0; a < boxes_.size(); ++a) {
       std::vector<double> residuals = boxes_[a].residuals(contexts_);
@@ -137,11 +138,11 @@ class PluginProgramme : public CustomPolicy {
   const Stream stream_;
   std::vector<LinearBox> boxes_;
   std::vector<std::vector<double>> points_;  // by box
-  std::vector<float> contexts_;              // rows of m
+  std::vector<float> contexts_;              // m features of every request so far
   int samples_ = 0, samples_at_fit_ = 0;
-  Eigen::VectorXd psi_;  // of the period, as the rest
+  Eigen::VectorXd psi_;  // of the current period, like all members below
   Request request_;
-  std::vector<int> numbers_;  // the boxes of the problem
+  std::vector<int> numbers_;  // the boxes of problem_, in its order
   std::vector<int> forced_;   // boxes with too few samples, which are opened
   FiniteProblem problem_;
   std::optional<FinitePolicy> policy_;

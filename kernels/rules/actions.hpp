@@ -1,8 +1,8 @@
 // Actions beyond the paper's (docs/wider.md): boxes that are opened again or deployed unopened, and an outside option.
 //
-// A lane with such actions plays arms. Arm a N + k is the (k+1)-th of the N openings of box a: a box of its own, with the
-// box's index and a fresh draw. The outside option is one arm more, the last. It costs nothing and is opened before all
-// others, so the best value so far starts at its value.
+// A lane with such actions plays arms. Arm a N + k is the (k+1)-th of the N openings of box a. It is treated as a box
+// of its own, with the index of box a and a fresh draw. The outside option is one more arm, with the last number. It
+// costs nothing and is opened before all others, so the best value so far starts at its value.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr double kNoOutside = -std::numeric_limits<double>::infinity();
 struct Actions {
   int openings = 1;             ///< N >= 1: how often a box may be opened in a period
   bool uninspected = false;     ///< a box may be deployed unopened, at no cost
-  double outside = kNoOutside;  ///< the value of ending a period without a box, in [0, 1]; kNoOutside: it may not
+  double outside = kNoOutside;  ///< the value of ending a period without a box, in [0, 1]; kNoOutside: not allowed
 
   PANDORA_HD bool has_outside() const { return outside >= 0.0; }
   /// Whether the lane plays arms. Otherwise it plays the paper's problem.
@@ -57,7 +57,8 @@ struct ArmValues {
   float reward[kMaxBoxes];
 };
 
-/// Takes them from the rows of a tape; `at(opening)` is where the row of that opening begins.
+/// Reads the numbers of the arms from the rows of a tape. `at(opening)` is the offset at which the row of that opening
+/// begins. All openings of a box have the index of the first row.
 template <class At>
 PANDORA_HD inline ArmValues arm_values(const Actions& actions, int boxes, const double* mu, const double* cost,
                                        const double* sigma, const float* reward, At&& at) {

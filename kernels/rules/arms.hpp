@@ -1,5 +1,5 @@
-// How a lane plays the arms of a period (actions.hpp): their scores, the walk over them, and what is counted. Both engines
-// share it.
+// How a lane plays the arms of a period (actions.hpp): their scores, the walk over them, and what is counted. Both
+// engines share it.
 #pragma once
 
 #include "kernels/rules/tally.hpp"
@@ -13,7 +13,7 @@ PANDORA_HD inline PeriodOutcome walk_arms(const LaneSpec& spec, const PeriodRule
                                           const int* permutation, RewardOf&& reward_of, unsigned there) {
   PeriodOutcome outcome;
   start_walk(spec, rules, arms, score, permutation, outcome, there);
-  if (spec.unopened) {
+  if (spec.unopened) {  // deploys the first box of the order, or the outside option if it is worth at least all scores
     const int first = spec.actions.has_outside() ? 1 : 0;
     outcome.queried = first;  // the outside option is open
     const bool stays =
@@ -37,7 +37,7 @@ PANDORA_HD inline void random_arms(const Actions& actions, const Stream& stream,
   if (first > 0) order[0] = actions.outside_arm(boxes);
 }
 
-/// The numbers of the arms behind Score::hindsight. The arm with the greatest value gets 2, the others -1. The value is
+/// The scores of the arms under Score::hindsight. The arm with the greatest value gets 2, the others -1. The value is
 /// mu* - c, or mu* if the lane deploys unopened.
 PANDORA_HD inline void hindsight_of_arms(const LaneSpec& spec, const ArmValues& values, unsigned there, double* score) {
   int best = -1;
@@ -52,10 +52,11 @@ struct ArmPeriod {
   ArmValues values;
   unsigned there;
   double score[kMaxBoxes];
-  double response[kMaxBoxes];  ///< the lane's value of each output if it is opened, mu* for the others
+  double response[kMaxBoxes];  ///< the lane's value of the output of an opened arm; mu* of other arms
 };
 
-/// Scores the arms, whose values are there: an arm has the score of its box.
+/// Fills in the scores and responses of `arms`, whose `values` and `there` must be filled in. An arm has the score of
+/// its box.
 PANDORA_HD inline void score_arms(const LaneSpec& spec, int boxes, const double* box_score, ArmPeriod& arms) {
   const int outside = spec.actions.outside_arm(boxes);
   for (int arm = 0; arm < arms.values.count; ++arm) {
@@ -66,8 +67,8 @@ PANDORA_HD inline void score_arms(const LaneSpec& spec, int boxes, const double*
   if (outside >= 0) arms.score[outside] = kFirstOfAll;
 }
 
-/// What the lane does. `followed`: the decisions of the benchmark that it follows (Follow), or null. `reward_of(arm)`: its
-/// value of an output that it opens.
+/// Returns the lane's decisions in the period. `followed`: the decisions of the benchmark that it follows (Follow), or
+/// null. `reward_of(arm)`: the lane's value of the output of an arm that it opens.
 template <class RewardOf>
 PANDORA_HD inline PeriodOutcome decide_arms(const LaneSpec& spec, const PeriodRules& rules, int boxes,
                                             const int* permutation, const PeriodOutcome* followed, ArmPeriod& arms,
@@ -79,7 +80,8 @@ PANDORA_HD inline PeriodOutcome decide_arms(const LaneSpec& spec, const PeriodRu
   return walk_arms(spec, rules, arms.values.count, arms.score, permutation, respond, arms.there);
 }
 
-/// Counts the period. `optimal`: the benchmark's decision where boxes may be deployed unopened, else null.
+/// Adds the period to the tally. `optimal`: the benchmark's decisions in this period where boxes may be deployed
+/// unopened, else null.
 PANDORA_HD inline void count_arms(const LaneSpec& spec, Stop stop, int boxes, const PeriodOutcome& outcome,
                                   const PeriodOutcome* optimal, const ArmPeriod& arms, LaneTally& tally) {
   const ArmValues& values = arms.values;

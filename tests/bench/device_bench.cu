@@ -1,6 +1,7 @@
-// The engine on one GPU: lanes in cohorts; the same from stage to stage, each stage alone, against ceilings measured in
-// the same run; and the CPU path of the same machine, on one core and on all. Prints a table. Built with
-// PANDORA_COUNT_CYCLES (pandora_device_cycles) it says what cohorts spend their cycles on.
+// Measures the engine on one GPU and prints a table of seconds: of lanes in cohorts, of the same lanes stage by stage,
+// and of each stage, which is compared with ceilings that the same run measures. It also measures the CPU of the
+// machine, on one core and on all. In the target pandora_device_cycles (PANDORA_COUNT_CYCLES) it says in which phases
+// cohorts spend their cycles.
 #include <cstdio>
 #include <map>
 #include <stdexcept>
@@ -30,12 +31,12 @@ double seconds_of(const std::function<void()>& body) {
 // What is measured; the defaults are the paper's study and sizes that fill a large device.
 struct Sizes {
   int replications = 32, periods = 30000, samples = 400000;
-  int copy_mib = 2048;  // of a copy
-  int product = 8192;   // rows and columns of a matrix product
+  int copy_mib = 2048;  // MiB that are copied
+  int product = 8192;   // rows and columns of the matrices that are multiplied
   std::vector<std::string> schedules = {"geometric:1.5", "tracking"};
 };
 
-// --name value, for every size above.
+// Reads `--name value` for every size above.
 Sizes parse(int argc, char** argv) {
   Sizes sizes;
   const std::map<std::string, int*> names = {{"--replications", &sizes.replications},
@@ -45,7 +46,7 @@ Sizes parse(int argc, char** argv) {
                                              {"--product", &sizes.product}};
   for (int i = 1; i < argc; i += 2) {
     if (argv[i] == std::string("--schedule") && i + 1 < argc) {
-      parse_refit(argv[i + 1]);  // throws
+      parse_refit(argv[i + 1]);  // throws if it is no schedule
       sizes.schedules = {argv[i + 1]};
       continue;
     }
@@ -99,7 +100,7 @@ double product_rate(int n) {
   return 10 * 2.0 * static_cast<double>(elements) * n / seconds_of(multiply);
 }
 
-// The study that is measured, prepared on the CPU, and what of it takes part in every block's products.
+// The study that is measured. Its replications are prepared on the CPU.
 struct Workload {
   Study study;
   Plan plan;
@@ -123,7 +124,8 @@ struct Workload {
   }
   double lanes() const { return static_cast<double>(units.size() * plan.lanes.size()); }
 
-  // Matrices P; with those of the curvature where `tracking` keeps them.
+  // How many m x m matrices advance in every block: P of each box of a lane that has widths or a payoff, and under
+  // `tracking` also the inverse curvatures.
   double matrices(bool tracking) const {
     double count = 0.0;
     for (const UnitOfLanes& unit : units)
@@ -146,7 +148,8 @@ struct Workload {
   }
 };
 
-// What the device does at the most: bytes of a copy and operations of a product per second, blocks at a time.
+// What the device can do at most: bytes per second of a copy, operations per second of a product, and blocks of threads
+// that run at the same time.
 struct Ceilings {
   double bandwidth, rate, slots;
 };
@@ -158,7 +161,7 @@ void print_stage(const std::string& stage, double seconds, const Workload& work,
   if (stage == "advance") {
     const double m = study.dimensions.index_size(), B = study.engine.block;
     const double matrix_blocks = work.matrices(tracking) * study.periods / B;
-    const double q = B / 2;  // periods with a query, about
+    const double q = B / 2;  // about half of the periods open a box
     const double flop = matrix_blocks * (2 * m * m * B + m * B * B + m * m * q);
     const double bytes = matrix_blocks * 4 * (m * m + m * B + m * q + B * B);
     std::printf("   %5.1f TFLOP/s (%.0f%% of the product's), %5.0f GB/s (%.0f%% of the copy's)", flop / seconds / 1e12,
@@ -176,7 +179,8 @@ void print_stage(const std::string& stage, double seconds, const Workload& work,
   std::printf("\n");
 }
 
-// Of this file alone: the library has the engine on a CudaBackend too, without counts of cycles.
+// A type of this file alone. So the engine's templates are compiled here once more: those of the library, for
+// CudaBackend, do not count cycles.
 struct Measured : cuda::CudaBackend {
   using CudaBackend::CudaBackend;
 };
@@ -190,7 +194,7 @@ int run(const Sizes& sizes) {
   const auto& device = report.devices[static_cast<std::size_t>(report.usable()[0])];
   std::printf("%s, driver %s\n", device.name.c_str(), report.driver.c_str());
   cuda::select_device(report.usable()[0]);
-  // Blocks of 128 threads that solve at the same time.
+  // The slots are the blocks of 128 threads that solve at the same time.
   const Ceilings ceilings{copy_bandwidth(static_cast<std::size_t>(sizes.copy_mib) << 20), product_rate(sizes.product),
                           1.0 * engine::SolveBoxes<float, false>::kResident * device.multiprocessors};
   std::printf("copy %.0f GB/s, single-precision product %.1f TFLOP/s\n", ceilings.bandwidth / 1e9,
@@ -220,7 +224,7 @@ int run(const Sizes& sizes) {
     engine::run_in_memory<float>(backend, work.units, options, &counters);
     for (const auto& [stage, seconds] : backend.seconds())
       print_stage(stage, seconds, work, schedule == "tracking", ceilings, counters);
-    // The CPU: a replication for each core, as many as there are; then what all lanes would take.
+    // On the CPU each core runs one replication, if there are that many. The seconds of all lanes follow from theirs.
     for (const std::size_t cores :
          {std::size_t{1}, std::min<std::size_t>(std::thread::hardware_concurrency(), work.units.size())}) {
       const double seconds = seconds_of([&] {

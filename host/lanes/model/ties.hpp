@@ -1,4 +1,5 @@
-// Boxes that share the slopes of their index parameters (model.ties): how a study writes them, and what follows.
+// Boxes that share the slopes of their index parameters (model.ties): how a study writes them, and how a lane gets
+// them.
 #pragma once
 
 #include <string>
@@ -9,14 +10,16 @@
 
 namespace pandora {
 
-/// Reads "1+2,3": groups of boxes, counted from 1; empty: none. Throws Error (usage).
+/// Reads groups of boxes such as "1+2,3"; the empty text has none. The text counts boxes from 1, the result from 0.
+/// Throws Error (usage).
 BoxGroups parse_ties(const std::string& text);
+/// The inverse of parse_ties().
 std::string ties_text(const BoxGroups& ties);
 
-/// What is wrong with the groups for A boxes, as the rest of a sentence; empty: nothing.
+/// What is wrong with the groups if there are A boxes: a sentence without its subject. Empty if nothing is wrong.
 std::string fault_of_ties(const BoxGroups& ties, int A);
 
-/// Gives a lane whose slopes are tied the group of each box. Boxes that no group names are groups of their own.
+/// Fills in LaneSpec::tie, the group of each box. A box that no group names is a group of its own.
 void tie_slopes(LaneSpec& spec, const BoxGroups& ties, int A);
 
 }  // namespace pandora

@@ -10,7 +10,7 @@
 namespace pandora {
 namespace {
 
-// One period: the boxes that are there, and what they reveal when they are opened.
+// One period while a policy plays it: what boxes reveal when they are opened, and the decisions so far.
 class Period {
  public:
   Period(const Replication& replication, int period)
@@ -130,13 +130,14 @@ void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
   if (actions.uninspected && spec.score == Score::hindsight) spec.unopened = true;
   if (spec.order != Order::listed) {
     if (!actions.has_outside()) return;
+    // The outside option is opened first, and no threshold stops the lane there.
     std::copy_backward(spec.threshold, spec.threshold + kMaxBoxes - 1, spec.threshold + kMaxBoxes);
     spec.threshold[0] = std::numeric_limits<double>::infinity();
     return;
   }
   int listed[kMaxBoxes], opened[kMaxBoxes] = {}, length = 0;
   double threshold[kMaxBoxes] = {};
-  if (actions.has_outside()) {  // it is open from the start, whatever the thresholds
+  if (actions.has_outside()) {  // opened first; no threshold stops the lane there
     threshold[length] = std::numeric_limits<double>::infinity();
     listed[length++] = actions.outside_arm(boxes);
   }

@@ -7,9 +7,9 @@
 
 namespace pandora {
 
-/// Turns a lane that a policy made for boxes into one of arms. Its list, in which a box may stand once for each opening,
-/// then names arms, and the outside option is opened before all. Where boxes may be deployed unopened, the oracle follows
-/// the wider problem's optimal policy, and hindsight opens nothing.
+/// Turns a lane that a policy made for boxes into a lane that plays arms. A box may stand in the lane's list once for
+/// each opening; afterwards the list names arms. The outside option is opened first. Where boxes may be deployed
+/// unopened, the oracle follows the wider problem's optimal policy, and a lane with Score::hindsight deploys unopened.
 void play_arms(LaneSpec& spec, const Actions& actions, int boxes);
 
 /// The most arms of boxes for which the benchmark is computed.

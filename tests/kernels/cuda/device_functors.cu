@@ -1,4 +1,4 @@
-// Every functor of kernels/ inside a kernel, so that nvcc provably compiles them as device code. Nothing is
+// Calls functions of kernels/ inside of kernels, so that nvcc must compile these functions as device code. Nothing is
 // launched here: the kernels exist to be compiled and linked, also on a machine without a GPU.
 #include "kernels/base/elementary.hpp"
 #include "kernels/cuda/runtime.cuh"
@@ -116,7 +116,8 @@ template __global__ void walks<double>(const LaneSpec*, Stream, int, const doubl
 
 }  // namespace
 
-/// Whether the library that is loaded at its first use is there, with all functions; it needs no device.
+/// Whether cuBLAS, which is loaded at its first use, is there with all functions that the program uses. This needs no
+/// device.
 bool cublas_loads() {
   return cuda::cublas_functions().sgemm_batched != nullptr;
 }

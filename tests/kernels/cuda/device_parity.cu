@@ -1,4 +1,4 @@
-// The functors under the bodies, evaluated on the device and on the CPU: equal in every bit.
+// Evaluates the functions that bodies call on the device and on the CPU. The results must be equal in every bit.
 #include <cstring>
 #include <vector>
 
@@ -8,7 +8,7 @@
 #include "kernels/tape/shock_projection.hpp"
 
 namespace pandora {
-namespace parity {  // with a name: a kernel's parameters have types that other files can name
+namespace parity {  // not anonymous: other files must be able to name the types of a kernel's parameters
 
 constexpr int kOutputs = 40;
 
@@ -73,7 +73,7 @@ struct AllFunctors {
 
 }  // namespace parity
 
-/// Values of `items` arguments that differ between device 0 and the CPU; -1 if every CPU value is 0.
+/// How many values differ between device 0 and the CPU, over `items` arguments; -1 if every value of the CPU is 0.
 long device_functor_mismatches(int items) {
   std::vector<std::uint32_t> expected(static_cast<std::size_t>(items) * parity::kOutputs), actual(expected);
   const parity::AllFunctors host{expected.data(), items};

@@ -32,7 +32,7 @@ PANDORA_HD void start_late_samples(const Team& team, const Shape& shape, const L
     int found = 0;
     const int end = tape.told_first[range.first_period + range.B];
     for (int k = tape.told_first[range.first_period]; k < end && found < shape.B; ++k)
-      if (const int of = tape.told_period[k]; of < range.first_period && lane.chosen[of] == a)
+      if (const int of = tape.told_period[k]; of < range.first_period && lane.spec.actions.box_of(lane.chosen[of]) == a)
         g.log[found++].period = of;
     g.count->late = shape.B - found;
   }

@@ -115,6 +115,7 @@ PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneVie
     for (int k = 0; k < shape.d; ++k) {
       Real* const N = box.coupling + k * shape.width;
       const Real rank = active ? (slope * static_cast<Real>(phi[k]) - value.curvature * N[j]) / s : Real(0);
+      if constexpr (kAgain) team.sync();  // N[j] moves, and other members may still be reading it
       if (active) move_later(team, N, box.curvature.row, rank, next, B);
       if (team.rank() == 0) {
         box.pending_rank[pending * shape.d + k] = rank;

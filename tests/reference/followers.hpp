@@ -30,6 +30,9 @@ inline LaneSpec armed(LaneSpec lane, const Replication& replication) {
 /// Expects the same decisions in every period, scores and widths to 1e-6, and summed utilities to 1e-9.
 inline LaneTally expect_naive_lane(const Replication& replication, const LaneSpec& lane,
                                    const EstimationOptions& options) {
+  SCOPED_TRACE(fmt::format("T0 {}, fit {}, learned reward {}, order {}, score {}, stop {}, unopened {}", lane.T0,
+                           int(lane.fit), lane.learns_reward(), int(lane.order), int(lane.score), int(lane.stop),
+                           lane.unopened));
   const naive::Result wanted = naive::run_lane(replication, lane, options);
   std::size_t seen = 0;
   bool same = true;

@@ -82,8 +82,8 @@ TEST(Policies, ThatArePastThePaperMustBeNamed) {
 
 TEST(Policies, StateWhatTheyNeedOfTheCalibration) {
   const std::set<std::string> needing = {"static_plugin", "linucb_static", "frugalgpt"};
-  const std::set<std::string> ignoring = {"oracle",    "best_single", "random_order",
-                                          "query_all", "hindsight",   "best_cascade"};
+  const std::set<std::string> ignoring = {"oracle",    "best_single",  "random_order", "query_all",
+                                          "hindsight", "best_cascade", "best_of_n",    "commit_or_search"};
   for (const Policy* policy : built_in_policies()) {
     EXPECT_EQ(policy->needs_calibration, needing.contains(policy->name)) << policy->name;
     EXPECT_EQ(policy->uses_calibration, !ignoring.contains(policy->name)) << policy->name;

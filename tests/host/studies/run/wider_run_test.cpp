@@ -88,7 +88,7 @@ TEST_F(WiderRun, DecisionsAreThoseThatTheSumsCount) {
 
 TEST_F(WiderRun, WhatNeedsUnopenedDeploymentsSaysSo) {
   const auto result = run(words("out", {"--policy", "linucb_router", "--environment", "uniform"}));
-  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(test::read_file(work() / "out/failures.csv"), HasSubstr("actions.uninspected is false"));
   const Words explained = {"explain", "wide", "--lane", "uniform/A/1/-/oracle/known", "--period", "1"};
   ASSERT_EQ(run(words("wide", small())).exit_code, 0);

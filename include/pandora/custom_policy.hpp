@@ -57,7 +57,7 @@ class CustomPolicy {
   /// Called when a period begins.
   virtual void begin(const Request& request) = 0;
   /// Returns the box to open next, or kStop. The box must be there and not yet open in this period; kStop needs an open
-  /// box.
+  /// box, unless the study's [actions] allow to open none.
   virtual int next() = 0;
   /// Called after box `output.box`, which next() returned, was opened.
   virtual void opened(const Output& output) = 0;

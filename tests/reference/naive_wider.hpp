@@ -35,7 +35,9 @@ struct WiderPeriod {
       last = value(a, opening);
       period.queried.push_back(a);
       period.openings.push_back(opening);
-      if (last <= best) continue;
+      const bool later =
+          period.deployed >= 0 && std::pair(a, opening) > std::pair(period.deployed, period.deployed_opening);
+      if (last < best || (last == best && later)) continue;  // of equal ones the lowest box is deployed
       best = last;
       period.deployed = a;
       period.deployed_opening = opening;

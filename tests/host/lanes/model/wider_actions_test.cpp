@@ -72,8 +72,7 @@ TEST_P(Benchmark, BringsWhatTheProgrammeSays) {
                of_periods = std::sqrt((tally.utility_squares / T - mean * mean) / T),
                of_law = 0.25 / std::sqrt(study.oracle.samples);  // mu* has a standard deviation below 0.25
   const double wanted = solve_exactly(problem_of(study, replication)).value;
-  EXPECT_NEAR(mean, wanted,
-              3.0 * error + 1e-4);  // 1e-4: values of a finite law, of which the engine takes half as many
+  EXPECT_NEAR(mean, wanted, 3.0 * std::hypot(of_periods, of_law));
   EXPECT_EQ(tally.failure, Failure::none);
 }
 

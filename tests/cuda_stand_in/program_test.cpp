@@ -88,7 +88,7 @@ TEST_F(StandIn, DecisionsAreThoseOfTheCpu) {
   }
 }
 
-// Wider actions are played from stage to stage.
+// Wider actions are played from stage to stage, and so are lanes with tied slopes.
 TEST_F(StandIn, WiderActionsAreThoseOfTheCpu) {
   const Words wider = {"--set",          "output.decisions=true",
                        "--set",          "actions.openings=2",
@@ -104,6 +104,10 @@ TEST_F(StandIn, WiderActionsAreThoseOfTheCpu) {
     const fs::path own = work() / "device/decisions" / entry.path().filename();
     EXPECT_EQ(test::dataset(own, "/order", shape), test::dataset(entry.path(), "/order", shape)) << own;
   }
+  const Words ties = {"--set", "model.ties=[[1,3],[2]]", "--policy", "dow,tied_weitzman", "--replications", "2"};
+  expect_done(words("tied", ties));
+  expect_done(joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--out", "tied-host"}, ties));
+  expect_same_tables("tied", "tied-host");
 }
 
 // Lanes on a table of outcomes run on the device, while the table's prompts are prepared on the CPU.

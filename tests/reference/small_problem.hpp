@@ -137,8 +137,9 @@ LaneTally run_observed(const Replication& replication, const LaneSpec& lane, con
 }
 
 /// The lanes of all policies that are combinations of rules, for each given T_0 at which they apply.
+/// `tied`: also lanes with tied slopes, those of boxes 1 and 2. On a device they keep all others out of cohorts.
 inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s,
-                                       const std::vector<double>& hyperparameters = {0.1}) {
+                                       const std::vector<double>& hyperparameters = {0.1}, bool tied = false) {
   std::vector<LaneSpec> lanes;
   Grids grids(hyperparameters);
   grids.set("c_shrunk_theta", {0.0});  // lanes of DOW test the bonus on rewards
@@ -147,10 +148,10 @@ inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std
       for (const int T0 : T0s)
         if (variant.lane && (T0 > 0 || !policy.needs_calibration)) {
           LaneSpec lane = variant.lane(replication, T0);
-          tie_slopes(lane, {{0, 1}}, replication.tape.boxes());  // where slopes are tied
+          tie_slopes(lane, {{0, 1}}, replication.tape.boxes());
           const bool wider =
               lane.unopened || lane.follow != Follow::nothing;  // only where boxes may be deployed unopened
-          if (!wider || replication.actions.uninspected) lanes.push_back(lane);
+          if ((!wider || replication.actions.uninspected) && (tied || !lane.fits_tied())) lanes.push_back(lane);
         }
   return lanes;
 }

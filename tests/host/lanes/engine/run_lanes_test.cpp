@@ -131,8 +131,7 @@ TEST(RunLanes, FewLaunchesAndDownloadsPerBlock) {
   constexpr int kPeriods = 3200, kBlocks = kPeriods / 32;
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, kPeriods, 11);
-  UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
-  std::erase_if(unit.lanes, [](const LaneSpec& lane) { return lane.fits_tied(); });  // they keep others out of cohorts
+  const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
   CountingBackend counting;
   engine::run_lanes<float>(counting, std::span(&unit, 1), {});
   auto& launches = counting.launches;

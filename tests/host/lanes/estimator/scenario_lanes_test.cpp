@@ -80,7 +80,7 @@ class Scenarios : public testing::TestWithParam<std::tuple<Scenario, const char*
   EstimationOptions estimation() const { return estimation_of(now(), std::get<1>(param_)); }
   std::vector<LaneSpec> lanes(const Replication& replication) const {
     std::vector<LaneSpec> out;
-    for (LaneSpec lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
+    for (LaneSpec lane : test::all_lanes(replication, {0, kCalibration}, {0.1}, true)) {
       lane.pacing = now().pacing;
       const bool all = *now().leaves != '\0' || lane.paces() ||
                        now().actions.wide();  // others are what they are without the scenario

@@ -52,6 +52,18 @@ struct LinearBox {
     }
     return out;
   }
+  /// The same, each at the theta that its sample had no part in: e_s / (1 - psi_s' inverse psi_s). With few samples for m
+  /// features the plain ones are close to 0.
+  std::vector<double> residuals_left_out(const std::vector<float>& contexts) const {
+    std::vector<double> out = residuals(contexts);
+    const Eigen::MatrixXf P = Eigen::MatrixXd(inverse.selfadjointView<Eigen::Lower>()).cast<float>();
+    const std::size_t m = static_cast<std::size_t>(P.rows());
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const Eigen::Map<const Eigen::VectorXf> psi(contexts.data() + rows[k] * m, P.rows());
+      out[k] /= std::max(0.01, 1.0 - static_cast<double>(psi.dot(P * psi)));
+    }
+    return out;
+  }
 };
 
 /// The memory and time of a lane with such boxes: a design matrix for each box and one more; all contexts, whose memory

@@ -117,7 +117,7 @@ class PluginProgramme : public CustomPolicy {
   // The points of each law are means of residuals, which are sorted and divided into groups of about equal size.
   void fit() {
     for (std::size_t a = 0; a < boxes_.size(); ++a) {
-      std::vector<double> residuals = boxes_[a].residuals(contexts_);
+      std::vector<double> residuals = boxes_[a].residuals_left_out(contexts_);
       std::ranges::sort(residuals);
       const std::size_t n = residuals.size(), points = std::min(kPoints, n);
       points_[a].clear();

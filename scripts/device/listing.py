@@ -138,9 +138,14 @@ def _demangled(symbol):
 
 
 def body_of(symbol):
-    """The body that one of our kernels runs, such as WalkBlock<float, 4>; None for a library's."""
+    """The body that one of our kernels runs, such as WalkBlock<float, 4>; None for a library's.
+
+    The paper's walk and joint fit are instantiations with `false` at the end (kArms, kTied), which is left out.
+    """
     match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*[,>]", _demangled(symbol))
-    return re.sub(r"(\w+::)+", "", match[1]) if match else None
+    if not match:
+        return None
+    return re.sub(r"(WalkBlock<\w+, \d+|SolveJoint<\w+), false>", r"\1>", re.sub(r"(\w+::)+", "", match[1]))
 
 
 def shares(symbol):

@@ -123,8 +123,8 @@ constexpr Help kHelps[] = {
        "prints what the optimal policy earns beside Weitzman's rule, and the policy as a table: for each state that "
        "it reaches, what it does next and what it can still expect."}}},
     {"calibrate",
-     "Searches for the cost level u at which the oracle opens a wanted number of boxes per period. It takes 100 "
-     "replications of 200 contexts unless you give --replications and --contexts.",
+     "Searches for u, the upper end of the cost levels, at which the oracle opens a wanted number of boxes per period. "
+     "It takes 100 replications of 200 contexts unless you give --replications and --contexts.",
      {{"pandora calibrate --environment uniform --boxes 1.5",
        "prints u, the boxes per period at this u with a 95% interval, and the u of the study."}}},
     {"policies",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the times that `--plan` announces with the times of the runs, for eight studies and a table.
+"""Compares the times that `--plan` announces with the times of the runs, for seven studies and a table.
 
 Usage: tests/bench/plan_bench.py [--program build/pandora] [--only NAME,...]. It takes five to ten minutes, and exits
 with 1 if a ratio of wall times is out of bounds. These ratios need a quiet machine. The ratios of processor seconds

@@ -21,7 +21,7 @@ namespace pandora {
 inline constexpr double kTiedRidge = 1e7;
 
 /// The groups of boxes that have a mean slope each: one of all boxes or, where the lane's slopes are tied, those of
-/// LaneSpec::tie. An instantiation of its own keeps the fit of one group as fast as it is.
+/// LaneSpec::tie.
 template <bool kTied>
 class SlopeGroups {
  public:
@@ -29,18 +29,13 @@ class SlopeGroups {
 
   PANDORA_HD int count() const {
     int most = 0;
-    for (int a = 0; a < A_ && kTied; ++a) most = spec_->tie[a] > most ? spec_->tie[a] : most;
+    for (int a = 0; a < A_; ++a) most = spec_->tie[a] > most ? spec_->tie[a] : most;
     return most + 1;
   }
-  PANDORA_HD int of(int a) const { return kTied ? spec_->tie[a] : 0; }
-  PANDORA_HD bool same(int a, int b) const { return !kTied || spec_->tie[a] == spec_->tie[b]; }
+  PANDORA_HD int of(int a) const { return spec_->tie[a]; }
+  PANDORA_HD bool same(int a, int b) const { return spec_->tie[a] == spec_->tie[b]; }
   /// How many boxes the group of box a has.
-  PANDORA_HD int size(int a) const {
-    if (!kTied) return A_;
-    int n = 0;
-    for (int b = 0; b < A_; ++b) n += same(a, b) ? 1 : 0;
-    return n;
-  }
+  PANDORA_HD int size(int a) const { return spec_->tied[a]; }
   /// A box of the group.
   PANDORA_HD int first(int group) const {
     int a = 0;
@@ -50,6 +45,22 @@ class SlopeGroups {
 
  private:
   const LaneSpec* spec_;
+  int A_;
+};
+
+/// One group of all boxes. It looks nothing up, so that the fit of one group is as short as if there were no groups.
+template <>
+class SlopeGroups<false> {
+ public:
+  PANDORA_HD SlopeGroups(const LaneSpec&, int A) : A_(A) {}
+
+  static PANDORA_HD constexpr int count() { return 1; }
+  static PANDORA_HD constexpr int of(int) { return 0; }
+  static PANDORA_HD constexpr bool same(int, int) { return true; }
+  PANDORA_HD int size(int) const { return A_; }
+  static PANDORA_HD constexpr int first(int) { return 0; }
+
+ private:
   int A_;
 };
 

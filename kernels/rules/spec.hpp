@@ -139,11 +139,12 @@ struct LaneSpec {
   Loss loss = Loss::reservation;
   Fit fit = Fit::separate;
   Shrinkage shrinkage = Shrinkage::two_level;
-  std::uint8_t tie[kMaxBoxes] = {};  ///< for Shrinkage::tied: the group of each box, 0, 1, ...
-  double ridge_mean = 1000.0;        ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
-  double ridge_own = 1000.0;         ///< lambda_d, that of a box's deviation
-  Pacing pacing = {};                ///< the study's budget
-  Actions actions = {};              ///< the study's; with wider ones `list` names arms
+  std::uint8_t tie[kMaxBoxes] = {};   ///< for Shrinkage::tied: the group of each box, 0, 1, ...
+  std::uint8_t tied[kMaxBoxes] = {};  ///< and how many boxes that group has
+  double ridge_mean = 1000.0;         ///< Fit::shrunk: lambda_m, the mean slope's ridge; its start if it is learned
+  double ridge_own = 1000.0;          ///< lambda_d, that of a box's deviation
+  Pacing pacing = {};                 ///< the study's budget
+  Actions actions = {};               ///< the study's; with wider ones `list` names arms
   Follow follow = Follow::nothing;
   bool unopened = false;  ///< deploys the first box of its order unopened (Actions::uninspected)
   /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g, with the gradient g and the inverse

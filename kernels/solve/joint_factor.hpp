@@ -78,8 +78,10 @@ class JointFactor {
   PANDORA_HD SlopeTraces find_covariances(double ridge_first, const BoxView<Real>* boxes) const {
     SlopeTraces out{ridge_mean_, ridge_own_, 0.0, 0.0};
     for (int group = 0; group < groups_.count(); ++group) {
-      for (int i = team_.rank(); i < n_ && kTied; i += team_.size()) sum_slopes(group, i);  // W holds the last group's
-      team_.sync();
+      if constexpr (kTied) {  // W holds the last group's
+        for (int i = team_.rank(); i < n_; i += team_.size()) sum_slopes(group, i);
+        team_.sync();
+      }
       out.mean += dot_matrices(team_, memory_.shared(), memory_.coupling(group), n_, n_, memory_.terms()) /
                   groups_.size(groups_.first(group));
     }

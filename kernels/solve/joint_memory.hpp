@@ -88,16 +88,16 @@ void multiply_vector(const VectorTeam& team, Rows M, const double* x, double* ou
 double dot_matrices(const VectorTeam& team, Rows X, Rows Y, int rows, int n, double* terms);
 void add_symmetric(const VectorTeam& team, double weight, Rows T, Rows U, Rows C, Rows out, int m, int n);
 
-/// A + 3 (at least five) matrices with room for m x m, one more for every group of boxes (SlopeGroups) after the first,
-/// and vectors. A box has n = m - 1 slopes.
+/// A + 3 (at least five) matrices with room for m x m, vectors, and one more matrix for every group of boxes
+/// (SlopeGroups) after the first. A box has n = m - 1 slopes.
 class JointMemory {
  public:
-  PANDORA_HD JointMemory(double* at, int A, int m, int groups = 1) : at_(at), A_(A), m_(m), groups_(groups) {}
+  PANDORA_HD JointMemory(double* at, int A, int m) : at_(at), A_(A), m_(m) {}
 
   /// The number of doubles.
   static PANDORA_HD std::size_t size(int A, int m, int groups = 1) {
     return static_cast<std::size_t>(matrices(A) + groups - 1) * m * m +
-           (4 * static_cast<std::size_t>(A) + kVectors) * padded(m);
+           static_cast<std::size_t>(vectors(A)) * padded(m);
   }
 
   PANDORA_HD int boxes() const { return A_; }
@@ -108,7 +108,9 @@ class JointMemory {
   PANDORA_HD Rows inverse(int a) const { return {matrix(a), m_}; }     ///< B_a
   PANDORA_HD Rows slopes(int a) const { return {matrix(a) + 1, m_}; }  ///< U_a, m x n
   PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }          ///< W, n x n; then a C_aa
-  PANDORA_HD Rows coupling(int group) const { return {matrix(group == 0 ? A_ + 1 : matrices(A_) + group - 1), m_ - 1}; }
+  PANDORA_HD Rows coupling(int group) const {
+    return {group == 0 ? matrix(A_ + 1) : vector(vectors(A_)) + static_cast<std::size_t>(group - 1) * m_ * m_, m_ - 1};
+  }
   PANDORA_HD Rows product() const { return {matrix(A_ + 2), m_ - 1}; }  ///< m x n
   PANDORA_HD double* rho(int a) const { return vector(a); }
   PANDORA_HD double* moments(int a) const {
@@ -128,15 +130,15 @@ class JointMemory {
   PANDORA_HD double* dispersion() const { return vector(4 * A_ + 7); }  ///< kappa_a after the step
 
  private:
-  static constexpr int kVectors = 9;
   static PANDORA_HD constexpr int matrices(int A) { return A > 1 ? A + 3 : 5; }
+  static PANDORA_HD constexpr int vectors(int A) { return 4 * A + 9; }
   static PANDORA_HD constexpr std::size_t padded(int m) { return static_cast<std::size_t>(m + 15) / 16 * 16; }
   static_assert(kMaxBoxes <= 16);  // one number for every box fits
 
-  PANDORA_HD double* vector(int which) const { return matrix(matrices(A_) + groups_ - 1) + which * padded(m_); }
+  PANDORA_HD double* vector(int which) const { return matrix(matrices(A_)) + which * padded(m_); }
 
   double* at_;
-  const int A_, m_, groups_;
+  const int A_, m_;
 };
 
 }  // namespace pandora::engine

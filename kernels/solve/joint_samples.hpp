@@ -65,6 +65,7 @@ class JointSamples {
   PANDORA_HD bool invert(double ridge_mean, double ridge_own) {
     alpha_ = 1.0 / ridge_own;
     common_ = 1.0 / ridge_mean - alpha_;
+    if constexpr (!kTied) common_ /= memory_.boxes();
     const Rows N = inverse();
     for (int s = team_.rank(); s < count_; s += team_.size())
       for (int t = 0; t < count_; ++t) {
@@ -172,7 +173,12 @@ class JointSamples {
     const int b = box_of(s);
     return b == a ? alpha_ + beta(a) : groups_.same(a, b) ? beta(a) : 0.0;
   }
-  PANDORA_HD double beta(int a) const { return common_ / groups_.size(a); }
+  PANDORA_HD double beta(int a) const {
+    if constexpr (kTied)
+      return common_ / groups_.size(a);
+    else
+      return common_;
+  }
 
   // sum_st N_st (features' product)_st c_s c_t
   template <class Part>
@@ -214,7 +220,7 @@ class JointSamples {
   const double first_;  // P^-1 of an intercept
   double* const packed_;
   int count_ = 0;
-  double alpha_ = 0.0, common_ = 0.0;  // common_: beta times the group's size
+  double alpha_ = 0.0, common_ = 0.0;  // common_: beta; with tied slopes, times the group's size
 };
 
 }  // namespace pandora::engine

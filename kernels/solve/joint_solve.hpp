@@ -25,7 +25,7 @@ class JointSolve {
         m_(problem.shape.m),
         n_(m_ - 1),
         groups_(lane.spec, A_),
-        memory_(scratch.joint, A_, m_, groups_.count()),
+        memory_(scratch.joint, A_, m_),
         samples_(team, lane, memory_, groups_, problem.ridge_index.first, scratch.factor),
         factor_(team, shape_, memory_, groups_, scratch.factor),
         count_(samples_of(lane, A_)),

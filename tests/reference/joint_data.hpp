@@ -93,14 +93,18 @@ struct DenseFit {
   std::vector<Eigen::VectorXd> rho;
 };
 
-inline LaneSpec shrunk(Shrinkage shrinkage = Shrinkage::two_level) {
+/// For A boxes, if their slopes are tied: in two groups, each with every second box.
+inline LaneSpec shrunk(Shrinkage shrinkage = Shrinkage::two_level, int A = 0) {
   LaneSpec spec;
   spec.score = Score::learned_index;
   spec.learning = Learning::online;
   spec.fit = Fit::shrunk;
   spec.c_rho = 0.2;
   spec.shrinkage = shrinkage;
-  for (int a = 1; a < kMaxBoxes; a += 2) spec.tie[a] = 1;  // where slopes are tied, every second box
+  for (int a = 0; a < A; ++a) {
+    spec.tie[a] = static_cast<std::uint8_t>(a % 2);
+    spec.tied[a] = static_cast<std::uint8_t>((A + 1 - a % 2) / 2);
+  }
   return spec;
 }
 

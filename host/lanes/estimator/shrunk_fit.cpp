@@ -35,9 +35,7 @@ bool ShrunkFit::together(int a, int b) const {
 }
 
 int ShrunkFit::size_of_group(int a) const {
-  int n = 0;
-  for (int b = 0; b < A_; ++b) n += together(a, b) ? 1 : 0;
-  return n;
+  return spec_.shrinkage == Shrinkage::tied ? spec_.tied[a] : A_;
 }
 
 int ShrunkFit::groups() const {

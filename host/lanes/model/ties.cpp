@@ -61,6 +61,8 @@ void tie_slopes(LaneSpec& spec, const BoxGroups& ties, int A) {
     if (own < 0) own = next++;
     spec.tie[a] = static_cast<std::uint8_t>(own);
   }
+  for (int a = 0; a < A; ++a)
+    spec.tied[a] = static_cast<std::uint8_t>(std::ranges::count(group, group[static_cast<std::size_t>(a)]));
 }
 
 }  // namespace pandora

@@ -177,7 +177,7 @@ TEST(JointSolve, IsTheDenseFit) {
     for (const int m : {2, 5, 17}) {
       SCOPED_TRACE("A = " + std::to_string(A) + ", m = " + std::to_string(m));
       for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed, Shrinkage::tied})
-        expect_dense<double>(Data(A, m, 150, 31), shrunk(shrinkage), 1e-7);
+        expect_dense<double>(Data(A, m, 150, 31), shrunk(shrinkage, A), 1e-7);
     }
 }
 
@@ -195,7 +195,7 @@ TEST(JointSolve, IsTheDenseFitOfFewerSamplesThanABoxHasParameters) {
   for (const int A : {1, 2, 3, 8})
     for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed, Shrinkage::tied}) {
       SCOPED_TRACE("A = " + std::to_string(A));
-      LaneSpec spec = shrunk(shrinkage);
+      LaneSpec spec = shrunk(shrinkage, A);
       spec.ridge_own = 3.0;
       expect_dense<double>(Data(A, 23, 8, 37), spec, 1e-7);
       expect_dense<double>(Data(A, 23, 8, 38, A > 1), spec, 1e-7);

@@ -24,6 +24,21 @@ class WiderRun : public test::RunStudyTest {
     return joined(joined(test::kFewSolves, {"--set", "dimensions.context=4", "--environment", "uniform"}), kWider,
                   more);
   }
+  // Runs a study whole, in shards, extended from two replications, and resumed after one part is lost.
+  void expect_same_bytes(const Words& study) {
+    run_reference(study);
+    for (const char* shard : {"0/2", "1/2"})
+      ASSERT_EQ(run(words(std::string("shard") + shard[0], study, {"--shard", shard})).exit_code, 0);
+    ASSERT_EQ(run({"merge", "--quiet", "--out", "merged", "shard0", "shard1"}).exit_code, 0);
+    expect_same(work() / "merged", work() / "reference");
+    ASSERT_EQ(run(words("grown", study, {"--replications", "2"})).exit_code, 0);
+    ASSERT_EQ(run(words("grown", study, {"--extend"})).exit_code, 0);
+    expect_same(work() / "grown", work() / "reference");
+    const fs::path part = fs::directory_iterator(work() / "grown/parts")->path();
+    fs::remove(part);
+    ASSERT_EQ(run(words("grown", study, {"--resume"})).exit_code, 0);
+    expect_same(work() / "grown", work() / "reference");
+  }
 };
 
 TEST_F(WiderRun, NeutralActionsChangeNoByte) {
@@ -34,18 +49,12 @@ TEST_F(WiderRun, NeutralActionsChangeNoByte) {
 }
 
 TEST_F(WiderRun, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
-  run_reference(small());
-  for (const char* shard : {"0/2", "1/2"})
-    ASSERT_EQ(run(words(std::string("shard") + shard[0], small({"--shard", shard}))).exit_code, 0);
-  ASSERT_EQ(run({"merge", "--quiet", "--out", "merged", "shard0", "shard1"}).exit_code, 0);
-  expect_same(work() / "merged", work() / "reference");
-  ASSERT_EQ(run(words("grown", small({"--replications", "2"}))).exit_code, 0);
-  ASSERT_EQ(run(words("grown", small({"--extend"}))).exit_code, 0);
-  expect_same(work() / "grown", work() / "reference");
-  const fs::path part = fs::directory_iterator(work() / "grown/parts")->path();
-  fs::remove(part);
-  ASSERT_EQ(run(words("grown", small({"--resume"}))).exit_code, 0);
-  expect_same(work() / "grown", work() / "reference");
+  expect_same_bytes(small());
+}
+
+TEST_F(WiderRun, SoDoThoseWithTiedBoxes) {
+  expect_same_bytes(joined(test::kFewSolves, {"--set", "dimensions.context=4", "--environment", "uniform"},
+                           {"--set", "model.ties=[[1,3],[2]]", "--policy", "dow,tied_weitzman"}));
 }
 
 // Both engines, and code, which opens each box once.

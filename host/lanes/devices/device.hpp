@@ -62,8 +62,8 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
 struct Backend {
   std::string name;        ///< the name in --backend and in the identity of results
   DeviceReport (*find)();  ///< finds devices without making a context
-  /// Runs the lanes of many replications on a device, blocked and in single precision, like run_on_device. Throws
-  /// DeviceFull if they do not fit together.
+  /// Runs the lanes of many replications on a device, blocked and in single precision, like run_on_device, and
+  /// throws DeviceFull as it does.
   std::vector<std::vector<LaneTally>> (*run)(int device, std::span<const UnitOfLanes> units,
                                              const BlockOptions& options, EngineCounters* counters,
                                              std::span<LaneRecord> records);

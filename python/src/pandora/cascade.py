@@ -315,7 +315,7 @@ class Cascade(Shown):
         - `openings` is for a log of decisions, as in `test`.
         - `explore` is the argument of set_explore.
         - `forget` and `c` are for the kind "indices", which goes on learning. `forget` is the half-life, in requests,
-          of what is learned, including the fit's samples. `c` is the width of the bonus by which models are called to
+          of what is learned, including the fit's samples. `c` is the factor of the bonus by which models are called to
           learn about them. The promise assumes neither.
         - `router` is an estimator with fit and predict, such as a regressor of scikit-learn, by which the kinds
           "router" and "routed" choose. Such a cascade is saved with a file beside it.
@@ -369,7 +369,7 @@ class Cascade(Shown):
         `evaluator` says what the cascade sees of an answer at run time. It must be given: "score" or "score:NAME", a
         judge, whose relation to quality is learned from the feedback, or "quality", the truth. `features` of prompts
         come from `Features.fit` or `pandora trace features` (its JSON as text or dict). Without them a request comes
-        with `psi` numbers, the first of which is 1. `c` and `c_theta` are the widths of the bonuses on an index and on
+        with `psi` numbers, the first of which is 1. `c` and `c_theta` are the factors of the bonuses on an index and on
         a learned quality.
         """
         what = "Cascade.new:"
@@ -407,7 +407,9 @@ class Cascade(Shown):
 
         `estimator`: "plugin" for a full table; "ips", "snips" or "dr" for a log of decisions, or for a table in which
         only some qualities are known; "": the best one that the table allows. `openings` for a log: "in_order" compares
-        its t-th call with the cascade's t-th; "independent" if each model was called by a random draw of its own.
+        its t-th call with the cascade's t-th; "independent" if each model was called by a random draw of its own;
+        "apart" takes the answers of a model from whatever decision called it, which presumes that models' answers to a
+        prompt are independent.
         """
         what = "Cascade.test:"
         found = offline().test(

@@ -75,7 +75,7 @@ forget number =0 [0,1e9]
     everything
     > a half-life in requests, or 0, where nothing fades
 c number =0 [0,1e9]
-    for indices: the width of the exploration bonus, by which models are called to learn about them
+    for indices: the factor of the exploration bonus, by which models are called to learn about them
     > 0 or more, such as 0.2
 explore number =0 [0,1]
     the probability with which the running cascade calls a model that is drawn by chance, or deploys the answer of a
@@ -127,7 +127,7 @@ out file =cascade.json
 policy text =shrunk_weitzman shrunk_weitzman|dow
     the policy that learns the indices: shrunk_weitzman or dow
 c_theta number =1 [0,1e6]
-    the width of the bonus on quality that is learned, where the evaluator is a judge
+    the factor of the bonus on quality that is learned, where the evaluator is a judge
     > 0 or more, such as 1
 features file
     features of prompts, as `pandora trace features` writes them

@@ -194,4 +194,28 @@ Commitment commit_or_search(const FiniteProblem& problem) {
   return best;
 }
 
+double relaxation_bound(const FiniteProblem& problem) {
+  const auto bound = [&](double price) {
+    double sum = std::max(price, problem.outside.value_or(price));
+    for (const FiniteBox& box : problem.boxes) sum += solve_exactly({{box}, problem.uninspected, price}).value - price;
+    return sum;
+  };
+  // The least value of a convex function: below `low` each box is used, above `high` none.
+  double low = problem.outside.value_or(0.0), high = low;
+  for (const FiniteBox& box : problem.boxes) {
+    const auto [least, greatest] = std::ranges::minmax(box.values);
+    low = std::min(low, least - box.openings * box.cost);
+    high = std::max(high, greatest);
+  }
+  constexpr int kThirds = 90;  // the interval shrinks by 1e-16
+  for (int k = 0; k < kThirds; ++k) {
+    const double left = low + (high - low) / 3.0, right = high - (high - low) / 3.0;
+    if (bound(left) <= bound(right))
+      high = right;
+    else
+      low = left;
+  }
+  return bound(high);
+}
+
 }  // namespace pandora

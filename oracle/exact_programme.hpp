@@ -100,4 +100,12 @@ struct Commitment {
 };
 Commitment commit_or_search(const FiniteProblem& problem);
 
+/// An upper bound of the optimum: exactly one output, or the outside option, is deployed only on average. With a price
+/// lambda on a deployment each box is then a problem of its own, V_i(lambda) with lambda as outside option, and
+///
+///   bound = min over lambda of  lambda + (o - lambda)^+ + sum_i (V_i(lambda) - lambda)
+///
+/// Every lambda gives a bound; the function is convex.
+double relaxation_bound(const FiniteProblem& problem);
+
 }  // namespace pandora

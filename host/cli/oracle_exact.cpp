@@ -55,6 +55,7 @@ nlohmann::json json_of(const FiniteProblem& problem, const ExactProgramme& progr
   return {{"value", programme.value},
           {"weitzman", weitzman_value(problem)},
           {"commit_or_search", {{"value", committed.value}, {"unopened", committed.box < 0 ? 0 : committed.box + 1}}},
+          {"relaxation", relaxation_bound(problem)},
           {"states", states}};
 }
 
@@ -72,6 +73,8 @@ void print_exact(const std::string& file, const std::string& format) {
       print_text(fmt::format("commit or search  {:.6f}, {}\n", committed.value,
                              committed.box < 0 ? "which deploys no box unopened"
                                                : fmt::format("which deploys box {} only unopened", committed.box + 1)));
+    print_text(
+        fmt::format("no policy above   {:.6f}, if one output is deployed on average\n", relaxation_bound(problem)));
   }
   print_tables({policy_table(programme)}, as);
 }

@@ -110,6 +110,7 @@ def test_the_exact_policy_is_the_one_of_the_command_line(program: str, tmp_path:
     assert (found.value, found.weitzman) == (said["value"], said["weitzman"])
     assert (found.commit_or_search, found.committed) == (said["commit_or_search"]["value"], 2)
     assert said["commit_or_search"]["unopened"] == 3  # the command counts boxes from 1
+    assert found.relaxation == said["relaxation"] >= found.value
     assert found.states["opened"].tolist() == [tuple(state["opened"]) for state in said["states"]]
     assert found.states["value"].tolist() == [state["value"] for state in said["states"]]
     assert found.states["action"][0] == "open" and said["states"][0]["next"] == "open box 1"

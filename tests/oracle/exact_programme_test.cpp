@@ -85,6 +85,32 @@ TEST_P(ExactProgramme, BoundsWeitzmansRuleAndCommitments) {
   });
 }
 
+// No price of a grid has a lower sum than the bound, and the best of them is close to it.
+TEST_P(ExactProgramme, IsBelowTheRelaxation) {
+  double slack = 0.0;
+  for_each([&](const FiniteProblem& problem) {
+    const double best = solve_exactly(problem).value, bound = relaxation_bound(problem);
+    EXPECT_GE(bound, best - 1e-12);
+    slack = std::max(slack, bound - best);
+    double least = std::numeric_limits<double>::infinity();
+    for (double price = -2.0; price <= 1.0; price += 0.05) {
+      double sum = std::max(price, problem.outside.value_or(price));
+      std::vector<std::pair<std::size_t, double>> none;
+      for (const FiniteBox& box : problem.boxes) sum += brute_force({{box}, problem.uninspected, price}, none) - price;
+      least = std::min(least, sum);
+    }
+    EXPECT_LE(bound, least + 1e-12);
+    EXPECT_GE(bound, least - 0.1);
+  });
+  EXPECT_GT(slack, 0.01);  // it is no optimum
+}
+
+// With one box nothing is relaxed.
+TEST(ExactProgrammeOfOneBox, IsTheRelaxation) {
+  const FiniteProblem coin{{{0.1, {0.0, 1.0}, {0.5, 0.5}, 4}}, true, 0.3};
+  EXPECT_NEAR(relaxation_bound(coin), solve_exactly(coin).value, 1e-12);
+}
+
 // The listed states are the policy. Their probabilities and values add up to the value of the programme.
 TEST_P(ExactProgramme, TellsThePolicyThatHasTheValue) {
   for_each([](const FiniteProblem& problem) {

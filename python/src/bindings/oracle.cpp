@@ -142,9 +142,10 @@ Dict exact_programme(const std::vector<BoxTuple>& boxes, bool uninspected, std::
   for (const auto& [cost, values, probabilities, openings] : boxes)
     problem.boxes.push_back({cost, values, probabilities, openings});
   require_sound(problem, "solve_exactly");
-  const auto [programme, committed, weitzman] = [&] {
+  const auto [programme, committed, weitzman, bound] = [&] {
     const WithoutGil release;
-    return std::tuple(solve_exactly(problem), commit_or_search(problem), weitzman_value(problem));
+    return std::tuple(solve_exactly(problem), commit_or_search(problem), weitzman_value(problem),
+                      relaxation_bound(problem));
   }();
   std::vector<int> opened, box;
   std::vector<double> best, probability, value;
@@ -163,6 +164,7 @@ Dict exact_programme(const std::vector<BoxTuple>& boxes, bool uninspected, std::
   out["weitzman"] = weitzman;
   out["commit_or_search"] = committed.value;
   out["committed"] = committed.box;
+  out["relaxation"] = bound;
   out["opened"] = array_of(std::move(opened), {programme.states.size(), boxes.size()});
   out["best"] = array_of(std::move(best));
   out["probability"] = array_of(std::move(probability));

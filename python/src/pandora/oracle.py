@@ -62,6 +62,7 @@ class ExactPolicy:
     weitzman: float  #: of Weitzman's rule, which opens what it deploys; optimal unless boxes may be deployed unopened
     commit_or_search: float  #: of the best policy that deploys one box, or none, only unopened and opens the others
     committed: Optional[int]  #: that box, from 0; None where opening alone is best
+    relaxation: float  #: an upper bound: the optimum if one output is deployed only on average
     #: The states that the optimal policy reaches: `opened` (how often each box was opened, a tuple), `best` (the best
     #: value so far, nan before the first), `probability`, `action` ("open", "deploy", "outside" or "uninspected"),
     #: `box` (from 0, of "open" and "uninspected", else -1) and `value` (what can still be expected).
@@ -101,7 +102,7 @@ def solve_exactly(
         }
     )
     committed = found["committed"] if found["committed"] >= 0 else None
-    return ExactPolicy(found["value"], found["weitzman"], found["commit_or_search"], committed, states)
+    return ExactPolicy(found["value"], found["weitzman"], found["commit_or_search"], committed, found["relaxation"], states)
 
 
 class OracleGrid:

@@ -130,7 +130,7 @@ Policy dow_twin() {
   Policy policy;
   policy.name = "dow_twin";
   policy.summary = "DOW from the building blocks";
-  policy.hyperparameters = {{"c_rho", "width of the index bonus", {0.1}}};
+  policy.hyperparameters = {{"c_rho", "factor of the index bonus", {0.1}}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
     for (const double c_rho : grids.values("c_rho"))

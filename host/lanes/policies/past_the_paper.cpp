@@ -29,7 +29,7 @@ Policy shrunk_weitzman() {
           "Weitzman's rule, slopes of the boxes shrunk towards a common one by two learned ridges; bonus c_shrunk, on "
           "a learned reward c_shrunk_theta",
       .by_name_only = true,
-      .hyperparameters = {{"c_shrunk", "width of the index bonus of shrunk_weitzman", {0.2}},
+      .hyperparameters = {{"c_shrunk", "factor of the index bonus of shrunk_weitzman", {0.2}},
                           {"c_shrunk_theta", "width of its bonus on a learned reward", {0.0}}},
       .variants = [](const Grids& grids) {
         std::vector<PolicyVariant> variants;
@@ -56,7 +56,7 @@ Policy tied_weitzman() {
               "Weitzman's rule, slopes of the boxes that model.ties names together estimated as one, each box with its "
               "own intercept; bonus c_tied",
           .by_name_only = true,
-          .hyperparameters = {{"c_tied", "width of the index bonus of tied_weitzman", {0.2}}},
+          .hyperparameters = {{"c_tied", "factor of the index bonus of tied_weitzman", {0.2}}},
           .variants = [](const Grids& grids) {
             return variants_over(grids, "c_tied", [](int T0, RewardModel reward, double c) {
               LaneSpec lane = shrunk_lane(T0, reward, c);

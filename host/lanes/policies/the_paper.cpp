@@ -36,8 +36,8 @@ Policy dow() {
           .title = "DOW",
           .group = PolicyGroup::weitzman,
           .summary = "Double Optimistic Weitzman: bonuses c_rho on the indices, c_theta on the reward",
-          .hyperparameters = {{"c_rho", "width of the index bonus, in place of B_at"},
-                              {"c_theta", "width of the reward bonus, in place of beta_t"}},
+          .hyperparameters = {{"c_rho", "factor of the index bonus, in place of B_at"},
+                              {"c_theta", "factor of the reward bonus, in place of beta_t"}},
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const double c_rho : grids.values("c_rho"))
@@ -78,7 +78,7 @@ Policy linucb_online() {
           .title = "LinUCB (online)",
           .group = PolicyGroup::baseline,
           .summary = "LinUCB (online): one box per period, bonus c_b",
-          .hyperparameters = {{"c_b", "width of LinUCB's bonus"}},
+          .hyperparameters = {{"c_b", "factor of LinUCB's bonus"}},
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const double c_b : grids.values("c_b"))
@@ -95,7 +95,7 @@ Policy linucb_router() {
           .group = PolicyGroup::past_the_paper,
           .summary = "LinUCB over rewards: deploys one box unopened; bonus c_b; needs actions.uninspected",
           .by_name_only = true,
-          .hyperparameters = {{"c_b", "width of LinUCB's bonus"}},
+          .hyperparameters = {{"c_b", "factor of LinUCB's bonus"}},
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const double c_b : grids.values("c_b"))

@@ -151,8 +151,10 @@ void add_theory(Keys& keys) {
                                 const NumberRange& range = kPositive) {
     keys.number(name, "", meaning, range, path(path(&Study::estimation, &EstimationOptions::theory), member));
   };
-  constant("theory.delta", "Confidence of B_at and beta_t, for estimation.bonus = \"theory\" like all of [theory].",
-           &TheoryConstants::delta, kBetween0And1);
+  constant(
+      "theory.delta",
+      "Probability with which the bounds by B_at and beta_t may fail; [theory] is for estimation.bonus = \"theory\".",
+      &TheoryConstants::delta, kBetween0And1);
   constant("theory.C_1", "C_1 of B_at* (known reward).", &TheoryConstants::C_1);
   constant("theory.C_2", "C_2 of B_at (learned reward).", &TheoryConstants::C_2);
   constant("theory.d_B", "Diameter d_B of the set of index parameters, of B_at*.", &TheoryConstants::d_B);

@@ -25,7 +25,7 @@ struct Calibrate {
     }
     if (lane.spec.learns_reward() && team.rank() == 0)
       RewardState::over(lane.reward_memory, problem.shape.d).reset(problem.ridge_reward);
-    if (lane.joint != nullptr && team.rank() == 0) lane.joint->start(lane.spec);
+    if (lane.joint != nullptr && team.rank() == 0) lane.joint->start(lane.spec, problem.shape.A);
     team.sync();
     Walk<Real, Team, kMaxBoxes>(team, problem, lane, {0, 0}).calibrate();
   }
@@ -97,7 +97,7 @@ template <class Real, class Team>
 PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a) {
   const Shape& shape = problem.shape;
   const JointState& joint = *lane.joint;
-  const int boxes = lane.spec.fits_tied() ? lane.spec.tied[a] : shape.A;
+  const int boxes = joint.boxes[a];
   const double slopes = (1.0 / joint.ridge_mean + (boxes - 1) / joint.ridge_own) / boxes;
   StoredInverse<Real>(shape, Team::kVectors).store(team, lane.box[a].curvature.P, [&](int i, int k) {
     return i != k ? 0.0 : i == 0 ? 1.0 / problem.ridge_index.first : slopes;

@@ -71,11 +71,13 @@ struct JointState {
   double dispersion[kMaxBoxes];   ///< kappa_a
   int samples, samples_at_solve;  ///< where samples fade, the rounded sum of their weights
   int unsolved;                   ///< refits that ended at their greatest number of steps (RefitPlan)
+  int boxes[kMaxBoxes];           ///< by box: how many boxes have a mean slope together with it
   double squares;                 ///< sum of |slopes of psi|^2 over the samples of the last solve
   double scale;                   ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
 
   /// Before any sample.
-  PANDORA_HD void start(const LaneSpec& spec) {
+  PANDORA_HD void start(const LaneSpec& spec, int A) {
+    for (int a = 0; a < A; ++a) boxes[a] = spec.shrinkage == Shrinkage::tied ? spec.tied[a] : A;
     ridge_mean = spec.ridge_mean;
     ridge_own = spec.shrinkage == Shrinkage::fixed  ? spec.ridge_own
                 : spec.shrinkage == Shrinkage::tied ? kTiedRidge

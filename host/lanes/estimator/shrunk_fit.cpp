@@ -15,7 +15,7 @@ void ShrunkFit::start(const LaneSpec& spec, int A, int m, double ridge) {
   A_ = A;
   m_ = m;
   ridge_ = ridge;
-  state.start(spec);
+  state.start(spec, A);
   covariance = penalty().llt().solve(MatrixXd::Identity(A * m, A * m));
 }
 

@@ -43,7 +43,7 @@ class Boxes {
     cost_ = mu_;
     lane_.spec = spec;
     lane_.needs.curvature = true;
-    joint_.start(spec);
+    joint_.start(spec, data.A);
     lane_.joint = &joint_;
     lane_.progress = &progress_;
     const std::size_t matrix = static_cast<std::size_t>(stored().size());

@@ -102,7 +102,9 @@ def solve_exactly(
         }
     )
     committed = found["committed"] if found["committed"] >= 0 else None
-    return ExactPolicy(found["value"], found["weitzman"], found["commit_or_search"], committed, found["relaxation"], states)
+    return ExactPolicy(
+        found["value"], found["weitzman"], found["commit_or_search"], committed, found["relaxation"], states
+    )
 
 
 class OracleGrid:

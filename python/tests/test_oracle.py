@@ -126,6 +126,8 @@ def test_the_exact_policy_is_the_one_of_the_command_line(program: str, tmp_path:
         ({"values": [0.0]}, "box 1: has 1 values and 2 probabilities"),
         ({"cost": -0.1}, "box 1: cost is -0.1"),
         ({"openings": 0}, "box 1: openings is 0"),
+        ({"openings": 2.5}, "for openings a whole one"),
+        ({"cost": "dear"}, "give numbers"),
         ({"price": 1}, r"boxes\[0\]: give cost, values, probabilities"),
     ],
 )

@@ -46,6 +46,9 @@ std::string fault_of_ties(const BoxGroups& ties, int A) {
       if (std::ranges::count(seen, box) > 0) return fmt::format("names box {} twice; name each box once", box + 1);
       seen.push_back(box);
     }
+  const auto ties_some = [](const std::vector<int>& group) { return group.size() > 1; };
+  if (!ties.empty() && std::ranges::none_of(ties, ties_some))
+    return "ties no two boxes; give groups such as [[1, 2], [3]]";
   return "";
 }
 

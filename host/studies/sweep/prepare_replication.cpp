@@ -50,10 +50,6 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   if (spec.T0 < 0 || spec.T0 > replication.tape.calibration_rows)
     return fmt::format("T0 = {} is not between 0 and the {} calibration periods", spec.T0,
                        replication.tape.calibration_rows);
-  if ((spec.unopened || spec.follow != Follow::nothing) && !spec.actions.uninspected)
-    return "it deploys boxes unopened, and the study's actions.uninspected is false";
-  if (spec.fits_tied() && replication.instance.environment.ties.empty())
-    return "it ties the slopes of boxes, and the study's model.ties names none";
   if (spec.order != Order::listed) return "";
   if (spec.length < 1 || spec.length > A) return fmt::format("a list of {} boxes out of {}", spec.length, A);
   for (int k = 0; k < spec.length; ++k)
@@ -61,6 +57,18 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
       return fmt::format("list[{}] = {} is none of the indices of boxes, 0 to {}, or stands there twice", k,
                          spec.list[k], A - 1);
   return "";
+}
+
+// What a policy needs of its study is asked for at once, not by each lane.
+void refuse_what_the_study_lacks(const std::string& policy, const LaneSpec& spec, const Replication& replication) {
+  if ((spec.unopened || spec.follow != Follow::nothing) && !spec.actions.uninspected)
+    throw Error(ExitCode::usage, fmt::format("policy {}: it deploys boxes unopened; set actions.uninspected = true, or "
+                                             "leave the policy out",
+                                             policy));
+  if (spec.fits_tied() && replication.instance.environment.ties.empty())
+    throw Error(ExitCode::usage, fmt::format("policy {}: it ties slopes of boxes; say which by model.ties, such as "
+                                             "[[1, 2], [3]], or leave the policy out",
+                                             policy));
 }
 
 bool keeps_outcomes(const Study& study) {
@@ -222,6 +230,7 @@ RunnableLanes runnable_lanes(const Study& study, const Plan& plan, const Replica
         result.notes[k].message = "its maker returned no policy";
       } else {
         const LaneSpec spec = variant.lane(replication, T0);
+        refuse_what_the_study_lacks(plan.lanes[k].policy->name, spec, replication);
         if (const std::string defect = defect_of(spec, replication); defect.empty()) {
           lanes.specs.push_back(spec);
           lanes.at.push_back(k);

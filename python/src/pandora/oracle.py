@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -69,6 +70,16 @@ class ExactPolicy:
     states: Table
 
 
+def _law_of(number: int, box: Mapping[str, Any]) -> tuple[float, list[float], list[float], int]:
+    try:
+        values, probabilities = ([*map(float, box[name])] for name in ("values", "probabilities"))
+        return float(box["cost"]), values, probabilities, index(box.get("openings", 1))
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"solve_exactly, boxes[{number}]: give numbers, and for openings a whole one, not {dict(box)!r}"
+        ) from None
+
+
 def solve_exactly(
     boxes: Sequence[Mapping[str, Any]], *, uninspected: bool = False, outside: Optional[float] = None
 ) -> ExactPolicy:
@@ -89,10 +100,7 @@ def solve_exactly(
             raise UsageError(
                 f"solve_exactly, boxes[{number}]: give cost, values, probabilities and, if wanted, openings"
             )
-    laws = [
-        (float(box["cost"]), [*map(float, box["values"])], [*map(float, box["probabilities"])], box.get("openings", 1))
-        for box in boxes
-    ]
+    laws = [_law_of(number, box) for number, box in enumerate(boxes)]
     found = _core.exact_programme(laws, uninspected, outside)
     states = Table(
         {

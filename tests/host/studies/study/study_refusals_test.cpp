@@ -205,6 +205,7 @@ TEST(StudyConfig, RefusesTiesOfBoxesThatCannotBe) {
   expect_refusal("[model]\nties = [[1, 4]]", {"model.ties = [[1, 4]]", "names box 4 of 3"});
   expect_refusal("[model]\nties = [[1, 2], [2, 3]]", {"names box 2 twice"});
   expect_refusal("[model]\nties = [[0, 1]]", {"such as [[1, 2], [3]]"});
+  expect_refusal("[model]\nties = [1, 2]", {"ties no two boxes", "such as [[1, 2], [3]]"});
   expect_refusal("[model]\nties = [[1, 2]]\n[environment.uniform]\ndrift = \"walk:0.01\"", {"moves apart"});
   const StudyConfig config = parsed("[model]\nties = [[1, 3], [2]]");
   EXPECT_EQ(config.settings()[0].study.ties, (BoxGroups{{0, 2}, {1}}));

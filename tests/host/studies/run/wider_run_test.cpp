@@ -99,7 +99,7 @@ TEST_F(WiderRun, WhatNeedsUnopenedDeploymentsSaysSo) {
   const auto result = run(words("out", {"--policy", "linucb_router", "--environment", "uniform"}));
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_THAT(result.err, HasSubstr("policy linucb_router: it deploys boxes unopened; set actions.uninspected = true"));
-  const auto untied = run(words("out", {"--policy", "tied_weitzman", "--environment", "uniform"}));
+  const auto untied = run(words("untied", {"--policy", "tied_weitzman", "--environment", "uniform"}));
   EXPECT_EQ(untied.exit_code, 2) << untied.err;
   EXPECT_THAT(untied.err, HasSubstr("policy tied_weitzman: it ties slopes of boxes; say which by model.ties"));
   const Words explained = {"explain", "wide", "--lane", "uniform/A/1/-/oracle/known", "--period", "1"};

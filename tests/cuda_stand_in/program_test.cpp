@@ -55,8 +55,7 @@ class StandIn : public test::RunStudyTest {
   void expect_paper_of_the_cpu(const std::string& replications, const std::string& periods) {
     const Words paper = {"reproduce", "--replications", replications, "--periods",  periods, "--samples",
                          "4000",      "--grid",         "9x5x9",      "--contexts", "50",    "--quiet"};
-    for (const char* backend : {"cpu", "cuda"})
-      expect_done(test::joined(paper, {"--backend", backend, "--out", backend}));
+    for (const char* backend : {"cpu", "cuda"}) expect_done(joined(paper, {"--backend", backend, "--out", backend}));
     expect_same_tables("cuda", "cpu");
   }
 

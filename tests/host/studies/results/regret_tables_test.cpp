@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "host/studies/results/table_notes.hpp"
 #include "tests/host/studies/results/made_up_summary.hpp"
 
 namespace pandora {

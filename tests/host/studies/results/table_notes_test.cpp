@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "host/studies/results/regret_tables.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

@@ -19,7 +19,8 @@ std::string ties_text(const BoxGroups& ties);
 /// What is wrong with the groups if there are A boxes: a sentence without its subject. Empty if nothing is wrong.
 std::string fault_of_ties(const BoxGroups& ties, int A);
 
-/// Fills in LaneSpec::tie and LaneSpec::tied, the group of each box and its size. A box that no group names is a group of its own.
+/// Fills in LaneSpec::tie and LaneSpec::tied, the group of each box and its size. A box that no group names is a group
+/// of its own.
 void tie_slopes(LaneSpec& spec, const BoxGroups& ties, int A);
 
 }  // namespace pandora

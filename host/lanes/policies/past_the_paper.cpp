@@ -30,7 +30,7 @@ Policy shrunk_weitzman() {
           "a learned reward c_shrunk_theta",
       .by_name_only = true,
       .hyperparameters = {{"c_shrunk", "factor of the index bonus of shrunk_weitzman", {0.2}},
-                          {"c_shrunk_theta", "width of its bonus on a learned reward", {0.0}}},
+                          {"c_shrunk_theta", "factor of its bonus on a learned reward", {0.0}}},
       .variants = [](const Grids& grids) {
         std::vector<PolicyVariant> variants;
         for (const double c : grids.values("c_shrunk"))

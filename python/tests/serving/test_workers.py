@@ -183,8 +183,9 @@ def test_a_forked_child_has_a_store_only_where_it_opens_one(database_url: str) -
 
     def works(store: Store) -> None:
         while not enough.is_set():
-            done.append(deployed(store))
-            store._put("feedback", 0.5, done[-1])
+            number = deployed(store)  # not done[-1], which may be the other thread's
+            done.append(number)
+            store._put("feedback", 0.5, number)
             time.sleep(0.001)
 
     with opened(database_url, new(psi=1)) as store:

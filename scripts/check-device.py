@@ -164,8 +164,8 @@ def main():
         complaints += compare(body, of_kernels[body], own, OF_KERNEL)
     if not options.sources:
         for body, launch in listing.launches().items():
-            if body in of_kernels:
-                complaints += room(body, launch, of_kernels[body]["registers"])
+            if (kernel := body.removesuffix(" under tracking")) in of_kernels:
+                complaints += room(body, launch, of_kernels[kernel]["registers"])
     for kind in ("loop", "body"):
         for name in sorted({*limits.get(kind, {}), *marks[kind]}):
             title, own = f"{kind} {name}", limits.get(kind, {}).get(name, {})

@@ -35,7 +35,7 @@ struct RunCohort {
   Problem<Real> problem;
   ScratchPool<Real> scratch;
   CohortRange range;
-  const int* members;          ///< kCohortLanes lanes of every cohort; -1: none
+  const int* members;          ///< kCohortLanes places of every cohort; -1 after its last lane
   int* next;                   ///< the queue: how many cohorts have been taken
   unsigned long long* cycles;  ///< kCountOfPhases sums of cycles, in builds that count them
 
@@ -47,7 +47,7 @@ struct RunCohort {
   static PANDORA_HD std::size_t shared_bytes(const Shape& shape, const RefitSchedule& refit) {
     const std::size_t others = shared_with<Real>(shape, TileMemory<Real>::shared_bytes(shape.m)),
                       walks = walk_bytes(shape, refit);
-    return others == 0 || walks > kMostShared ? 0 : others > walks ? others : walks;
+    return others == 0 ? 0 : others > walks ? others : walks;
   }
   PANDORA_HD std::size_t shared_bytes() const { return shared_bytes(problem.shape, problem.refit); }
 
@@ -92,7 +92,10 @@ struct RunCohort {
     const WalkMemory memory = WalkMemory::of_cohort(shape, problem.refit, memory_of(team, slot));
     const bool has_room = InMemory::fits(shape);
     if (has_room) memory.stage(team, problem.lanes[lanes[0]].tape, block);
-    for (int k = part.index; k < kCohortLanes; k += part.count) {
+    // A multiprocessor's schedulers each have one warp of a block. Cohorts of fewer lanes than warps therefore begin with
+    // different warps.
+    const int cohort = static_cast<int>(lanes - members) / kCohortLanes;
+    for (int k = (part.index + cohort) % part.count; k < kCohortLanes; k += part.count) {
       if (lanes[k] < 0) continue;
       const LaneView<Real>& lane = problem.lanes[lanes[k]];
       if (lane.tally->failure != Failure::none || !stands(part.team, lane, block)) continue;

@@ -10,28 +10,28 @@
 
 namespace pandora::engine {
 
+/// The most lanes of a cohort. Under `tracking` a lane needs almost three times as much memory. Two of them leave room
+/// for as many blocks on a multiprocessor as four lanes under other schedules.
+PANDORA_HD constexpr int lanes_of_cohort(const RefitSchedule& refit) {
+  return refit.kind == RefitSchedule::Kind::tracking ? 2 : kCohortLanes;
+}
+
 /// A block of the tape, and a place for each of the lanes. All arrays begin at multiples of 16 bytes, so that two or
 /// four numbers are read at a time.
 struct WalkMemory {
   int A, d, B;  ///< of the shape
-  bool tracks;  ///< whether there is room for the arrays of lanes under `tracking`
+  bool tracks;  ///< whether the schedule is `tracking`, whose lanes have more arrays
   double* start;
 
   static constexpr int kSums = 12, kRow = kWarp + 1;  ///< a tally's sums; the row keeps their terms in different banks
   static constexpr int kBoxes = 3, kFeatures = 10;    ///< the paper's shape, which has specialised code
   static constexpr int kMostFeatures = 16;            ///< lanes with fewer features fill up with zeros
 
-  /// The memory of a cohort. Lanes under `tracking` have a place where there is room for it.
   static PANDORA_HD constexpr WalkMemory of_cohort(const Shape& s, const RefitSchedule& refit, void* start) {
-    WalkMemory out{s.A, s.d, s.B, refit.kind == RefitSchedule::Kind::tracking, static_cast<double*>(start)};
-    out.tracks = out.tracks && out.bytes(kCohortLanes) <= kMostShared;
-    return out;
-  }
-  static PANDORA_HD constexpr bool tracks_in(const Shape& s, const RefitSchedule& refit) {
-    return of_cohort(s, refit, nullptr).tracks;
+    return {s.A, s.d, s.B, refit.kind == RefitSchedule::Kind::tracking, static_cast<double*>(start)};
   }
   static PANDORA_HD constexpr std::size_t cohort_bytes(const Shape& s, const RefitSchedule& refit) {
-    return of_cohort(s, refit, nullptr).bytes(kCohortLanes);
+    return of_cohort(s, refit, nullptr).bytes(lanes_of_cohort(refit));
   }
 
   PANDORA_HD constexpr int features() const { return A == kBoxes && d == kFeatures ? kFeatures : kMostFeatures; }
@@ -41,13 +41,14 @@ struct WalkMemory {
   /// Reals between N_a[i] and N_a[i+1]: eight members that read four each then use different banks.
   static PANDORA_HD constexpr int coupling_row(int features) { return features / 8 * 8 + 4; }
 
-  // Doubles of a lane's Gram matrices (whose place the tally's terms take later), of a whole lane, and of the tape.
+  // Doubles of a lane's Gram matrices (whose place scores, values and the tally's terms take later), of a whole lane, and
+  // of the tape.
   PANDORA_HD constexpr int gram_doubles() const {
-    const int grams = (tracks ? 2 : 1) * A * column_at(B) / 2;
-    return grams > even(kSums * kRow) ? grams : even(kSums * kRow);
+    const int grams = (tracks ? 2 : 1) * A * column_at(B) / 2, counted = 2 * even(B * A) + even(kSums * kRow);
+    return grams > counted ? grams : counted;
   }
   PANDORA_HD constexpr int lane_doubles() const {
-    return gram_doubles() + (2 * A + 1) * features() + 2 * even(B * A) +
+    return gram_doubles() + (2 * A + 1) * features() +
            (tracks ? (A * kWarp + A + 1) * coupling_row(features()) / 2 : 0);
   }
   PANDORA_HD constexpr int tape_doubles() const {
@@ -83,6 +84,9 @@ struct WalkMemory {
   PANDORA_HD double* lane(int l) const { return start + tape_doubles() + l * lane_doubles(); }
 };
 static_assert(WalkMemory{3, 10, 32, false, nullptr}.bytes(kCohortLanes) <= std::size_t{48} << 10);
-static_assert(WalkMemory{3, 10, 32, true, nullptr}.bytes(kCohortLanes) <= std::size_t{96} << 10);
+static_assert(WalkMemory{3, 10, 32, true, nullptr}.bytes(2) <= std::size_t{48} << 10);
+// The largest shape that WarpWalk takes has room too.
+static_assert(WalkMemory{4, 16, 32, false, nullptr}.bytes(kCohortLanes) <= kMostShared);
+static_assert(WalkMemory{4, 16, 32, true, nullptr}.bytes(2) <= kMostShared);
 
 }  // namespace pandora::engine

@@ -71,8 +71,7 @@ class WarpWalk {
     if (!fits(problem.shape) || lane.decisions != nullptr || lane.outcomes != nullptr) return false;
     if (is_separate(spec)) return true;
     const bool by_index = spec.learns_index() && spec.stop == Stop::best_reaches_scores_left &&
-                          spec.loss == Loss::reservation && !spec.fits_jointly() &&
-                          (!lane.needs.steps || WalkMemory::tracks_in(problem.shape, problem.refit));
+                          spec.loss == Loss::reservation && !spec.fits_jointly();
     const bool by_payoff = spec.learns_payoff() && spec.stop == Stop::after_first && !spec.learns_reward();
     return (by_index || by_payoff) && spec.order == Order::by_score && !(spec.epsilon > 0.0) && !spec.thompson &&
            spec.bonus.kind == Bonus::constant && lane.tape.there == nullptr && lane.chosen == nullptr &&
@@ -88,8 +87,7 @@ class WarpWalk {
         range_(range),
         tape_{kBoxes > 0 ? kBoxes : tape.A, kBoxes > 0 ? kFeatures : tape.d, tape.B, tape.tracks, tape.start},
         gram_(reinterpret_cast<Real*>(own)),
-        y_(own + tape_.gram_doubles()),
-        score_(y_ + (2 * tape_.A + 1) * tape_.features()) {}
+        y_(own + tape_.gram_doubles()) {}
 
   /// Goes on from where the lane stands until the block ends or a solve is due (progress->due). kTracks: whether
   /// rho_hat takes a step with every sample (LaneNeeds::steps).
@@ -186,10 +184,14 @@ class WarpWalk {
   PANDORA_HD Real* gram(int a) const { return gram_ + a * WalkMemory::column_at(tape_.B); }
   PANDORA_HD double* y(bool of_C, int a) const { return y_ + ((of_C ? tape_.A : 0) + a) * kFeatures; }
   PANDORA_HD double* theta() const { return y_ + 2 * tape_.A * kFeatures; }
-  PANDORA_HD double* response() const { return score_ + WalkMemory::even(tape_.B * tape_.A); }
+  // Box a's score and value in period j. They lie at the start of Gram column j, which nobody reads or writes once the
+  // period's samples are taken.
+  PANDORA_HD double* decided_by(int a, int j) const {
+    return reinterpret_cast<double*>(gram(a) + WalkMemory::column_at(j));
+  }
   static constexpr int kRow = WalkMemory::coupling_row(kFeatures);
   PANDORA_HD Real* coupling(int a, int i) const {
-    return reinterpret_cast<Real*>(response() + WalkMemory::even(tape_.B * tape_.A)) + (a * kWarp + i) * kRow;
+    return reinterpret_cast<Real*>(y_ + (2 * tape_.A + 1) * kFeatures) + (a * kWarp + i) * kRow;
   }
   PANDORA_HD Real* ranks(int a) const { return coupling(tape_.A, a); }  // r of box a
   PANDORA_HD Real* moves() const { return coupling(tape_.A, tape_.A); }
@@ -211,8 +213,8 @@ class WarpWalk {
       for (int k = 0; k < o.ranked; ++k)
         outcome[i] |= o.order[k] << 2 * k | (k < o.queried ? 1 << (16 + o.order[k]) : 0);
       for (int a = 0; a < tape_.A; ++a) {
-        score_[i * tape_.A + a] = by.score[a];
-        response()[i * tape_.A + a] = by.response[a];
+        decided_by(a, i)[0] = by.score[a];
+        decided_by(a, i)[1] = by.response[a];
       }
       return false;
     });
@@ -435,6 +437,11 @@ class WarpWalk {
     });
   }
 
+  // Where solves and the next walk look for C_j of box a. `periods` have a column, which gives each its place.
+  PANDORA_HD Real* column_of(const GramView<Real>& g, unsigned periods, int j) const {
+    return g.column + count_bits(periods & below(j)) * problem_.shape.width;
+  }
+
   // Updates widths and Gram column j after box a was opened in period j, and LinUCB's predictions.
   PANDORA_HD PANDORA_INLINE void update_widths(Held& held, int a, int j, bool payoff) const {
     Real* const g = gram(a);
@@ -448,12 +455,14 @@ class WarpWalk {
       const double error = static_cast<double>(all_.of(held.prediction[a], j)) - (tape_.told()[at] - tape_.cost()[at]);
       step = static_cast<Real>(error / static_cast<double>(s));
     }
+    Real* const column = column_of(lane_.box[a].design, held.open_in[a], j);
     team().sync();  // all have read column j
     all_.each([&](int i) {
       const Real c = f * row[i];
       held.scale[a][i] = i == j ? f : held.scale[a][i];
       held.square_width[a][i] = i >= j ? fused(-c, c, held.square_width[a][i]) : held.square_width[a][i];
-      if (i >= j && i < range_.B) g[WalkMemory::column_at(i) + j] = c;
+      if (i >= j && i < range_.B) column[i] = c;
+      if (i > j && i < range_.B) g[WalkMemory::column_at(i) + j] = c;
       if (!payoff) return;
       held.step[i] = i == j ? step : held.step[i];
       held.prediction[a][i] = i > j ? fused(row[i], -step, held.prediction[a][i]) : held.prediction[a][i];
@@ -482,6 +491,8 @@ class WarpWalk {
                scale = exact_follows ? Real(0) : all_.of(quotient, kOfStep);
     const int columns = count_bits(held.curved_in[a] & below(j));
     held.curved_in[a] |= (active ? 1u : 0u) << j;
+    Real *const widths = column_of(box.design, held.open_in[a], j), *const curved =
+                                                                        column_of(box.curvature, held.curved_in[a], j);
     PANDORA_ASSERT(pending < range_.B && update < range_.B);
     all_.each([&](int i) {
       if (kLearned && i < kRow) {  // a multiple of four
@@ -502,9 +513,12 @@ class WarpWalk {
       held.square_width[a][i] = i >= j ? fused(-width, width, held.square_width[a][i]) : held.square_width[a][i];
       held.prediction[a][i] = i > j ? fused(row[1][i], -scale, held.prediction[a][i]) : held.prediction[a][i];
       if (i < j || i >= range_.B) return;
+      if (lane_.needs.design) widths[i] = width;
+      if (active) curved[i] = c;
+      if (i == j) return;
       gram(a)[WalkMemory::column_at(i) + j] = width;
       gram(tape_.A + a)[WalkMemory::column_at(i) + j] = active ? c : Real(0);
-      const bool couples = kLearned && active && i > j;
+      const bool couples = kLearned && active;
       PANDORA_UNROLL
       for (int k = 0; k < kFeatures && couples; k += 4) {
         Four N = *fours(coupling(a, i) + k);
@@ -566,6 +580,47 @@ class WarpWalk {
     });
   }
 
+  // Takes the samples of period j. Returns what is due after it.
+  template <bool kLearned, bool kTracks>
+  PANDORA_HD PANDORA_INLINE int learn(Held& held, const Mine<double>& value, int j, int first, unsigned opened,
+                                      int deployed) const {
+    const bool payoff = !kLearned && lane_.spec.learns_payoff(), design = lane_.needs.design;
+    int due = 0;
+    PANDORA_UNROLL
+    for (int a = 0; a < kN; ++a) {
+      if (a >= tape_.A) break;
+      const unsigned opens = opened >> a & 1;
+      held.open_in[a] |= opens << j;
+      held.left[a] -= static_cast<int>(opens);
+      due |= opens != 0 && held.left[a] <= 0 ? 1 << a : 0;
+      if (kTracks && opens != 0)
+        track<kLearned>(held, a, j, first, (due >> a & 1) != 0);
+      else if (design && opens != 0)
+        update_widths(held, a, j, payoff);
+      else if (design || kTracks)
+        all_.each([&](int i) {
+          if (i <= j || i >= range_.B) return;
+          gram(a)[WalkMemory::column_at(i) + j] = Real(0);
+          if constexpr (kTracks) gram(tape_.A + a)[WalkMemory::column_at(i) + j] = Real(0);
+        });
+    }
+    if constexpr (kLearned) {
+      learn_reward<kTracks>(held, value, j, deployed);
+      due |= --held.reward_left <= 0 ? kThetaDue : 0;
+      if (kTracks && held.reward_left > 0 && problem_.refit_reward.steps) follow(held);
+    }
+    if (!kTracks && !payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
+      PANDORA_UNROLL
+      for (int a = 0; a < kN; ++a) {
+        if (a >= tape_.A) break;
+        const BoxProgress& done = *lane_.box[a].progress;
+        const int samples = done.samples + count_bits(held.open_in[a] & ~below(first));
+        due |= kLearned || samples > done.samples_at_solve ? 1 << a : 0;
+      }
+    }
+    return due;
+  }
+
   // Goes from period to period until a solve is due.
   template <bool kLearned, bool kTracks>
   PANDORA_HD PANDORA_INLINE Passed walk(int first, Mine<int>& outcome) const {
@@ -574,8 +629,7 @@ class WarpWalk {
     double multiplier = lane_.progress->multiplier;
     Held held;
     take<kLearned, kTracks>(held, first);
-    const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), design = lane_.needs.design,
-               paces = spec.paces();
+    const bool online = spec.online(), payoff = !kLearned && spec.learns_payoff(), paces = spec.paces();
     int j = first, due = 0;
     bool failed = false;
     for (; j < range_.B && due == 0; ++j) {  // loop: period
@@ -620,65 +674,20 @@ class WarpWalk {
       failed = (bad & (below(A) | opened << kWorth * kMost)) != 0 || !finite;
       if (failed) break;
       const int whole = packed(queried, A, deployed, Stop{}) | ordered | static_cast<int>(opened) << 16;
+      all_.each([&](int i) { outcome[i] = i == j ? whole : outcome[i]; });
+      if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
+      if (online) due = learn<kLearned, kTracks>(held, value, j, first, opened, deployed);
       all_.each([&](int i) {
-        outcome[i] = i == j ? whole : outcome[i];
         const int a = i % kMost;
         const bool known = i < kMost || (opened >> a & 1) != 0;  // outputs that nobody saw have the value mu*
-        if (i < 2 * kMost && a < A) (i < kMost ? score_ : response())[j * A + a] = known ? value[i] : mu[a];
+        if (i < 2 * kMost && a < A) decided_by(a, j)[i / kMost] = known ? value[i] : mu[a];
       });
-      if (paces) multiplier = spec.pacing.next(multiplier, queried, spent);
-      if (!online) continue;
-      PANDORA_UNROLL
-      for (int a = 0; a < kN; ++a) {
-        if (a >= A) break;
-        const unsigned opens = opened >> a & 1;
-        held.open_in[a] |= opens << j;
-        held.left[a] -= static_cast<int>(opens);
-        due |= opens != 0 && held.left[a] <= 0 ? 1 << a : 0;
-        if (kTracks && opens != 0)
-          track<kLearned>(held, a, j, first, (due >> a & 1) != 0);
-        else if (design && opens != 0)
-          update_widths(held, a, j, payoff);
-        else if (design || kTracks)
-          all_.each([&](int i) {
-            if (i < j || i >= range_.B) return;
-            gram(a)[WalkMemory::column_at(i) + j] = Real(0);
-            if constexpr (kTracks) gram(A + a)[WalkMemory::column_at(i) + j] = Real(0);
-          });
-      }
-      if constexpr (kLearned) {
-        learn_reward<kTracks>(held, value, j, deployed);
-        due |= --held.reward_left <= 0 ? kThetaDue : 0;
-        if (kTracks && held.reward_left > 0 && problem_.refit_reward.steps) follow(held);
-      }
-      if (!kTracks && !payoff && problem_.refit.due_in_period(range_.first_period + j + 1)) {
-        PANDORA_UNROLL
-        for (int a = 0; a < kN; ++a) {
-          if (a >= A) break;
-          const BoxProgress& done = *lane_.box[a].progress;
-          const int samples = done.samples + count_bits(held.open_in[a] & ~below(first));
-          due |= kLearned || samples > done.samples_at_solve ? 1 << a : 0;
-        }
-      }
       team().sync();
     }
     if (online) leave<kLearned, kTracks>(held, outcome, first, j);
     all_.each([&](int i) { outcome[i] |= packed(0, 0, 0, spec.stop); });
     if (paces && team().rank() == 0) lane_.progress->multiplier = multiplier;
     return {j, due, failed};
-  }
-
-  // Writes the columns of the periods in `fresh`. `all` are the periods that have one, which gives each its place.
-  PANDORA_HD PANDORA_INLINE void leave_columns(const GramView<Real>& g, const Real* from, unsigned all,
-                                               unsigned fresh) const {
-    PANDORA_ROLLED
-    for (unsigned left = fresh; left != 0; left &= left - 1) {
-      const int j = lowest_bit(left);
-      Real* const to = g.column + count_bits(all & below(j)) * problem_.shape.width;
-      all_.each([&](int i) {
-        if (i >= j && i < range_.B) to[i] = from[WalkMemory::column_at(i) + j];
-      });
-    }
   }
 
   // Writes the lane back to where solves and the next walk look for it.
@@ -703,11 +712,9 @@ class WarpWalk {
         if (design) g.log[update] = {i, held.scale[a][i], update};
         if (payoff) box.pending_scale[pending + nth] = held.step[i];
       });
-      if (design) leave_columns(g, gram(a), open, fresh);
       unsigned curved = 0;
       if constexpr (kTracks) {
         curved = held.curved_in[a];
-        leave_columns(box.curvature, gram(tape_.A + a), curved, curved & ~below(first));
         const bool couples = kLearned && (curved & ~below(first)) != 0;
         all_.each([&](int i) {
           if (kLearned && i < d) box.theta_moved[i] = held.moved[a][i];
@@ -746,12 +753,31 @@ class WarpWalk {
     if (team().rank() == 0) lane_.progress->reward_samples = samples + (end - first);
   }
 
+  // Lays the boxes' scores and values of each period side by side.
+  PANDORA_HD PANDORA_INLINE void gather_decided(int first, int end, double* score, double* response) const {
+    Mine<double> decided[2 * kN];
+    team().sync();
+    all_.each([&](int i) {
+      PANDORA_UNROLL
+      for (int k = 0; k < 2 * kN; ++k)
+        decided[k][i] = k / 2 < tape_.A && i >= first && i < end ? decided_by(k / 2, i)[k % 2] : 0.0;
+    });
+    team().sync();
+    all_.each([&](int i) {
+      PANDORA_UNROLL
+      for (int k = 0; k < 2 * kN; ++k)
+        if (k / 2 < tape_.A && i >= first && i < end)
+          (k % 2 == 0 ? score : response)[i * tape_.A + k / 2] = decided[k][i];
+    });
+  }
+
   // Adds the finished periods to the tally.
   PANDORA_HD PANDORA_INLINE void count(const Mine<int>& outcome, int first, int end) const {
     LaneTally& tally = *lane_.tally;
     const int A = tape_.A, periods = tally.periods, recorded = tally.recorded, next = tally.next;
-    double* const terms = reinterpret_cast<double*>(gram_);
-    team().sync();
+    double *const score = reinterpret_cast<double*>(gram_), *const response = score + WalkMemory::even(tape_.B * A),
+                  *const terms = response + WalkMemory::even(tape_.B * A);
+    gather_decided(first, end, score, response);
     all_.each([&](int i) {
       if (i < first || i >= end) return;
       PeriodOutcome o;
@@ -762,8 +788,7 @@ class WarpWalk {
       const double *const mu = tape_.mu() + i * A, *const cost = tape_.cost() + i * A;
       const unsigned there = lane_.tape.there_in(lane_.tape.online_row(range_.first_period + i));
       const auto opens = [&](const int* order) {
-        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score_ + i * A, response() + i * A, order,
-                              there);
+        return opened_by_lane(lane_.spec, stop_in(outcome[i]), o.ranked, score + i * A, response + i * A, order, there);
       };
       const RegretParts parts = regret_parts<kMost>(o, A, mu, cost, tape_.sigma() + i * A, opens, there);
       const double spent = spent_on(o, cost), quality = mu[o.deployed], gained = quality - spent;
@@ -816,7 +841,7 @@ class WarpWalk {
   const BlockRange range_;
   const WalkMemory tape_;
   Real* const gram_;
-  double *const y_, *const score_;
+  double* const y_;
 };
 
 }  // namespace pandora::engine

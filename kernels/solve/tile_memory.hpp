@@ -65,12 +65,12 @@ class TileMemory {
   PANDORA_HD Real* tile(int k) const { return real(tiles_at(panels_)) + k * kTile; }
   PANDORA_HD Real* tile(int i, int j) const { return tile(i * (i + 1) / 2 + j); }
 
-  // The place of the tiles while they are summed, two strips of contexts, and the same contexts times h(z). A row has
-  // the first halves of all panels, then the second ones. So neighbouring members, and neighbouring rows, read groups
-  // of four in different banks.
+  // The place of the tiles while they are summed, two strips of contexts with their weights h(z). A row has the first
+  // halves of all panels, then the second ones. So neighbouring members, and neighbouring rows, read groups of four in
+  // different banks.
   PANDORA_HD int row_stride() const { return row_stride(panels_); }
-  PANDORA_HD Real* rows(int buffer) const { return tile(0) + 2 * buffer * kStrip * row_stride(); }
-  PANDORA_HD Real* scaled_rows(int buffer) const { return rows(buffer) + kStrip * row_stride(); }
+  PANDORA_HD Real* rows(int buffer) const { return tile(0) + buffer * kStrip * (row_stride() + 1); }
+  PANDORA_HD Real* weights(int buffer) const { return rows(buffer) + kStrip * row_stride(); }
 
  private:
   static PANDORA_HD int panels(int m) { return (m + kSide - 1) / kSide; }
@@ -81,7 +81,7 @@ class TileMemory {
     return point_width(panels) + (3 + 2 * kPairs + streams) * panels * kSide + panels * kTile;
   }
   static PANDORA_HD int tiled_reals(int panels) {
-    const int ready = panels * kSide <= kSweptWidth ? 4 * kStrip * row_stride(panels) : 0;
+    const int ready = panels * kSide <= kSweptWidth ? 2 * kStrip * (row_stride(panels) + 1) : 0;
     return tiles(panels) * kTile > ready ? tiles(panels) * kTile : ready;
   }
   static PANDORA_HD int point_width(int panels) { return panels * kSide > kSweptWidth ? panels * kSide : kSweptWidth; }

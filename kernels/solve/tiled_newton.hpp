@@ -305,61 +305,61 @@ class TiledNewton {
     }
   }
 
-  // For teams with a tile for every member. A strip of 16 rows is ready, scaled and unscaled, while the next one is
-  // loaded. Tiles begin with another warp in every solve. At m = 101 one of four warps has no tile, and it should not
-  // belong to the same scheduler in all blocks of a multiprocessor.
+  // For teams with a tile for every member. A strip of 16 rows is summed while the next one is copied, which takes no
+  // registers, and the indices of the strip after it are loaded. Tiles begin with another warp in every solve. At
+  // m = 101 one of four warps has no tile, and it should not belong to the same scheduler in all blocks of a
+  // multiprocessor.
   PANDORA_HD void sum_from_strips(const TeamPart<Team>& part, bool goes_on, int count) const {
-    constexpr int kAhead = kStrip / 4;  // rows of a warp that are under way, at least four
+    constexpr int kOfWarp = kStrip / 4;  // rows of a strip that a warp copies, at most
     const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),
-              to = (piece % 2 * panels + piece / 2) * 4, parts = part.count, warp = part.index,
+              parts = part.count, warp = part.index, row_stride = samples_.stride / 4,
               tile = (team_.rank() + samples_.n % parts * kWarp) % team_.size();
-    const Four<Real>* const features = fours(samples_.psi) + (piece < pieces ? piece : 0);
-    const int row_stride = samples_.stride / 4, mine_to = warp * stride + to;
+    const Four<Real>* const features = fours(samples_.psi) + piece;
     const int* const active = scratch_.active;
-    const Real* const weights = scratch_.moment;
     const bool mine = tile < memory().tiles();
     const TilePlace at = place_of_tile(mine ? tile : 0);
-    Real sum[kSide][kSide], weight[kAhead];
-    Four<Real> next[kAhead];
-    const auto fetch = [&](int first) {
+    Real sum[kSide][kSide];
+    int row[kOfWarp];  // of the strip that is copied next; -1: nothing to copy
+    const auto look = [&](int first) {
       PANDORA_UNROLL
-      for (int k = 0; k < kAhead; ++k) {
-        const int s = warp + k * parts, l = first + s;
-        const bool is = s < kStrip && l < count;
-        next[k] = is ? features[active[l] * row_stride] : Four<Real>{};
-        weight[k] = is ? weights[l] : Real(0);
+      for (int k = 0; k < kOfWarp; ++k) {
+        const int s = warp + k * parts;
+        row[k] = s < kStrip && first + s < count && piece < pieces ? active[first + s] : -1;
       }
     };
+    const auto copy = [&](int first, int buffer) {
+      Real* const to = memory().rows(buffer) + (piece % 2 * panels + piece / 2) * 4;
+      PANDORA_UNROLL
+      for (int k = 0; k < kOfWarp; ++k)
+        if (row[k] >= 0) team_.copy(fours(to + (warp + k * parts) * stride), features + row[k] * row_stride);
+      if (const int s = team_.rank(); s < kStrip && first + s < count)
+        team_.copy(memory().weights(buffer) + s, scratch_.moment + first + s);
+    };
     start_tile(mine ? tile : 0, goes_on, sum);
-    fetch(0);
+    look(0);
+    copy(0, 0);
+    look(kStrip);
     PANDORA_ROLLED
     for (int first = 0, buffer = 0; first < count; first += kStrip, buffer ^= 1) {
-      Real *const rows = memory().rows(buffer), *const scaled = memory().scaled_rows(buffer);
-      PANDORA_UNROLL
-      for (int k = 0; k < kAhead; ++k) {
-        const int s = warp + k * parts;
-        if (s >= kStrip || piece >= pieces) continue;
-        *fours(rows + k * parts * stride + mine_to) = next[k];
-        PANDORA_UNROLL
-        for (Real& x : next[k].of) x *= weight[k];
-        *fours(scaled + k * parts * stride + mine_to) = next[k];
-      }
+      team_.arrived();
       team_.sync();
-      fetch(first + kStrip);
+      copy(first + kStrip, buffer ^ 1);
+      look(first + 2 * kStrip);
       if (!mine) continue;
       const int here = count - first < kStrip ? count - first : kStrip;
-      const Real *left = scaled + at.i * 4, *right = rows + at.j * 4;
+      const Real *const rows = memory().rows(buffer), *left = rows + at.i * 4, *right = rows + at.j * 4,
+                        *weight = memory().weights(buffer);
       PANDORA_ROLLED
-      for (int s = 0; s < here; s += 2) {  // loop: hessian sample (two of them; beyond the last lies one of zeros)
+      for (int s = 0; s < here; ++s, left += stride, right += stride) {  // loop: hessian sample
+        Real a[kSide], b[kSide];
+        load(left, a, panels * 4);
+        load(right, b, panels * 4);
         PANDORA_UNROLL
-        for (int k = 0; k < 2; ++k, left += stride, right += stride) {
-          Real a[kSide], b[kSide];
-          load(left, a, panels * 4);
-          load(right, b, panels * 4);
-          add_outer(a, b, sum);
-        }
+        for (Real& x : a) x *= weight[s];
+        add_outer(a, b, sum);
       }
     }
+    team_.arrived();
     team_.sync();  // the strips lie where the tiles will be stored
     if (mine) finish_tile(tile, at, sum);
   }

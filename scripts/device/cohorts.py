@@ -1,4 +1,4 @@
-"""Seconds of a run in cohorts, from the machine code that there is: a block of four warps takes four lanes of a unit
+"""Seconds of a run in cohorts, from the machine code that there is: a block of four warps takes a few lanes of a unit
 through all their periods, and no round waits for another lane.
 
 What a phase of a cohort executes are the instructions that come from its files: straight code once for each of its
@@ -13,7 +13,7 @@ import math
 
 from device import listing, machine, model
 
-COHORT, LANES = "RunCohort", 4
+COHORT = "RunCohort"
 WARPS = 4  # of a block
 
 
@@ -46,8 +46,7 @@ PHASES = {
     "solve": Phase("SolveBoxes<float, false>", ("kernels/solve/tiled_newton.hpp", "kernels/solve/tiled_factor.hpp"),
                    "passes", WARPS, {
         "gradient strip": "swept / 8 / 2 / 4",                        # two strips of eight rows
-        "hessian strip": "formed / 16",
-        "hessian sample": "formed / 2",                               # two of them
+        "hessian sample": "formed",
         "active samples": "listed / 128",
         "factor panel": "factors * panels",
         "factor update": "factors * 14",                              # halves of tiles, 128 at a time, of 12 panels
@@ -107,12 +106,25 @@ def fp64(code):
     return sum(one.kind in ("DFMA", "DADD", "DMUL") for one in code)
 
 
-def periods_of(found):
-    """Of lanes that learn the reward, and of the others: for the paper's numbers of boxes and features, which are known
-    when it is compiled and make the shorter of the two that there are of each."""
-    found = sorted(found, key=fp64)
-    half = len(found) // 2
-    return min(found[half:], key=len), min(found[:half] or found, key=len)
+def loops_over_periods(kernel, rows):
+    """The loops over periods, a (first, last) each, with the loads from shared memory of the loops over a Gram matrix's
+    rows in it. There is one of these for each box. The compiler's line tables name all of them, but not every loop over
+    periods."""
+    periods = collections.defaultdict(list)
+    for row in rows:
+        around = [(b - a, a, b) for a, b in kernel.loops if a < row[0].address and row[-1].address < b]
+        periods[min(around)[1:]].append(sum(one.kind == "LDS" for one in row))
+    return periods
+
+
+def periods_of(kernel, rows, tracks):
+    """The code of a period at the paper's shape, of lanes that learn the reward and of the others. The code for any
+    shape has more boxes. Under tracking the loop over rows goes through two matrices."""
+    periods = loops_over_periods(kernel, rows)
+    boxes = min(map(len, periods.values()))
+    found = [kernel.within(*place) for place, loads in periods.items()
+             if len(loads) == boxes and (max(loads) > 2) == tracks]
+    return max(found, key=fp64), min(found, key=fp64)
 
 
 def pieces(kernel, phase, marks, work):
@@ -134,7 +146,7 @@ def pieces(kernel, phase, marks, work):
             nested = [(a, b) for a, b in inside if first <= a and b <= last and (a, b) != (first, last)]
             return [one for one in code if not any(a <= one.address <= b for a, b in nested)]
         if name == "period":
-            learned, known = periods_of(found)
+            learned, known = periods_of(kernel, loops["gram row"], "1" in work["curvature"])
             out += [("period, learned", own(learned), count * share, WARPS),
                     ("period, known", own(known), count * (1 - share), WARPS)]
         else:
@@ -142,7 +154,7 @@ def pieces(kernel, phase, marks, work):
             which = 0 if name in phase.quick else len(copies) // 2 if name in phase.middle else -1
             out.append((name, own(copies[which]), count, WARPS))
     straight = straight_code(kernel, phase, inside)
-    copies = max(1, len(loops.get("period", [])))  # a walk goes through one of them
+    copies = len(loops_over_periods(kernel, loops.get("gram row", []))) or 1  # a walk goes through one of them
     out.append(("straight", straight, eval(phase.straight, {"__builtins__": {}}, names) / copies, phase.warps))
     return out, [f"no trips known of loop {name}" for name in unknown] + unmarked(kernel, phase, inside)
 
@@ -197,6 +209,13 @@ def mix(phases, kept):
     return tuple(stream), fetched
 
 
+def busy_warps(slots, lanes):
+    """The warps that a block gives each scheduler, on average: while lanes walk, a block has only a warp for each lane."""
+    walk = slots["walk"] / lanes
+    rest = sum(slots.values()) - slots["walk"]
+    return 1 - walk / (walk + rest / WARPS) * (1 - lanes / WARPS)
+
+
 def predict(kernels, resources, launches, marks, work, card):
     """What a run takes on a card: seconds by issue slots and by bytes, the share of cycles that issue, slots by phase;
     and what could not be counted."""
@@ -210,23 +229,25 @@ def predict(kernels, resources, launches, marks, work, card):
             missing.append(f"{name}: no marked loop in {', '.join(phase.files)}")
     tracks = "1" in work["curvature"]
     if tracks:
-        missing.append("tracking: steps between solves in a walk's periods, flushes and rebuilt inverses")
+        missing.append("tracking: what a solve changes for the rest of a block, flushes and rebuilt inverses")
     cohort = next((body for body in kernels if body.startswith(COHORT)), None)
-    blocks = 4
+    blocks, lanes = 4, WARPS
     if cohort:
         launch = launches.get(f"{cohort} under tracking", launches[cohort]) if tracks else launches[cohort]
-        stage = {"registers": resources[cohort].registers, **vars(launch)}
+        stage, lanes = {"registers": resources[cohort].registers, **vars(launch)}, launch.lanes
         blocks = model.resident(stage, card)
     slots = {name: sum(len(code) * count * warps for _, code, count, warps in found) for name, found in phases.items()}
+    busy = blocks * busy_warps(slots, lanes)
     shares = []
     for kept in (machine.KEPT, machine.KEPT // blocks):
         stream, fetched = mix(phases, kept)
-        shares.append(machine.simulate([stream] * blocks, card.fp64_cycles, streamed=fetched).issued)
+        few, many = (machine.simulate([stream] * warps, card.fp64_cycles, streamed=fetched).issued
+                     for warps in (math.floor(busy), math.ceil(busy)))
+        shares.append(few + (busy - math.floor(busy)) * (many - few))
     share, crowded = shares
     total, units = sum(slots.values()), work["units"]
-    lanes = units * len(work["lanes"])
     places = blocks * card.multiprocessors
-    cohorts = math.ceil(lanes / LANES)
+    cohorts = math.ceil(units * len(work["lanes"]) / lanes)
 
     def seconds(used, of=1.0):
         waves = math.ceil(cohorts * of / places)

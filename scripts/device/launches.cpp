@@ -1,5 +1,5 @@
 // What the bodies of kernels ask of a launch at the paper's shape, a line each: name, threads, blocks of a
-// multiprocessor that its registers are for, bytes of shared memory. scripts/device/listing.py compiles and runs it.
+// multiprocessor that its registers are for, bytes of shared memory, lanes of a cohort (0: not in cohorts). scripts/device/listing.py compiles and runs it.
 #include <cstdio>
 
 #include "kernels/lane/stages.hpp"
@@ -24,7 +24,9 @@ void print(const char* name, RefitSchedule::Kind refit = {}) {
   if constexpr (requires { body.threads(); }) threads = body.threads();
   std::size_t shared = 0;
   if constexpr (requires { body.shared_bytes(); }) shared = body.shared_bytes();
-  std::printf("%s,%d,%d,%zu\n", name, threads, resident, shared);
+  int lanes = 0;
+  if constexpr (requires { body.members; }) lanes = lanes_of_cohort(body.problem.refit);
+  std::printf("%s,%d,%d,%zu,%d\n", name, threads, resident, shared, lanes);
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ class Launch:
     threads: int
     resident: int  # blocks on a multiprocessor for which its registers suffice
     shared: int    # bytes
+    lanes: int = 0  # of a cohort; 0: not in cohorts
 
 
 def launches():
@@ -128,8 +129,7 @@ def launches():
                     str(root / "scripts/device/launches.cpp"), "-o", str(program)], check=True)
     lines = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
     program.unlink()
-    rows = (line.rsplit(",", 3) for line in lines)
-    return {body: Launch(int(threads), int(resident), int(shared)) for body, threads, resident, shared in rows}
+    return {body: Launch(*map(int, numbers)) for body, *numbers in (line.rsplit(",", 4) for line in lines)}
 
 
 @functools.cache

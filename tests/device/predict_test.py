@@ -29,9 +29,29 @@ def simple_code() -> None:
     assert machine.decode(machine.encode(double + load)) == double + load
 
 
+def shares_of_a_cohort() -> None:
+    """While two lanes walk, two of a block's four warps wait. Loops over periods are found around those over rows."""
+    from types import SimpleNamespace
+
+    from device import cohorts, listing
+
+    slots = {"advance": 100, "walk": 100, "solve": 200}
+    assert cohorts.busy_warps(slots, 4) == 1
+    assert abs(cohorts.busy_warps(slots, 2) - 0.8) < 1e-12
+    code = [listing.Instruction(16 * k, "", "LDS" if k % 10 == 5 else "DFMA" if k in (3, 43) else "IADD")
+            for k in range(200)]
+    rows = [code[4:6], code[14:16], code[44:46], code[54:56], code[104:106], code[114:116], code[124:126]]
+    kernel = SimpleNamespace(loops=[(0, 16 * 199), (0, 16 * 30), (16 * 40, 16 * 80), (16 * 100, 16 * 130)],
+                             within=lambda a, b: [one for one in code if a <= one.address <= b])
+    assert list(cohorts.loops_over_periods(kernel, rows).values()) == [[1, 1], [1, 1], [1, 1, 1]]
+    learned, known = cohorts.periods_of(kernel, rows, tracks=False)
+    assert learned[0].address in (0, 16 * 40) and known[0].address in (0, 16 * 40)
+
+
 def main() -> None:
     sys.path.insert(0, str(PREDICT.parent))
     simple_code()
+    shares_of_a_cohort()
     measured = runpy.run_path(str(PREDICT))["SECONDS"]
     done = subprocess.run([sys.executable, PREDICT, "--json"], capture_output=True, text=True, check=True)
     cards = json.loads(done.stdout)["seconds"]

@@ -19,15 +19,16 @@ inline int expected_cost(const LaneSpec& spec, const LaneNeeds& needs, int boxes
          (spec.learns_reward() ? kReward : 0) + (spec.learns_index() && spec.online() ? boxes * kSolves : 0);
 }
 
-/// kCohortLanes places for each cohort. At most `most` of them hold a lane; the others are -1. The lanes of a cohort
-/// belong to one unit. They are distributed so that cohorts cost about the same, since all wait for the slowest; the
-/// most expensive come first.
+/// kCohortLanes places for each cohort. Its lanes, at most `most` and at most as many as a cohort may have, come first;
+/// the other places are -1. The lanes of a cohort belong to one unit. They are distributed so that cohorts cost about
+/// the same, since all wait for the slowest; the most expensive come first.
 inline std::vector<int> deal_cohorts(std::span<const UnitOfLanes> units, const RefitSchedule& refit, int boxes,
                                      std::size_t most = kCohortLanes) {
   struct Cohort {
     int cost = 0;
     std::vector<int> lanes;
   };
+  most = std::min(most, static_cast<std::size_t>(lanes_of_cohort(refit)));
   std::vector<Cohort> cohorts;
   int before = 0;  // lanes of earlier units
   for (const UnitOfLanes& unit : units) {

@@ -83,9 +83,9 @@ class Backend : public test::ScalarBackend {
     if (members_ == 0) {
       ScalarBackend::warps(items, body);
     } else {
-      constexpr int kLanes = 4;
+      const int lanes = engine::lanes_of_cohort(body.problem.refit);
       for (int first = 0, end; first < items; first = end) {
-        for (end = first; end < items && end - first < kLanes && lane(end).tape.mu == lane(first).tape.mu;) ++end;
+        for (end = first; end < items && end - first < lanes && lane(end).tape.mu == lane(first).tape.mu;) ++end;
         const auto walk = [&, first, end](const auto& team) {
           this->walk(team, body, end - first, [&](int l) { return index(first + l); });
         };
@@ -299,6 +299,7 @@ TEST(WarpWalk, LeavesTheSameUnderTracking) {
   };
   expect_same("the paper's shape", 3, 10, [](auto&&...) {});
   expect_same("few boxes", 1, 10, [](auto&&...) {});
+  expect_same("the most boxes and features", 4, 16, [](auto&&...) {});
   expect_same("blocks of 13", 4, 16, [](BlockOptions& options, auto&&...) { options.block = 13; });
   expect_same("some features", 2, 7, [](BlockOptions& options, auto&&...) { options.block = 31; });
   expect_same("theta_hat stands between solves", 3, 10, [](BlockOptions& options, auto&&...) {
@@ -318,17 +319,6 @@ TEST(WarpWalk, LeavesTheSameUnderTracking) {
                 replication.tape.cost[replication.tape.at(replication.tape.online_row(300), 0)] =
                     std::numeric_limits<double>::infinity();
               });
-}
-
-// If the walk needs more memory than a block has, Walk does it.
-TEST(WarpWalk, LeavesTrackingToWalkWithoutRoom) {
-  Case large(4, 16, 33);
-  large.options.estimation.refit.kind = RefitSchedule::Kind::tracking;
-  large.lanes();
-  EXPECT_GT(same_bytes(large, nullptr, {128}), 10);
-  engine::Problem<float> problem{};
-  problem.shape = {4, 16, 12, 10, 32, 32, 100};
-  EXPECT_FALSE(WalkMemory::tracks_in(problem.shape, large.options.estimation.refit));
 }
 
 // If some boxes are missing or rewards come late, WarpWalk still takes lanes that learn nothing.

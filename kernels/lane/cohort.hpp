@@ -92,10 +92,10 @@ struct RunCohort {
     const WalkMemory memory = WalkMemory::of_cohort(shape, problem.refit, memory_of(team, slot));
     const bool has_room = InMemory::fits(shape);
     if (has_room) memory.stage(team, problem.lanes[lanes[0]].tape, block);
-    // A multiprocessor's schedulers each have one warp of a block. Cohorts of fewer lanes than warps therefore begin with
-    // different warps.
-    const int cohort = static_cast<int>(lanes - members) / kCohortLanes;
-    for (int k = (part.index + cohort) % part.count; k < kCohortLanes; k += part.count) {
+    // A multiprocessor's schedulers each have one warp of a block. So cohorts of fewer lanes than warps begin with
+    // different warps: by a hash, because blocks that run side by side may have taken every hundredth cohort or so.
+    const unsigned turn = static_cast<unsigned>(lanes - members) / kCohortLanes * 2654435769u >> 30;
+    for (int k = (part.index + static_cast<int>(turn)) % part.count; k < kCohortLanes; k += part.count) {
       if (lanes[k] < 0) continue;
       const LaneView<Real>& lane = problem.lanes[lanes[k]];
       if (lane.tally->failure != Failure::none || !stands(part.team, lane, block)) continue;

@@ -10,8 +10,8 @@
 
 namespace pandora::engine {
 
-/// The most lanes of a cohort. Under `tracking` a lane needs almost three times as much memory. Two of them leave room
-/// for as many blocks on a multiprocessor as four lanes under other schedules.
+/// The most lanes of a cohort. Under `tracking` a lane needs two and a half times as much memory. Two of them leave
+/// room for as many blocks on a multiprocessor as four lanes under other schedules.
 PANDORA_HD constexpr int lanes_of_cohort(const RefitSchedule& refit) {
   return refit.kind == RefitSchedule::Kind::tracking ? 2 : kCohortLanes;
 }
@@ -41,8 +41,8 @@ struct WalkMemory {
   /// Reals between N_a[i] and N_a[i+1]: eight members that read four each then use different banks.
   static PANDORA_HD constexpr int coupling_row(int features) { return features / 8 * 8 + 4; }
 
-  // Doubles of a lane's Gram matrices (whose place scores, values and the tally's terms take later), of a whole lane, and
-  // of the tape.
+  // Doubles of a lane's Gram matrices (whose place scores, values and the tally's terms take later), of a whole lane,
+  // and of the tape.
   PANDORA_HD constexpr int gram_doubles() const {
     const int grams = (tracks ? 2 : 1) * A * column_at(B) / 2, counted = 2 * even(B * A) + even(kSums * kRow);
     return grams > counted ? grams : counted;

@@ -25,8 +25,8 @@
 //   p_a[i] += sum_k N_a[i][k] (theta now - before)_k  of every box and i, when theta has moved
 //
 // - Member i holds p_a[i], w_a[i] and f of period i.
-// - The Gram matrices lie in shared memory by columns, which end at the diagonal. C_j[i] takes the place of gram_j[i],
-//   which nobody reads again. For q = 0, 1, ..., the C_q[i] (and C_q[j]) over which member i sums lie side by side.
+// - The Gram matrices lie in shared memory by columns, which end at the diagonal. For i > j, C_j[i] takes the place of
+//   gram_j[i], which nobody reads again; for i >= j it also goes to the lane's memory. For q = 0, 1, ..., the C_q[i] (and C_q[j]) over which member i sums lie side by side.
 // - Member r holds row r of Phi^-1 and member 16 + r row r of C, so that no row is ever loaded. y is computed for all
 //   boxes before it is known which are opened; the update of M uses it too.
 // - Lambda and G are quotients over 1 + e^x. By the same instructions, members 0 to 3 each compute a score, 4 to 7 the
@@ -491,8 +491,8 @@ class WarpWalk {
                scale = exact_follows ? Real(0) : all_.of(quotient, kOfStep);
     const int columns = count_bits(held.curved_in[a] & below(j));
     held.curved_in[a] |= (active ? 1u : 0u) << j;
-    Real *const widths = column_of(box.design, held.open_in[a], j), *const curved =
-                                                                        column_of(box.curvature, held.curved_in[a], j);
+    Real* const widths = lane_.needs.design ? column_of(box.design, held.open_in[a], j) : nullptr;
+    Real* const curved = column_of(box.curvature, held.curved_in[a], j);
     PANDORA_ASSERT(pending < range_.B && update < range_.B);
     all_.each([&](int i) {
       if (kLearned && i < kRow) {  // a multiple of four
@@ -513,7 +513,7 @@ class WarpWalk {
       held.square_width[a][i] = i >= j ? fused(-width, width, held.square_width[a][i]) : held.square_width[a][i];
       held.prediction[a][i] = i > j ? fused(row[1][i], -scale, held.prediction[a][i]) : held.prediction[a][i];
       if (i < j || i >= range_.B) return;
-      if (lane_.needs.design) widths[i] = width;
+      if (widths != nullptr) widths[i] = width;
       if (active) curved[i] = c;
       if (i == j) return;
       gram(a)[WalkMemory::column_at(i) + j] = width;

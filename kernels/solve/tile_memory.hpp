@@ -10,7 +10,7 @@ namespace pandora::engine {
 
 /// Features are taken in panels of eight; the Hessian's lower triangle lies in square tiles. Samples are taken in
 /// strips, and the strips belong to a few streams. The sum of a stream does not depend on who computes it, so the warps
-/// of a team have streams of their own and the team's size changes nothing. At m = 101 the memory is 45 KiB, so that
+/// of a team have streams of their own and the team's size changes nothing. At m = 101 the memory is 42 KiB, so that
 /// four blocks fit on a multiprocessor.
 /// The object keeps a start and a size rather than a pointer for each part, because a device's solve is short of
 /// registers.

@@ -242,7 +242,7 @@ def predict(kernels, resources, launches, marks, work, card):
     for kept in (machine.KEPT, machine.KEPT // blocks):
         stream, fetched = mix(phases, kept)
         few, many = (machine.simulate([stream] * warps, card.fp64_cycles, streamed=fetched).issued
-                     for warps in (math.floor(busy), math.ceil(busy)))
+                     for warps in (max(1, math.floor(busy)), math.ceil(busy)))
         shares.append(few + (busy - math.floor(busy)) * (many - few))
     share, crowded = shares
     total, units = sum(slots.values()), work["units"]

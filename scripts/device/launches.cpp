@@ -1,5 +1,6 @@
 // What the bodies of kernels ask of a launch at the paper's shape, a line each: name, threads, blocks of a
-// multiprocessor that its registers are for, bytes of shared memory, lanes of a cohort (0: not in cohorts). scripts/device/listing.py compiles and runs it.
+// multiprocessor that its registers are for, bytes of shared memory, lanes of a cohort (0: not in cohorts).
+// scripts/device/listing.py compiles and runs it.
 #include <cstdio>
 
 #include "kernels/lane/stages.hpp"

@@ -29,7 +29,7 @@ struct Layout {
   std::vector<int> matrices;          // the list of FormBlock, group after group
   std::vector<int> group_matrices;    // where each group begins; one more than there are groups
   std::vector<TapeView<Real>> tapes;  // one per unit; then those for lanes without a context: psi is (1, 0, ..., 0)
-  std::vector<int> cohorts;           // kCohortLanes lanes each; none if lanes go from stage to stage
+  std::vector<int> cohorts;           // kCohortLanes places each; none if lanes go from stage to stage
   LaneView<Real>* device_lanes = nullptr;
   int *device_matrices = nullptr, *device_cohorts = nullptr, *queue = nullptr;
   unsigned long long* cycles = nullptr;

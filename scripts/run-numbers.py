@@ -21,6 +21,7 @@ import tomllib
 from pathlib import Path
 from types import SimpleNamespace as Stage
 
+FIT_PAGES = {"cascades", "kinds", "logs", "promises"}  # whose stages fit cascades, also where their commands do not say so
 STAGES, RESULTS, WORK = Path("experiments/numbers"), Path("experiments/results"), Path("results/numbers")
 HALF_WIDTHS = "95%, Student's t"  # of the kept files
 GOLDEN = Path("tests/host/studies/run/golden")
@@ -140,7 +141,7 @@ exec {program} "$@"
 
     def parts(self, stage: Stage) -> list[str]:
         """What of the program a stage's results depend on: fits of cascades where its commands or what they run make some."""
-        fits = stage.page == "cascades" or any("cascade " in command for command in (*stage.run, *stage.keep.values()))
+        fits = stage.page in FIT_PAGES or any("cascade " in command for command in (*stage.run, *stage.keep.values()))
         return ["numbers", "fits"] if fits else ["numbers"]
 
     def state(self, stage: Stage) -> str:

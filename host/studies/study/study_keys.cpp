@@ -110,7 +110,7 @@ void add_estimation(Keys& keys) {
       [](Study& s, const std::string& text) { s.estimation.refit_reward = parse_reward_refit(text); });
   add_ridges(keys);
   keys.word("estimation.bonus",
-            "How the bonus on an index or payoff changes with time (docs/extending.md); policy: as each policy has "
+            "How the bonus on an index or payoff changes with time (docs/rules.md); policy: as each policy has "
             "it.",
             {"policy", "constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"},
             of(&EstimationOptions::bonus));

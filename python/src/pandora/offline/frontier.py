@@ -373,7 +373,7 @@ def metrics_sheet(frontier: Frontier, explained: bool) -> Sheet:
         if explained:
             out.notes.append(f"{name}: {MEANINGS[name]}")
     if not explained:
-        out.notes.append("docs/cascades.md explains them; you need none of them to choose a cascade.")
+        out.notes.append("docs/metrics.md explains them; you need none of them to choose a cascade.")
     out.notes.append("The 95% intervals over prompts are percentiles of 400 bootstrap draws from a fixed seed.")
     return out
 

@@ -1,7 +1,7 @@
 """Metrics by which the literature measures routers and judges: pure functions of numbers.
 
 Points are policies, each with its average cost (`usd`) and `quality`. A metric that is not defined is NaN. The
-definitions are those of the papers that docstrings name; docs/cascades.md#metrics-of-the-literature lists them.
+definitions are those of the papers that docstrings name; docs/metrics.md lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A made-up helpdesk with three models: its truth, and the files that docs/story.md begins with (python3 desk.py).
+"""A made-up helpdesk with three models: its truth, and the files of docs/story.md and story-service.md (python3 desk.py).
 
 The truth, which no command is told:
 

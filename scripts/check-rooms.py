@@ -46,8 +46,7 @@ LONG_FILES = {
     "kernels/lane/stages.hpp": 352,
     "kernels/lane/walk.hpp": 440,
     "kernels/lane/warp_walk.hpp": 847,
-    "kernels/products/tiled_products.hpp": 458,
-    "kernels/solve/tiled_newton.hpp": 452,
+    "kernels/products/tiled_products.hpp": 460,
     "tests/kernels/lane/warp_walk_test.cpp": 389,
     "tests/reference/naive_lane.cpp": 380,
 }

@@ -284,6 +284,10 @@ class TiledProducts {
       panel = single ? whole : item / quarter;
       first = single ? item - singles : item % quarter;
       count = single ? 1 : kPeriods;
+      // All of them: those that a single period does not need would go from item to item, for which they are spilled.
+      PANDORA_UNROLL
+      for (Real(&of_period)[kSide] : sum) PANDORA_UNROLL
+      for (Real& x : of_period) x = Real(0);
       if (single)
         multiply_panel<1>(panel, first, quarter, B, sum);
       else
@@ -300,8 +304,8 @@ class TiledProducts {
     team_.sync();
   }
 
-  // Tile (panel, l) of P times eight of psi, for all l. Where l belongs to a later group that is the transpose of what
-  // is stored. So all members of a warp that has a group to itself do the same, tile by tile.
+  // Adds tile (panel, l) of P times eight of psi, for all l. Where l belongs to a later group that is the transpose of
+  // what is stored. So all members of a warp that has a group to itself do the same, tile by tile.
   template <int kCount>
   PANDORA_HD PANDORA_INLINE void multiply_panel(int panel, int first, int quarter, int B,
                                                 Real (&sum)[kPeriods][kSide]) const {
@@ -311,8 +315,6 @@ class TiledProducts {
     for (int c = 0; c < kCount; ++c) {
       const int j = first + c * quarter;
       psi[c] = memory().contexts() + (j < B ? j : first) * memory().row();
-      PANDORA_UNROLL
-      for (int e = 0; e < kSide; ++e) sum[c][e] = Real(0);
     }
     const auto add = [&](const Real* tile, auto transposed) {
       Real x[kCount][kSide];
@@ -452,7 +454,7 @@ PANDORA_APART PANDORA_HD bool advance_tiles(const Shape& shape, void* memory, un
 template <class Real, class Team>
 PANDORA_APART PANDORA_HD void predict_tiles(const Shape& shape, void* memory, const BlockStart<Real>& start) {
   const Team team{};
-  TiledProducts<Real, Team>(team, shape, memory, 0).predict_alone(start);
+  TiledProducts<Real, Team>(team, shape, memory, 0).predict_alone(start);  // body: not taken
 }
 
 }  // namespace pandora::engine

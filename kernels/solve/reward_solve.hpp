@@ -103,9 +103,9 @@ class RewardSolve {
         if (part.index == 0) Paper::direct(part.team, gradient_, hessian_, factor_, direction_);
       }
     } else if (team_.rank() == 0) {
-      factorise();
-      for (int i = 0; i < d_; ++i) direction_[i] = -gradient_[i];
-      solve_factorised(direction_);
+      factorise();                                                 // body: not taken
+      for (int i = 0; i < d_; ++i) direction_[i] = -gradient_[i];  // body: not taken
+      solve_factorised(direction_);                                // body: not taken
     }
   }
   // C, from the existing factor.
@@ -113,7 +113,7 @@ class RewardSolve {
     if (in_registers())
       Paper::invert(team_, factor_, state_.curvature_inverse, RewardState::stride(d_));
     else if (team_.rank() == 0)
-      invert_factorised(state_.curvature_inverse);
+      invert_factorised(state_.curvature_inverse);  // body: not taken
   }
   PANDORA_HD double dot() const {
     double sum = 0.0;
@@ -134,7 +134,7 @@ class RewardSolve {
     else if (in_registers())
       Paper::sum(team_, lane_, n_, state_.theta, gradient_, hessian_, column_);
     else
-      sum_derivatives([](double mean) { return mean * (1.0 - mean); });
+      sum_derivatives([](double mean) { return mean * (1.0 - mean); });  // body: not taken
     for (int i = team_.rank(); i < d_; i += team_.size()) {
       gradient_[i] += ridge_ * state_.theta[i];
       hessian_[i * d_ + i] += ridge_;

@@ -168,19 +168,19 @@ PANDORA_HD void form_moments(const Team& team, const SampleView<Real>& samples, 
   team.sync();
 }
 
-/// Calls f(s, to, weight) for the samples from `first` on that have a weight, with to = 0, 1, .. in their order.
-/// Returns how many there are. `counts`: two numbers for every warp of the team.
-template <class Real, class Team, class F>
-PANDORA_HD int for_active(const Team& team, const Real* weights, int first, int n, int* counts, F&& f) {
+/// Calls f(s, to, weight) for the samples s = first .. n - 1 of which weight(s) is not 0, with to = 0, 1, .. in their
+/// order. Returns how many there are. weight(s) is called once. `counts`: two numbers for every warp of the team.
+template <class Real, class Team, class Weight, class F>
+PANDORA_HD int for_active(const Team& team, Weight&& weight_of, int first, int n, int* counts, F&& f) {
   const TeamPart<Team> part = part_of(team);
   using Warp = std::remove_cvref_t<decltype(part.team)>;
   const Members<Warp> all{part.team};
   int count = 0;
-  for (int at = first, round = 0; at < n; at += part.count * all.size(), round ^= 1) {
+  for (int at = first, round = 0; at < n; at += part.count * all.size(), round ^= 1) {  // loop: active samples
     const int mine = at + part.index * all.size();
     Own<Warp, Real> weight;
-    all.each([&](int i) { weight[i] = mine + i < n ? weights[mine + i] : Real(0); });
-    const unsigned active = all.which([&](int i) { return weight[i] > Real(0); });
+    all.each([&](int i) { weight[i] = mine + i < n ? weight_of(mine + i) : Real(0); });
+    const unsigned active = all.which([&](int i) { return weight[i] != Real(0); });
     int before = count, here = count_bits(active);
     if (part.count > 1) {
       int* const of = counts + round * part.count;
@@ -193,7 +193,7 @@ PANDORA_HD int for_active(const Team& team, const Real* weights, int first, int 
       }
     }
     all.each([&](int i) {
-      if (weight[i] > Real(0)) f(mine + i, before + count_bits(active & ((1u << i) - 1u)), weight[i]);
+      if (weight[i] != Real(0)) f(mine + i, before + count_bits(active & ((1u << i) - 1u)), weight[i]);
     });
     count += here;
   }

@@ -18,7 +18,8 @@ class Solver : public TiledNewton<Real, Team> {
 
   PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
                     const SolveScratch<Real>& scratch, const BoxView<Real>& box)
-      : TiledNewton<Real, Team>(team, samples, ridges, scratch, {box.hessian, &box.progress->samples_in_hessian}) {}
+      : TiledNewton<Real, Team>(team, samples, ridges, scratch,
+                                {box.hessian, box.inverse_weight, &box.progress->samples_in_hessian}) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at). False if it does not
   /// converge. `current_inverse`: whether the box's Hinv is current, with all updates of the block applied.

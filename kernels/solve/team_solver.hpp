@@ -107,8 +107,9 @@ class TeamFactor {
   PANDORA_HD void sum_into(Ridges ridge, bool weighted, Store&& store) {
     constexpr int T = 4;
     const auto list = [this](int s, int to, Real) { scratch_.active[to] = s; };
+    const auto weight = [this](int s) { return scratch_.weight[s]; };
     const int tiles = (m_ + T - 1) / T,
-              count = weighted ? for_active(team_, scratch_.weight, 0, samples_.n, scratch_.counts, list) : samples_.n;
+              count = weighted ? for_active<Real>(team_, weight, 0, samples_.n, scratch_.counts, list) : samples_.n;
     for (int tile = team_.rank(); tile < tiles * (tiles + 1) / 2; tile += team_.size()) {
       const TilePlace at = place_of_tile(tile);
       const int i0 = at.i * T, k0 = at.j * T;

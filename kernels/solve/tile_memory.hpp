@@ -57,10 +57,10 @@ class TileMemory {
   /// A stream's sum of m(z) psi.
   PANDORA_HD Real* sums(int stream) const { return part(3 + 2 * kPairs + stream); }
 
-  /// The factors of the tiles on the diagonal, with the inverse of their diagonals. Before there are any, the warps of
-  /// a team exchange numbers in the same place.
+  /// The factors of the tiles on the diagonal, with the inverse of their diagonals.
   PANDORA_HD Real* factor(int k) const { return real(tiles_at(panels_) - (panels_ - k) * kTile); }
-  PANDORA_HD int* counts() const { return reinterpret_cast<int*>(factor(0)); }
+  /// While a Hessian is formed there are no steps, and the warps of a team exchange numbers in their place.
+  PANDORA_HD int* counts() const { return reinterpret_cast<int*>(step(0)); }
   /// Tile k of all; tile (i, j), j <= i.
   PANDORA_HD Real* tile(int k) const { return real(tiles_at(panels_)) + k * kTile; }
   PANDORA_HD Real* tile(int i, int j) const { return tile(i * (i + 1) / 2 + j); }

@@ -17,13 +17,13 @@ class TiledFactor {
   /// Replaces the Hessian by L, and computes L^-1 right in `solved` along the way. False if it is not positive
   /// definite.
   PANDORA_HD bool factorise() const {
-    for (int k = 0; k < memory_.panels(); ++k)
+    for (int k = 0; k < memory_.panels(); ++k)  // loop: factor panel
       if (!factorise_panel(k)) return false;
     return true;
   }
   /// solved = L^-1 right; overwrites `right`. Takes eight elements at a time and updates those after them.
   PANDORA_HD void substitute_forward() const {
-    for (int k = 0; k < memory_.panels(); ++k) {
+    for (int k = 0; k < memory_.panels(); ++k) {  // loop: forward panel
       Real L[kSide][kSide], y[kSide];
       load(memory_.factor(k), L);
       load(memory_.right(k), y);
@@ -46,7 +46,7 @@ class TiledFactor {
   }
   /// direction = L'^-1 solved; overwrites `solved`. Takes eight elements at a time and updates those before them.
   PANDORA_HD void substitute_back() const {
-    for (int k = memory_.panels() - 1; k >= 0; --k) {
+    for (int k = memory_.panels() - 1; k >= 0; --k) {  // loop: back panel
       Real L[kSide][kSide], x[kSide];
       load(memory_.factor(k), L);
       load(memory_.solved(k), x);

@@ -2,15 +2,12 @@
 // gives the gradient, another the Hessian; its Cholesky factorisation solves for the right-hand side along the way.
 //
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
-// -H^-1 g. Up to kFreshSamples samples every sweep forms H anew. With more samples most of a sweep's work would be the
-// Hessian's, so once a step is short its factor is kept, and L-BFGS goes on around it. Above kOneHessian samples H is a
-// running sum, as on the CPU (kernels/solve/vector_solver.hpp): a sample keeps the weight from the first solve with it,
-// so that only new samples are read.
+// -H^-1 g. Up to kOneHessian samples H follows the weights h(z_s) (tiled_hessian.hpp), and if none has changed since the
+// last sweep, the last factor stands. With more samples a solve has one factor, and L-BFGS goes on around it.
 //
 // On a device the time goes into waiting. In the sweep for the gradient, warps go through strips of eight samples. Eight
 // members share a row, each with four groups of four features in registers. The next strip's rows, and the indices of
-// the strip after it, are loaded meanwhile, and members meet once, at the end. For the Hessian every member has a tile
-// of 8 x 8 in registers, and members meet once for 16 samples.
+// the strip after it, are loaded meanwhile, and members meet once, at the end.
 #pragma once
 
 #include <type_traits>
@@ -18,6 +15,7 @@
 
 #include "kernels/solve/samples.hpp"
 #include "kernels/solve/tiled_factor.hpp"
+#include "kernels/solve/tiled_hessian.hpp"
 
 namespace pandora::engine {
 
@@ -28,22 +26,14 @@ template <class Real, class Team>
 class TiledNewton {
  public:
   static constexpr bool kLastStep = true, kTrustsRate = true;
-  static constexpr int kFreshSamples = 700;  ///< up to this many samples every sweep forms a Hessian
-
-  /// A box's sum of curvatures, which is kept from one solve to the next; null: none.
-  struct Running {
-    Real* sum = nullptr;
-    int* samples = nullptr;  ///< how many samples are in it
-  };
-
   /// `samples` must come from gather_samples(); `ridges` stay in memory.
   PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
-                         const SolveScratch<Real>& scratch, Running running = {})
+                         const SolveScratch<Real>& scratch, RunningHessian<Real> running)
       : team_(team),
         samples_(samples),
         ridges_(ridges),
         scratch_(scratch),
-        running_(samples.n > kOneHessian ? running : Running{}),
+        running_(running),
         m_(samples.m),
         width_(memory().width()) {}
 
@@ -54,7 +44,6 @@ class TiledNewton {
   PANDORA_HD const double* rho() const { return memory().rho(); }
 
   PANDORA_HD void start(const Real* rho) {
-    keeps_ = samples_.n > kFreshSamples;
     has_factor_ = false;
     pairs_ = 0;
     team_.sync();  // the earlier contents of the memory may still be in use
@@ -65,19 +54,19 @@ class TiledNewton {
     team_.sync();
   }
 
-  /// Computes gradient and Hessian at rho, or only the gradient if the factor is kept.
+  /// Computes gradient and Hessian at rho, or only the gradient if the solve goes on around its first Hessian.
   PANDORA_HD void evaluate() {
     ++gradients_;
     for (int k = team_.rank(); k < memory().point_width(); k += team_.size())
       memory().point()[k] = k < width_ ? static_cast<Real>(memory().rho()[k]) : Real(0);
     team_.sync();
     if (width_ > Memory::kSweptWidth)
-      sum_one_by_one();
+      sum_one_by_one();  // body: not taken
     else if (width_ > Memory::kSweptWidth * 3 / 4 && samples_.weight == nullptr && samples_.loss == Loss::reservation)
       sum_streams<true>();
     else
-      sum_streams<false>();
-    if (!has_factor_) form_hessian();
+      sum_streams<false>();  // body: not taken
+    if (!has_factor_ || !keeps_factor()) has_factor_ = !hessian().update(!keeps_factor(), has_factor_);
     team_.sync();
   }
 
@@ -93,16 +82,17 @@ class TiledNewton {
       direct_around_factor();
       return true;
     }
-    if (!factor().factorise()) return false;
+    if (!factor().factorise()) {
+      if (team_.rank() == 0) *running_.samples = 0;  // the next solve sums anew
+      return false;
+    }
     factor().substitute_back();
-    // Far from the minimum the Hessian changes too much to keep its factor.
-    constexpr double kNear = 4.0;
-    has_factor_ = running_.sum != nullptr || (keeps_ && -slope() <= kNear);
+    has_factor_ = true;
     return true;
   }
   PANDORA_HD bool recover() { return false; }
   PANDORA_HD void stepped(double, double, double part) {
-    if (!has_factor_) return;
+    if (!keeps_factor()) return;
     const int pair = pairs_++ % Memory::kPairs;
     for (int k = team_.rank(); k < width_; k += team_.size()) {
       memory().step(pair)[k] = static_cast<Real>(part * memory().direction()[k]);
@@ -123,8 +113,11 @@ class TiledNewton {
  private:
   using Memory = TileMemory<Real>;
   using Warp = std::remove_cvref_t<decltype(part_of(std::declval<const Team&>()).team)>;
-  static constexpr int kSide = Memory::kSide, kStreams = Memory::kStreams, kStrip = Memory::kStrip;
+  static constexpr int kSide = Memory::kSide, kStreams = Memory::kStreams;
   static constexpr int kRows = 8, kPieces = Memory::kSweptWidth / kWarp;  // of a strip for gradients; fours of a member
+
+  // Whether a solve has one factor, and goes on around it.
+  PANDORA_HD bool keeps_factor() const { return samples_.n > kOneHessian; }
 
   // Every function that is not inlined asks for it anew (see ScalarTeam::kShares).
   PANDORA_HD Memory memory() const {
@@ -171,7 +164,7 @@ class TiledNewton {
     const int* const rows = samples_.rows;
     const int n = samples_.n, last = n - 1, fours_of_row = width_ / 4, row_stride = samples_.stride / 4;
     const Loss loss = kPlain ? Loss::reservation : samples_.loss;
-    Real* const curvatures = has_factor_ ? nullptr : scratch_.weight;
+    Real* const curvatures = has_factor_ && keeps_factor() ? nullptr : scratch_.weight;
 
     Own<Warp, Row> sum;
     Own<Warp, Strip> strips[2];             // this one and the next, in turn
@@ -273,129 +266,17 @@ class TiledNewton {
         sum = fused(static_cast<double>(scratch_.moment[s]), static_cast<double>(samples_.psi_of(s)[k]), sum);
       memory().gradient()[k] = sum;
     }
-    team_.sync();  // form_hessian() lists weights where moments were
+    team_.sync();  // the Hessian's update lists weights where moments were
   }
 
-  // Ridges, and the sum of h(z) psi psi' over the samples where it is not 0, in order. A member has a tile of 8 x 8.
-  PANDORA_HD void form_hessian() {
-    const TeamPart<Team> part = part_of(team_);
-    const int known = running_.sum != nullptr ? *running_.samples : 0, tiles = memory().tiles();
-    const auto list = [this](int s, int to, Real weight) {
-      scratch_.active[to] = samples_.rows[s];
-      scratch_.moment[to] = weight;
-    };
-    const int count = for_active(team_, scratch_.weight, known, samples_.n, memory().counts(), list);
-    const bool ready = !Team::kAlone && part.count >= 4 && tiles <= team_.size() && width_ <= Memory::kSweptWidth;
-    if (team_.rank() == 0 && running_.sum != nullptr) *running_.samples = samples_.n;
-    if (ready) return sum_from_strips(part, known > 0, count);
-    for (int tile = team_.rank(); tile < tiles; tile += team_.size()) {
-      const TilePlace at = place_of_tile(tile);
-      Real sum[kSide][kSide];
-      start_tile(tile, known > 0, sum);
-      for (int l = 0; l < count; ++l) {
-        const Real* const row = samples_.psi + static_cast<std::size_t>(scratch_.active[l]) * samples_.stride;
-        Real left[kSide], right[kSide];
-        load(row + at.i * kSide, left);
-        load(row + at.j * kSide, right);
-        PANDORA_UNROLL
-        for (Real& x : left) x *= scratch_.moment[l];
-        add_outer(left, right, sum);
-      }
-      finish_tile(tile, at, sum);
-    }
-  }
-
-  // For teams with a tile for every member. A strip of 16 rows is summed while the next one is copied, which takes no
-  // registers, and the indices of the strip after it are loaded. Tiles begin with another warp in every solve. At
-  // m = 101 one of four warps has no tile, and it should not belong to the same scheduler in all blocks of a
-  // multiprocessor.
-  PANDORA_HD void sum_from_strips(const TeamPart<Team>& part, bool goes_on, int count) const {
-    constexpr int kOfWarp = kStrip / 4;  // rows of a strip that a warp copies, at most
-    const int pieces = width_ / 4, piece = part.team.rank(), panels = memory().panels(), stride = memory().row_stride(),
-              parts = part.count, warp = part.index, row_stride = samples_.stride / 4,
-              tile = (team_.rank() + samples_.n % parts * kWarp) % team_.size();
-    const Four<Real>* const features = fours(samples_.psi) + piece;
-    const int* const active = scratch_.active;
-    const bool mine = tile < memory().tiles();
-    const TilePlace at = place_of_tile(mine ? tile : 0);
-    Real sum[kSide][kSide];
-    int row[kOfWarp];  // of the strip that is copied next; -1: nothing to copy
-    const auto look = [&](int first) {
-      PANDORA_UNROLL
-      for (int k = 0; k < kOfWarp; ++k) {
-        const int s = warp + k * parts;
-        row[k] = s < kStrip && first + s < count && piece < pieces ? active[first + s] : -1;
-      }
-    };
-    const auto copy = [&](int first, int buffer) {
-      Real* const to = memory().rows(buffer) + (piece % 2 * panels + piece / 2) * 4;
-      PANDORA_UNROLL
-      for (int k = 0; k < kOfWarp; ++k)
-        if (row[k] >= 0) team_.copy(fours(to + (warp + k * parts) * stride), features + row[k] * row_stride);
-      if (const int s = team_.rank(); s < kStrip && first + s < count)
-        team_.copy(memory().weights(buffer) + s, scratch_.moment + first + s);
-    };
-    start_tile(mine ? tile : 0, goes_on, sum);
-    look(0);
-    copy(0, 0);
-    look(kStrip);
-    PANDORA_ROLLED
-    for (int first = 0, buffer = 0; first < count; first += kStrip, buffer ^= 1) {
-      team_.arrived();
-      team_.sync();
-      copy(first + kStrip, buffer ^ 1);
-      look(first + 2 * kStrip);
-      if (!mine) continue;
-      const int here = count - first < kStrip ? count - first : kStrip;
-      const Real *const rows = memory().rows(buffer), *left = rows + at.i * 4, *right = rows + at.j * 4,
-                        *weight = memory().weights(buffer);
-      PANDORA_ROLLED
-      for (int s = 0; s < here; ++s, left += stride, right += stride) {  // loop: hessian sample
-        Real a[kSide], b[kSide];
-        load(left, a, panels * 4);
-        load(right, b, panels * 4);
-        PANDORA_UNROLL
-        for (Real& x : a) x *= weight[s];
-        add_outer(a, b, sum);
-      }
-    }
-    team_.arrived();
-    team_.sync();  // the strips lie where the tiles will be stored
-    if (mine) finish_tile(tile, at, sum);
-  }
-
-  // The start of a tile's sum: the running sum, or 0.
-  PANDORA_HD void start_tile(int tile, bool goes_on, Real (&sum)[kSide][kSide]) const {
-    PANDORA_UNROLL
-    for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      const Four<Real> four = goes_on ? fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] : Four<Real>{};
-      PANDORA_UNROLL
-      for (int e = 0; e < 4; ++e) sum[r][4 * half + e] = four.of[e];
-    }
-  }
-  // Adds the ridges; the diagonal beyond m is 1, which the factor leaves unchanged.
-  PANDORA_HD void finish_tile(int tile, TilePlace at, const Real (&sum)[kSide][kSide]) const {
-    PANDORA_UNROLL
-    for (int r = 0; r < kSide; ++r) {
-      const int k = at.i * kSide + r;
-      const Real diagonal = at.i != at.j ? Real(0) : k < m_ ? static_cast<Real>(ridges_.of(k)) : Real(1);
-      PANDORA_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const Real* const from = sum[r] + 4 * half;
-        Four<Real> out{from[0], from[1], from[2], from[3]};
-        if (running_.sum != nullptr) fours(running_.sum)[(2 * r + half) * memory().tiles() + tile] = out;
-        if (r / 4 == half) out.of[r % 4] += diagonal;
-        fours(memory().tile(tile))[2 * r + half] = out;
-      }
-    }
-  }
-
-  // Made where it is used: as a member of the object it would be kept in memory.
+  // Made where they are used: as members of the object they would be kept in memory.
   PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory(), m_}; }
+  PANDORA_HD TiledHessian<Real, Team> hessian() const {
+    return {team_, memory(), samples_, ridges_, scratch_, running_};
+  }
 
   // L-BFGS around the first Hessian's factor: the two-loop recursion. Its vector is in `right`, then in `direction`.
-  PANDORA_HD void direct_around_factor() {
+  PANDORA_HD void direct_around_factor() {  // body: steps around a factor
     constexpr int kPairs = Memory::kPairs;
     Real scale[kPairs], alpha[kPairs];  // by age: in registers
     PANDORA_UNROLL
@@ -443,10 +324,10 @@ class TiledNewton {
   const SampleView<Real> samples_;
   const Ridges& ridges_;
   const SolveScratch<Real>& scratch_;
-  const Running running_;
+  const RunningHessian<Real> running_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;
-  bool keeps_ = false, has_factor_ = false;  // keeps a Hessian's factor for the rest of the solve
+  bool has_factor_ = false;  // whether the tiles are the last Hessian's factor
 };
 
 }  // namespace pandora::engine

@@ -138,7 +138,8 @@ struct BoxView {
   GramView<Real> design;     ///< V^-1 (eq:known-theta-V), or LinUCB's A^-1
   GramView<Real> curvature;  ///< Hinv (`tracking`), or C_aa of a shrunk fit
   // Data that solvers keep from one solve to the next (kernels/solve/). On the CPU: the inverse that follows the
-  // weights of few samples. Everywhere: the running sum of curvatures that preconditions solves with many samples.
+  // weights of few samples. Everywhere: the running sum of curvatures that preconditions solves with many samples. On
+  // devices it follows the weights of few samples, which then stand in `inverse_weight`.
   Real *inverse = nullptr, *inverse_weight = nullptr, *hessian = nullptr;
   // For the block:
   Real* prediction = nullptr;                              ///< width: psi_i' rho at present

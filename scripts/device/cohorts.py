@@ -30,8 +30,8 @@ class Phase:
     middle: tuple = ()  # of which every warp takes another copy; of all others the longest counts
 
 
-# By mark: trips of one warp at the paper's shape with 128 threads, over all of the work. What is said of a half or a
-# quarter is the share of the block's warps that are in it.
+# By mark: trips of one warp at the paper's shape with 128 threads, over all of the work. "Not taken" is code that the
+# paper's lanes do not go through. What is said of a half or a quarter is the share of the block's warps that are in it.
 PHASES = {
     "advance": Phase("AdvanceBlock", ("kernels/products/tiled_products.hpp",), "matrices", WARPS, {
         "updates": "matrices * columns / 4 * (columns / 4 - 1) / 2",  # of four columns by four
@@ -39,11 +39,12 @@ PHASES = {
         "outer product": "matrices * columns * 0.75",                 # 91 tiles
         "image step": "matrices * panels * 0.83",                     # one warp has single periods, a third as long
         "gram": "matrices * panels",
-        "prediction": "matrices * panels / 4"}, middle=("gram",)),    # a warp has the columns from its quarter on
+        "prediction": "matrices * panels / 4", "not taken": "0"}, middle=("gram",)),    # a warp has the columns from its quarter on
     "walk": Phase("WalkBlock", ("kernels/lane/warp_walk.hpp", "kernels/lane/walk_memory.hpp"), "walks / 4", WARPS, {
         "period": "periods / 4",
         "gram row": "opened * block / 2 / 4 / 4"}),                   # four columns at a time, half a block of them
-    "solve": Phase("SolveBoxes<float, false>", ("kernels/solve/tiled_newton.hpp", "kernels/solve/tiled_factor.hpp"),
+    "solve": Phase("SolveBoxes<float, false>",
+                   tuple(f"kernels/solve/tiled_{part}.hpp" for part in ("newton", "hessian", "factor")),
                    "passes", WARPS, {
         "gradient strip": "swept / 8 / 2 / 4",                        # two strips of eight rows
         "hessian sample": "formed",
@@ -51,12 +52,13 @@ PHASES = {
         "factor panel": "factors * panels",
         "factor update": "factors * 14",                              # halves of tiles, 128 at a time, of 12 panels
         "forward panel": "(passes - factors) * panels",
-        "back panel": "passes * panels"}, quick=("gradient strip",)),
+        "back panel": "passes * panels",
+        "steps around a factor": "around", "not taken": "0"}, quick=("gradient strip",)),
     "theta": Phase("SolveTheta", ("kernels/solve/reward_sums.hpp", "kernels/solve/reward_solve.hpp"), "evaluations",
-                   WARPS, {"theta sample": "evaluated / 128", "theta tile": "evaluated / 64"}),
+                   WARPS, {"theta sample": "evaluated / 128", "not taken": "0"}),
 }
-FRESH_TO = 700           # samples up to which every pass of the new solves forms a Hessian (TiledNewton::kFreshSamples)
-BYTES_OF_ROW = 104 * 4   # of a sample's features
+BYTES_OF_ROW = 104 * 4      # of a sample's features
+BYTES_OF_SUM = 91 * 64 * 4  # of a box's running sum of curvatures
 
 
 def counts(work):
@@ -67,17 +69,15 @@ def counts(work):
     c["opened"] = sum(work["opened"][kind] for kind in ("known", "unknown", "payoff"))
     c["walks"] = sum(rounds * walkers for rounds, walkers, _ in work["rounds"]["walk"])
     c["learned"] = work["periods"]["unknown"] / c["periods"]
-    growth = 1.1 if "1" in work["curvature"] else 1.5
     for row in work["solves"]:
-        solves, n, passes = row["solves"], row["samples"], row.get("passes_around_sum", row["passes"])
-        fresh = n <= FRESH_TO
+        solves, passes = row["solves"], row["passes_following"]
         c["passes"] += solves * passes
-        c["swept"] += solves * passes * n
-        c["factors"] += solves * (passes if fresh else 1)
-        # A sum of curvatures goes on from the last solve: only what has come since is added.
-        added = n * passes if fresh else n * (1 - 1 / growth)
-        c["listed"] += solves * added
-        c["formed"] += solves * added * row["active"]
+        c["swept"] += solves * passes * row["samples"]
+        c["factors"] += solves * row["factors"]  # of a Hessian of which some weight has changed
+        c["listed"] += solves * row["listed"]    # samples whose weights are looked at
+        c["formed"] += solves * row["formed"]    # samples that are added to the sum
+        if row["samples"] > model.KEPT_FACTOR_FROM:
+            c["around"] += solves * (passes - 1)
     c["evaluations"] = c["evaluated"] = 0
     for rounds, solves, mean, _ in work["rounds"]["theta"]:
         each = 1 if mean >= model.ONE_EVALUATION_FROM else 2
@@ -100,6 +100,10 @@ def kernel_for(kernels, phase, marks):
 def variants(kernel, places):
     """The code of the machine's loops for a mark."""
     return [kernel.within(first, last) for place in places for first, last in listing.loops_of(kernel, place)]
+
+
+def spans(loops):
+    return [(one[0].address, one[-1].address) for found in loops.values() for one in found]
 
 
 def fp64(code):
@@ -127,36 +131,49 @@ def periods_of(kernel, rows, tracks):
     return max(found, key=fp64), min(found, key=fp64)
 
 
-def pieces(kernel, phase, marks, work):
-    """(name, code, how often a warp goes through it, warps of a block), and what could not be counted."""
+def pieces(kernel, phase, marks, work, alone=None):
+    """(name, code, how often a warp goes through it, warps of a block), and what could not be counted. `alone`: the
+    kernel that runs the phase alone, or None. Its line tables name all marked loops; those that the tables of `kernel` do
+    not name are taken from it, and so is the code outside of loops."""
     names = dict(counts(work))
     share = names["learned"]
-    loops = {name: variants(kernel, places) for name, places in marks["loop"].items()
-             if any(place.file.endswith(phase.files) for place in places)}
-    inside = [(one[0].address, one[-1].address) for found in loops.values() for one in found]
-    unknown = [name for name in loops if name not in phase.trips]
+    places = {kind: {name: here for name, all_of in of.items()
+                     if (here := [place for place in all_of if place.file.endswith(phase.files)])}
+              for kind, of in marks.items()}
+    loops, elsewhere = ({name: variants(one, here) for name, here in places["loop"].items()} if one else {}
+                        for one in (kernel, alone))
+    rest, around_rest = (alone, spans(elsewhere)) if any(elsewhere.values()) else (kernel, spans(loops))
+    unknown = [name for of in places.values() for name in of if name not in phase.trips]
     out = []
-    for name, found in loops.items():
+
+    def add(name, code, count, around):
+        first, last = code[0].address, code[-1].address
+        nested = [(a, b) for a, b in around if first <= a and b <= last and (a, b) != (first, last)]
+        out.append((name, [one for one in code if not any(a <= one.address <= b for a, b in nested)], count, WARPS))
+
+    for name in loops:
+        found, around = (loops[name], spans(loops)) if loops[name] else (elsewhere.get(name), spans(elsewhere))
         if not found or name in unknown:
             continue
         count = eval(phase.trips[name], {"__builtins__": {}}, names)
-
-        def own(code):
-            first, last = code[0].address, code[-1].address
-            nested = [(a, b) for a, b in inside if first <= a and b <= last and (a, b) != (first, last)]
-            return [one for one in code if not any(a <= one.address <= b for a, b in nested)]
         if name == "period":
             learned, known = periods_of(kernel, loops["gram row"], "1" in work["curvature"])
-            out += [("period, learned", own(learned), count * share, WARPS),
-                    ("period, known", own(known), count * (1 - share), WARPS)]
+            add("period, learned", learned, count * share, around)
+            add("period, known", known, count * (1 - share), around)
         else:
             copies = sorted(found, key=len)
             which = 0 if name in phase.quick else len(copies) // 2 if name in phase.middle else -1
-            out.append((name, own(copies[which]), count, WARPS))
-    straight = straight_code(kernel, phase, inside)
+            add(name, copies[which], count, around)
+    bodies = []
+    for name, here in places["body"].items():
+        found = [piece for place in here for piece in listing.instances(rest, place)]
+        if found and name not in unknown:
+            bodies += here
+            add(name, max(found, key=len), eval(phase.trips[name], {"__builtins__": {}}, names), around_rest)
+    straight = straight_code(rest, phase, around_rest, bodies)
     copies = len(loops_over_periods(kernel, loops.get("gram row", []))) or 1  # a walk goes through one of them
     out.append(("straight", straight, eval(phase.straight, {"__builtins__": {}}, names) / copies, phase.warps))
-    return out, [f"no trips known of loop {name}" for name in unknown] + unmarked(kernel, phase, inside)
+    return out, [f"no trips known of {name}" for name in unknown] + unmarked(rest, phase, around_rest)
 
 
 def unmarked(kernel, phase, inside):
@@ -176,19 +193,17 @@ def unmarked(kernel, phase, inside):
             ", ".join(f"{line} ({found[line]} instructions)" for line in longest)] if found else []
 
 
-def straight_code(kernel, phase, inside):
-    """What comes from the phase's files outside of marked loops. Of functions that were inlined more than once the
-    largest copy counts."""
-    copies = {}
+def straight_code(kernel, phase, inside, bodies=()):
+    """What comes from the phase's files outside of marked loops and bodies. Of a line that was inlined more than once
+    the largest copy counts."""
+    copies = collections.defaultdict(lambda: collections.defaultdict(list))
     for one in kernel.code:
-        for index, (file, _) in enumerate(one.frames):
-            if file.endswith(phase.files):
-                outer = next((k for k in range(len(one.frames) - 1, -1, -1)
-                              if one.frames[k][0].endswith(phase.files)), index)
-                if not any(a <= one.address <= b for a, b in inside):
-                    copies.setdefault(one.frames[outer + 1:], []).append(one)
-                break
-    return max(copies.values(), key=len, default=[])
+        here = [k for k, (file, _) in enumerate(one.frames) if file.endswith(phase.files)]
+        if (here and not any(a <= one.address <= b for a, b in inside) and
+                all(place.frame_of(one) is None for place in bodies)):
+            copies[one.frames[here[-1]]][one.frames[here[-1] + 1:]].append(one)
+    found = [one for of in copies.values() for one in max(of.values(), key=len)]
+    return sorted(found, key=lambda one: one.address)
 
 
 MIX = 24000  # instructions of a warp's mix in the simulation
@@ -222,7 +237,8 @@ def predict(kernels, resources, launches, marks, work, card):
     phases, missing = {}, []
     for name, phase in PHASES.items():
         kernel = kernel_for(kernels, phase, marks)
-        found, unknown = pieces(kernel, phase, marks, work) if kernel else ([], [])
+        alone = next((other for body, other in kernels.items() if body.startswith(phase.kernel)), None)
+        found, unknown = pieces(kernel, phase, marks, work, alone) if kernel else ([], [])
         phases[name] = found
         missing += [f"{name}: {what}" for what in unknown]
         if not any(code for piece, code, _, _ in found if piece != "straight"):
@@ -253,7 +269,9 @@ def predict(kernels, resources, launches, marks, work, card):
         waves = math.ceil(cohorts * of / places)
         full = total * of / (machine.SCHEDULERS * card.multiprocessors * card.clock * used)
         return full * waves * places / (cohorts * of) if waves < 3 else full  # few waves: the last is not full
-    moved = work["matrices"] * model.BYTES_OF_MATRIX + counts(work)["swept"] * BYTES_OF_ROW
+    names = counts(work)
+    moved = (work["matrices"] * model.BYTES_OF_MATRIX + names["swept"] * BYTES_OF_ROW +
+             names["factors"] * 2 * BYTES_OF_SUM)
     return {"slots": slots, "share": share, "crowded": crowded, "blocks": blocks, "missing": missing,
             "cohort": bool(cohort),
             "seconds": {"by issue slots": seconds(share), "by issue slots, crowded": seconds(crowded),

@@ -19,7 +19,7 @@ faults() {
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
   fault shuffle-of-some kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n)/$1#if defined(__CUDA_ARCH__)\n    if (team_.rank() < 5) (void)__shfl_sync(0xffffffffu, 1, 0);\n#endif\n/' 'warp barrier: ' '*ALaneAlone*'
   fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/memory\(\)\.point\(\)\[k\] = k < width_ \? /if (k != 3) memory().point()[k] = k < width_ ? /' 'uninitialised: '
-  fault shared-memory-race kernels/solve/tiled_newton.hpp 's/team_\.sync\(\);(\n      copy\(first \+ kStrip, )/$1/' 'race: |uninitialised: ' '*ReplaysEvery*' STAND_IN_BLOCK=128
+  fault shared-memory-race kernels/solve/tiled_hessian.hpp 's/team_\.sync\(\);(\n      copy\(first \+ kStrip, )/$1/' 'race: |uninitialised: ' '*ReplaysEvery*' STAND_IN_BLOCK=128
   fault shared-memory-beyond kernels/lane/cohort.hpp 's/(std::size_t shared_bytes\(\) const \{ return shared_bytes\(problem\.shape, problem\.refit\));/$1 \/ 8;/' 'bounds: |memory of no array|fault: '
   fault conflict-of-banks kernels/products/square_tiles.hpp 's/kTileSide \* kTileSide \+ 4/kTileSide * kTileSide/' 'FAILED' '*FewConflicts*'
   fault host-reads-device host/lanes/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'

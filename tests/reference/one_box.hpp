@@ -74,6 +74,7 @@ class OneBox {
   }
   void set_loss(Loss loss) { lane_.spec.loss = loss; }
   const engine::BoxProgress& progress() const { return box_; }
+  const engine::BoxView<Real>& view() const { return lane_.box[0]; }
   SimdVector<Real>& rho() { return rho_; }
   int gradients() const { return progress_.index_gradients; }
   template <class Team = VectorTeam>

@@ -195,8 +195,8 @@ struct Layout {
       if (lane.needs.response) box.response = arena.take<Real>(size(shape.d) * shape.stride);
       if (!solves(lane)) continue;
       if (!traits_.vectors) {
-        if (shape.capacity > kOneHessian)
-          box.hessian = arena.take<Real>(size(TileMemory<Real>::running_reals(shape.m)));
+        box.hessian = arena.take<Real>(size(TileMemory<Real>::running_reals(shape.m)));
+        box.inverse_weight = arena.take<Real>(size(std::min(shape.capacity, kOneHessian)));
         continue;
       }
       box.inverse = arena.take<Real>(matrix);

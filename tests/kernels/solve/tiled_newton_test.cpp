@@ -1,12 +1,11 @@
 // The solve of teams without vectors. Tests its results, that teams of any size compute the same bytes, and how often
 // their members wait for each other. On a device, this waiting is the cost of a solve with few samples.
-#include "kernels/solve/tiled_newton.hpp"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
 #include <memory>
 
+#include "kernels/solve/solver.hpp"
 #include "tests/reference/fiber_team.hpp"
 #include "tests/reference/index_data.hpp"
 #include "tests/reference/one_box.hpp"
@@ -69,7 +68,8 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
 
           const SerialTeam team;
           const engine::TileMemory<Real> memory(box.scratch().tiled, m);
-          engine::TiledNewton<Real, SerialTeam> newton(team, box.template samples<SerialTeam>(), ridges, box.scratch());
+          const engine::SampleView<Real> samples = box.template samples<SerialTeam>();
+          engine::Solver<Real, SerialTeam> newton(team, samples, ridges, box.scratch(), box.view());
           newton.start(box.rho().data());
           newton.evaluate();
           ASSERT_TRUE(newton.direct());
@@ -83,11 +83,11 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
         }
 }
 
-// Compares one thread, warps and blocks, in any order of their members. Some solves form a Hessian in every sweep and
-// some keep one. Some have more rows or tiles than a warp or a block has members.
+// Compares one thread, warps and blocks, in any order of their members. In some solves the Hessian follows the weights
+// and some keep one. Some have more rows or tiles than a warp or a block has members.
 TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
   using Real = TypeParam;
-  for (const auto& [m, n] : {std::pair(5, 150), std::pair(33, 150), std::pair(101, 150), std::pair(33, 900),
+  for (const auto& [m, n] : {std::pair(5, 150), std::pair(33, 150), std::pair(101, 150), std::pair(33, 2100),
                              std::pair(125, 40), std::pair(131, 40)}) {
     if (engine::TileMemory<Real>::shared_bytes(m) == 0) continue;
     const test::IndexData data = index_data(n, m);
@@ -121,14 +121,60 @@ TEST(TiledNewton, FewBarriers) {
     }
 }
 
-// Above kFreshSamples only the first sweep forms a Hessian. The solution is right, takes few sweeps, and is the same in
-// teams of any size. Above kOneHessian the Hessian stays with the box, and new samples are added to it.
+// The sum of curvatures has the weights that are kept with it, from one solve to the next, and these are close to what
+// the samples' curvatures are. A sweep that finds no change keeps the factor, but only if the Hessian has one.
+TYPED_TEST(TiledNewtonOf, TheHessianFollowsTheWeights) {
+  using Real = TypeParam;
+  using Newton = engine::Solver<Real, SerialTeam>;
+  constexpr int m = 21;
+  const SerialTeam team;
+  const Ridges ridges(1.0, 1.0);
+  for (const bool fades : {false, true}) {
+    const test::IndexData data = index_data(500, m);
+    test::OneBox<Real> box(data.contexts, data.samples, 1.0);
+    std::vector<double> weights;
+    for (int s = 0; s < 500; ++s) weights.push_back(fades ? 1.0 / (1 + s % 40) : 1.0);
+    if (fades) box.weigh(weights);
+    const engine::TileMemory<Real> memory(box.scratch().tiled, m);
+    for (const int n : {100, 101, 110, 300, 500}) {
+      SCOPED_TRACE(testing::Message() << n << " samples " << fades);
+      box.use(n);
+      ASSERT_TRUE(box.solve(team));
+      ASSERT_EQ(box.progress().samples_in_hessian, n);
+      const engine::SampleView<Real> samples = box.template samples<SerialTeam>();
+      Newton newton(team, samples, ridges, box.scratch(), box.view());
+      newton.start(box.rho().data());
+      newton.evaluate();
+      newton.evaluate();  // the second time nothing changes, but there is no factor yet
+      MatrixXd sum = MatrixXd::Identity(m, m);
+      int changes = 0;
+      for (int s = 0; s < n; ++s) {
+        const Eigen::Map<const Eigen::Matrix<Real, m, 1>> psi(samples.psi_of(s));
+        const Real weight = box.view().inverse_weight[s], curvature = box.scratch().weight[s];
+        sum += static_cast<double>(weight) * (psi * psi.transpose()).template cast<double>();
+        EXPECT_LE(std::abs(weight - curvature), engine::RunningHessian<Real>::kChange * static_cast<Real>(weights[s]));
+        changes += weight != curvature ? 1 : 0;
+      }
+      EXPECT_GT(changes, 0);  // small changes are left out
+      VectorXd gradient(m);
+      for (int k = 0; k < m; ++k) gradient[k] = memory.gradient()[k];
+      const VectorXd step = sum.llt().solve(-gradient);
+      const double tolerance = (std::is_same_v<Real, float> ? 1e-4 : 1e-10) * step.norm();
+      for (int again = 0; again < 2; ++again) {  // by a factorisation, then by the factor that stands
+        ASSERT_TRUE(newton.direct());
+        for (int k = 0; k < m; ++k) EXPECT_NEAR(memory.direction()[k], step[k], tolerance) << again;
+        newton.evaluate();
+      }
+    }
+  }
+}
+
+// Above kOneHessian samples a solve keeps the factor of its first Hessian, and only new samples are added to the sum.
+// The solution is right, takes few sweeps, and is the same in teams of any size.
 TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
   constexpr int m = 21, most = 3000;
   const test::IndexData data = index_data(most, m);
-  using Newton = engine::TiledNewton<float, SerialTeam>;
-  for (const auto& counts : {std::vector{900}, std::vector{2600}, std::vector{2100, 2101, 2350, 3000}}) {
-    ASSERT_GT(counts[0], Newton::kFreshSamples);
+  for (const auto& counts : {std::vector{2600}, std::vector{900, 1900, 2100, 2101, 2350, 3000}}) {
     std::vector<std::unique_ptr<test::OneBox<float>>> boxes;
     for (int k = 0; k < 4; ++k) {
       boxes.push_back(std::make_unique<test::OneBox<float>>(data.contexts, data.samples, 1.0));
@@ -150,12 +196,13 @@ TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
       for (int k = 0; k < m; ++k) rho[k] = static_cast<double>(one.rho()[static_cast<std::size_t>(k)]);
       EXPECT_LT((rho - exact).dot(full * (rho - exact)), 2 * index_tolerance(n, 1.0));
       EXPECT_LE(one.gradients() - before, 12);
-      EXPECT_EQ(one.progress().samples_in_hessian, n > engine::kOneHessian ? n : 0);
+      EXPECT_EQ(one.progress().samples_in_hessian, n);
       const int sizes[] = {1, 32, 128, 384};
       for (int k = 1; k < 4; ++k) {
         test::OneBox<float>& box = *boxes[static_cast<std::size_t>(k)];
         box.use(n);
-        const int swept = box.gradients(), known = box.progress().samples_in_hessian;
+        const int swept = box.gradients(), before_it = box.progress().samples_in_hessian,
+                  known = before_it > engine::kOneHessian ? before_it : 0;
         const int barriers = by_fibers(sizes[k], [&box](const FiberTeam& team) { EXPECT_TRUE(box.solve(team)); });
         EXPECT_EQ(box.rho(), one.rho()) << sizes[k] << " members";
         const int panels = (m + 7) / 8, passes = box.gradients() - swept, forms = n > engine::kOneHessian ? 1 : passes,

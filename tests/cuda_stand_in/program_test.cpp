@@ -140,6 +140,16 @@ price = 1
   expect_done({"run", "table.toml", "--quiet", "--backend", "cuda", "--out", "device"});
   expect_done({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
   expect_same_tables("device", "cpu");
+  // With several openings the further openings are further answers to a prompt.
+  expect_done(
+      {"trace", "export", "study.toml", "--regime", "B", "--set", "actions.openings=2", "--out", "table.jsonl"});
+  const Words again = {"--set",    "environment.exported.repeats=true",
+                       "--set",    "actions.openings=2",
+                       "--set",    "actions.outside=0.45",
+                       "--policy", "dow,linucb_online,random_order,best_of_n,hindsight"};
+  expect_done(joined({"run", "table.toml", "--quiet", "--backend", "cuda", "--out", "device-again"}, again));
+  expect_done(joined({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu-again"}, again));
+  expect_same_tables("device-again", "cpu-again");
 }
 
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {

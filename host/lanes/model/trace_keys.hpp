@@ -50,8 +50,10 @@ struct TraceKeys : OtherSource {
   std::string drift;         ///< "MODEL:FACTOR": its quality from the middle of the horizon on; empty: none
   std::string regime = "B";  ///< the name in tables and the coordinate of the random streams: A or B
   // A run fills these in, so that its results can be read without the table.
-  std::string digest;               ///< of both tables as they were read, SHA-256; empty: not known
-  std::vector<std::int64_t> sizes;  ///< A, d_x, d, calibration rows, online rows; empty: not known
+  std::string digest;  ///< of both tables as they were read, SHA-256; empty: not known
+  /// A, d_x, d, calibration rows, online rows; and online prompts, if periods are prompts with several answers. Empty:
+  /// not known.
+  std::vector<std::int64_t> sizes;
 };
 
 struct Drift {

@@ -24,9 +24,13 @@ struct TraceSizes {
   int reward_features = 0;  ///< d = A (1 + scores)
   int calibration = 0;      ///< rows of the calibration table, one of them for x_0
   int online = 0;           ///< rows of the online table
+  int prompts = 0;          ///< prompts of the online table; 0: not known, in results where it does not matter
 
   Dimensions dimensions() const;
-  std::vector<std::int64_t> list() const { return {boxes, context, reward_features, calibration, online}; }
+  /// As in TraceKeys::sizes.
+  std::vector<std::int64_t> list(bool with_prompts) const;
+  /// How many online periods there are if boxes can be opened that often. With several openings a period is a prompt.
+  int periods(int openings) const { return openings > 1 ? prompts : online; }
 };
 
 /// The tables of an environment with the features of their prompts.
@@ -46,6 +50,10 @@ class TraceWorld {
   const TraceTable& calibration() const { return calibration_.table; }
   const TraceTable& online() const { return online_.table; }
   const FeatureMap& features() const { return features_; }
+  /// Throws Error (bad_data) if a prompt of the online table has fewer answers of each model than `openings`.
+  void require_answers(int openings, const std::string& environment) const {
+    answers_.require(online_.table, openings, environment);
+  }
   /// The outcomes of the online table.
   std::shared_ptr<const PromptOutcomes> outcomes() const { return outcomes_; }
   /// The memory of all of it. While a table is read, the table may take as much again.
@@ -57,7 +65,7 @@ class TraceWorld {
   /// dollars, and the reward follows the feedback. x_0 is the first row of the calibration table.
   Replication draw(const ReplicationRequest& request) const;
 
-  /// The rows of the online table behind the request's T online periods.
+  /// The rows of the online table behind the request's T online periods, and behind their openings if there are several.
   DrawnRows online_rows(const ReplicationRequest& request) const;
 
  private:
@@ -71,6 +79,7 @@ class TraceWorld {
   void fit(const TraceKeys& keys, const std::string& environment);
 
   Side calibration_, online_;
+  PromptAnswers answers_;  // of the online table
   FeatureMap features_;
   TraceSizes sizes_;
   std::shared_ptr<const PromptOutcomes> outcomes_;

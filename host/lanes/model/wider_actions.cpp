@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "host/lanes/model/drift.hpp"
+#include "kernels/rules/arms.hpp"
 #include "oracle/exact_programme.hpp"
 
 namespace pandora {
@@ -148,6 +149,23 @@ void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
   spec.length = length;
   std::copy_n(listed, kMaxBoxes, spec.list);
   std::copy_n(threshold, kMaxBoxes, spec.threshold);
+}
+
+void set_hindsight_indices(Replication& replication) {
+  const Actions& actions = replication.actions;
+  const Tape& tape = replication.tape;
+  std::vector<double>& sigma = replication.sigma;
+  const int A = tape.boxes();
+  for (int t = 0; t < tape.online_rows; ++t) {
+    const int row = tape.online_row(t);
+    const auto at = [&](int opening) { return tape.at(row + opening * tape.online_rows, 0); };
+    const ArmValues values =
+        arm_values(actions, A, tape.mu.data(), tape.cost.data(), sigma.data(), tape.reward.data(), at);
+    double score[kMaxBoxes];
+    hindsight_of_arms(LaneSpec{}, values, actions.arms_there(tape.there(row), A), score);
+    for (int arm = 0; arm < A * actions.openings; ++arm)
+      sigma[at(actions.opening_of(arm)) + static_cast<std::size_t>(actions.box_of(arm))] = score[arm];
+  }
 }
 
 void decide_benchmarks(const ShockSample& sample, const OracleOptions& options, Replication& replication) {

@@ -83,12 +83,12 @@ Table trace_table(const SettingSummary& summary) {
   const Environment& environment = study.environments[0];
   Table table;
   table.label = "table-" + environment.name;
-  table.title =
-      fmt::format("{}{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over {}",
-                  environment.name, summary.setting.varied.empty() ? "" : ", " + summary.setting.label(),
-                  trace_keys(environment)->price, trace_sizes(environment).online, study.replications,
-                  trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
-                  periods_are_prompts(environment) ? "prompts" : "replications");
+  table.title = fmt::format(
+      "{}{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over {}", environment.name,
+      summary.setting.varied.empty() ? "" : ", " + summary.setting.label(), trace_keys(environment)->price,
+      trace_sizes(environment).periods(study.actions.openings), study.replications,
+      trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
+      periods_are_prompts(environment) ? "prompts" : "replications");
   table.columns = {""};
   for (const PromptStatistic& statistic : kPromptStatistics) table.columns.push_back(statistic.title);
   bool told = false;
@@ -127,7 +127,7 @@ Table trace_table(const SettingSummary& summary) {
   EdgeNote edges;
   edges.see(summary.summary);
   edges.add_to(table.notes);
-  if (trace_keys(environment)->repeat && study.periods > trace_sizes(environment).online)
+  if (trace_keys(environment)->repeat && study.periods > trace_sizes(environment).periods(study.actions.openings))
     table.notes.push_back(fmt::format("Prompts come round again: {} periods.", study.periods));
   if (told)
     table.notes.push_back(fmt::format("† told the quality, which the evaluator ({}) does not show: a yardstick.",

@@ -193,13 +193,14 @@ void add_use(TableOptions& all) {
   all.word("missing", "What happens to prompts with a missing cell.", {"refuse", "drop"}, &TraceKeys::drop_missing);
   all.text("digest", "SHA-256", "Digest of the tables' content; a run fills it in.", &TraceKeys::digest);
   all.add(
-      {"sizes", Kind::integers, "list of 5 integers", "",
-       "Models, numbers of the context and of phi, calibration and online prompts; a run fills it in."},
+      {"sizes", Kind::integers, "list of 5 or 6 integers", "",
+       "Models, numbers of the context and of phi, calibration and online rows, and online prompts if these have several "
+       "openings; a run fills it in."},
       [](const TraceKeys& t) { return fmt::format("[{}]", fmt::join(t.sizes, ", ")); },
       [](TraceKeys& t, const StudyValue& v) {
-        constexpr std::int64_t kMost[] = {kMaxBoxes, 10000, kMaxRewardFeatures, 1000000000, 1000000000};
-        if (v.integers.size() != std::size(kMost)) refuse(v.where, "has not 5 numbers; leave it out");
-        for (std::size_t k = 0; k < std::size(kMost); ++k)
+        constexpr std::int64_t kMost[] = {kMaxBoxes, 10000, kMaxRewardFeatures, 1000000000, 1000000000, 1000000000};
+        if (v.integers.size() != 5 && v.integers.size() != 6) refuse(v.where, "has not 5 or 6 numbers; leave it out");
+        for (std::size_t k = 0; k < v.integers.size(); ++k)
           if (v.integers[k] < 1 || v.integers[k] > kMost[k]) refuse(v.where, "out of range; leave it out");
         t.sizes = v.integers;
       });

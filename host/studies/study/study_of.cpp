@@ -1,9 +1,10 @@
 // Checks which values of an environment contradict each other, and then which values of a study do.
 #include "host/studies/study/study_of.hpp"
 
+#include "host/ground/base/fail.hpp"
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/ties.hpp"
-#include "host/lanes/model/trace_keys.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/lanes/model/wider_actions.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 #include "host/studies/study/environment_keys.hpp"
@@ -134,19 +135,24 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   return environment;
 }
 
+// Refuses more arms than a period can have. `of`: the value to change.
+void refuse_arms(const Actions& actions, int boxes, const std::string& where, const char* remedy) {
+  if (actions.wide() && actions.arms(boxes) > kMaxBoxes)
+    refuse(where, "makes {} things to open in a period (boxes times openings{}), and {} are the most; {}",
+           actions.arms(boxes), actions.has_outside() ? ", and the outside option" : "", kMaxBoxes, remedy);
+}
+
 // Refuses wider actions ([actions], docs/wider.md) where they have no meaning or no benchmark.
 void refuse_actions(const Study& study, const StudyValues& values) {
   const Actions& actions = study.actions;
   if (!actions.wide()) return;
-  const int A = study.dimensions.boxes, arms = actions.arms(A);
+  const int A = study.dimensions.boxes;
   const StudyValue &openings = values.at("actions.openings"), &uninspected = values.at("actions.uninspected"),
                    &any = actions.uninspected    ? uninspected
                           : actions.openings > 1 ? openings
                                                  : values.at("actions.outside");
-  if (arms > kMaxBoxes)
-    refuse((actions.openings > 1 ? openings : any).where,
-           "makes {} things to open in a period (boxes times openings{}), and {} are the most; give fewer", arms,
-           actions.has_outside() ? ", and the outside option" : "", kMaxBoxes);
+  if (!std::ranges::all_of(study.environments, [](const Environment& e) { return e.trace != nullptr; }))
+    refuse_arms(actions, A, (actions.openings > 1 ? openings : any).where, "give fewer");
   if (actions.uninspected && A * actions.openings > kMostUnopenedArms)
     refuse(uninspected.where,
            "needs its benchmark, a dynamic programme over {} openings in a period (boxes times openings), and {} are "
@@ -161,9 +167,15 @@ void refuse_actions(const Study& study, const StudyValues& values) {
       refuse(value.where, "{}; leave out one", why);
     };
     const std::string& name = environment.name;
-    if (environment.trace != nullptr || find_drawer(name))
-      leave_out(any, "needs the paper's model, but environment " + name + " is not from the model");
-    if (actions.openings > 1 && moves(environment))
+    const TraceKeys* const table = trace_keys(environment);
+    if (find_drawer(name)) leave_out(any, "needs the paper's model, but environment " + name + " has code of its own");
+    if (table != nullptr && actions.uninspected)
+      leave_out(uninspected,
+                "needs the law of every box for its benchmark, but environment " + name + " is a table of outcomes");
+    if (table != nullptr && actions.openings > 1 && table->resample == Resample::independent)
+      leave_out(openings, "shows several answers to one prompt, but environment " + name +
+                              " takes every model's answers from other prompts (resample = \"independent\")");
+    if (actions.openings > 1 && (moves(environment) || (table != nullptr && !table->drift.empty())))
       leave_out(openings, "needs outputs whose law stays, but environment " + name + " drifts");
     if ((actions.openings > 1 || actions.uninspected) && environment.correlation > 0.0)
       leave_out(any, "needs boxes that are independent, but environment " + name + " has a correlation");
@@ -225,6 +237,29 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
       refuse(environments.where,
              "Table 3 needs the paper's oracle, but environment {} has code of its own; set output.order to false",
              environment.name);
+  return study;
+}
+
+Study study_of_table(const Study& all, const Environment& environment) {
+  const TraceSizes sizes = trace_sizes(environment);
+  const TraceKeys& keys = *trace_keys(environment);
+  Study study = all;
+  study.environments = {environment};
+  study.dimensions = sizes.dimensions();
+  study.regimes = {keys.regime == "A" ? Regime::A : Regime::B};
+  study.order = false;
+  study.instances = false;
+  const int T0 = *std::ranges::max_element(all.T0), openings = all.actions.openings;
+  if (T0 >= sizes.calibration)
+    fail(ExitCode::usage,
+         "environment {}: T0 = {} periods, but its table has {} prompts for calibration, one of them for x_0; give a "
+         "smaller T0, or a larger environment.{}.split",
+         environment.name, T0, sizes.calibration, environment.name);
+  refuse_arms(all.actions, sizes.boxes, fmt::format("environment {}: [actions]", environment.name),
+              "give fewer openings or models");
+  if (openings > 1 && keys.sizes.empty())
+    TraceWorld::of(keys, environment.name)->require_answers(openings, environment.name);
+  if (!keys.repeat) study.periods = std::min(all.periods, sizes.periods(openings));
   return study;
 }
 

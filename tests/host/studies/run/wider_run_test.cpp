@@ -57,6 +57,63 @@ TEST_F(WiderRun, SoDoThoseWithTiedBoxes) {
                            {"--set", "model.ties=[[1,3],[2]]", "--policy", "dow,tied_weitzman"}));
 }
 
+// A table with three answers of two models to 25 prompts, and a study that opens each of them up to three times.
+class WiderTable : public WiderRun {
+ protected:
+  void SetUp() override {
+    WiderRun::SetUp();
+    std::string table;
+    for (int row = 0; row < 75; ++row)
+      table += "{\"prompt\": \"question " + std::to_string(row / 3) + "\", \"models\": {\"a\": {\"quality\": 0." +
+               std::to_string(row * 37 % 97 + 100) + ", \"cost\": 0.002}, \"b\": {\"quality\": 0." +
+               std::to_string(row * 53 % 89 + 300) + ", \"cost\": 0.00" + std::to_string(1 + row % 4) + "}}}\n";
+    write("table.jsonl", table);
+    write("study.toml", R"(environments = ["mine"]
+replications = 4
+T0 = [0, 7]
+policies = ["dow", "shrunk_weitzman", "linucb_online", "frugalgpt", "hindsight", "best_of_n", "random_order"]
+hyperparameters.c_rho = [0.1]
+hyperparameters.c_theta = [0.1]
+[actions]
+openings = 3
+outside = 0.4
+[environment.mine]
+table = "table.jsonl"
+context = ["text:2"]
+price = 20
+repeats = true
+[output]
+decisions = true
+)");
+  }
+};
+
+TEST_F(WiderTable, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
+  expect_same_bytes({});
+  fs::remove(work() / "table.jsonl");
+  const auto shown = run({"show", "reference"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::ContainsRegex("over 1[0-9] prompts in 4 orders"));
+}
+
+TEST_F(WiderTable, EnginesMakeTheSameTables) {
+  ASSERT_EQ(run(words("blocked", {}, {"--set", "engine.precision=double"})).exit_code, 0);
+  ASSERT_EQ(run(words("plain", {}, {"--set", "engine.kind=reference"})).exit_code, 0);
+  for (const char* name : {"boxes.csv", "depth.csv"})
+    EXPECT_EQ(test::read_file(work() / "blocked" / name), test::read_file(work() / "plain" / name)) << name;
+  EXPECT_THAT(test::read_file(work() / "blocked/failures.csv"), testing::Not(HasSubstr("mine")));
+}
+
+// Settings may open more or less often; a setting with one opening takes every answer for a period.
+TEST_F(WiderTable, TheNumberOfOpeningsMayVary) {
+  write("study.toml", test::read_file(work() / "study.toml") + "[vary]\nactions.openings = [1, 2, 3]\n");
+  const Words fewer = {"--policy", "dow,best_of_n"};
+  ASSERT_EQ(run(words("whole", fewer)).exit_code, 0) << test::read_file(base_ / "err");
+  ASSERT_EQ(run(words("grown", fewer, {"--replications", "3"})).exit_code, 0);
+  ASSERT_EQ(run(words("grown", fewer, {"--extend"})).exit_code, 0);
+  expect_same(work() / "grown", work() / "whole");
+}
+
 // Both engines, and code, which opens each box once.
 TEST_F(WiderRun, EnginesMakeTheSameTables) {
   const Words policies = {"--policy",

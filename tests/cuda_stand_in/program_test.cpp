@@ -152,6 +152,26 @@ price = 1
   expect_same_tables("device-again", "cpu-again");
 }
 
+TEST_F(StandIn, FiniteLawsGiveWhatTheCpuGives) {
+  write("laws.toml",
+        "[[box]]\ncost = 0.1\nvalues = [0.0, 1.0]\nprobabilities = [0.3, 0.7]\n"
+        "[[box]]\ncost = 0.05\nvalues = [0.2, 0.8]\nprobabilities = [0.5, 0.5]\n");
+  write("game.toml", R"(environments = ["game"]
+replications = 2
+periods = 100
+T0 = [0, 7]
+policies = ["dow", "shrunk_weitzman", "commit_or_search"]
+hyperparameters.c_rho = [0.1]
+hyperparameters.c_theta = [0.1]
+actions = { openings = 2, uninspected = true, outside = 0.6 }
+[environment.game]
+laws = "laws.toml"
+)");
+  expect_done({"run", "game.toml", "--quiet", "--backend", "cuda", "--out", "device"});
+  expect_done({"run", "game.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
+  expect_same_tables("device", "cpu");
+}
+
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {
   expect_paper_of_the_cpu("1", "64");
 }

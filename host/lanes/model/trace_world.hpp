@@ -9,29 +9,13 @@
 
 #include "host/lanes/model/drawn_rows.hpp"
 #include "host/lanes/model/preparation.hpp"
-#include "host/lanes/model/trace_keys.hpp"
+#include "host/lanes/model/tape_writer.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/tape/instance.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
-
-/// The sizes of an environment, taken from its table.
-struct TraceSizes {
-  int boxes = 0;            ///< A, models
-  int context = 0;          ///< d_x, numbers of a prompt's context; at least 1
-  int reward_features = 0;  ///< d = A (1 + scores)
-  int calibration = 0;      ///< rows of the calibration table, one of them for x_0
-  int online = 0;           ///< rows of the online table
-  int prompts = 0;          ///< prompts of the online table; 0: not known, in results where it does not matter
-
-  Dimensions dimensions() const;
-  /// As in TraceKeys::sizes.
-  std::vector<std::int64_t> list(bool with_prompts) const;
-  /// How many online periods there are if boxes can be opened that often. With several openings a period is a prompt.
-  int periods(int openings) const { return openings > 1 ? prompts : online; }
-};
 
 /// The tables of an environment with the features of their prompts.
 class TraceWorld {
@@ -87,7 +71,7 @@ class TraceWorld {
   std::vector<std::string> notes_;
 };
 
-/// The sizes of an environment with a table, from its keys or from the table.
+/// The sizes of an environment with a table or laws, from its keys or from the table.
 TraceSizes trace_sizes(const Environment& environment);
 
 }  // namespace pandora

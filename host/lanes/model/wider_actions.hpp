@@ -2,6 +2,7 @@
 // may be deployed unopened.
 #pragma once
 
+#include "oracle/exact_programme.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/replication.hpp"
 
@@ -25,5 +26,8 @@ inline constexpr int kMostUnopenedArms = 6;
 /// its context. The law has kLawPoints equally likely values, the means of quantile bins of the sample.
 void decide_benchmarks(const ShockSample& sample, const OracleOptions& options, Replication& replication);
 inline constexpr int kLawPoints = 32;
+
+/// The same where every period has this problem, with the laws of mu* themselves.
+void decide_benchmarks(const FiniteProblem& problem, Replication& replication);
 
 }  // namespace pandora

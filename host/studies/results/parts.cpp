@@ -111,7 +111,7 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
   if (environment.trace != nullptr) {
     periods = static_cast<std::uint64_t>(study.periods);
     rows = periods * rows_of_period(study);
-    table = doubles(trace_sizes(environment).online, dim.boxes + 1);
+    if (laws_of(environment) == nullptr) table = doubles(trace_sizes(environment).online, dim.boxes + 1);
   }
   if (study.decisions) periods += static_cast<std::uint64_t>(study.periods) * (entries_of_period(study) + 8);
   return kFixed + table +

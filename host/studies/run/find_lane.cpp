@@ -31,7 +31,7 @@ json numbers(const Numbers& from, std::size_t first, std::size_t count) {
 // The table of outcomes that the environment is, or null.
 std::shared_ptr<const TraceWorld> table_of(const Environment& environment) {
   const TraceKeys* const keys = trace_keys(environment);
-  return keys == nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
+  return keys == nullptr || laws_of(environment) != nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
 }
 
 std::vector<std::string> names_of_boxes(const Unit& unit, std::size_t boxes) {

@@ -142,6 +142,12 @@ void add_reading(TableOptions& all) {
            "A table of outcomes (docs/traces.md) in place of the paper's model; a relative path is relative to the "
            "study's file.",
            &TraceKeys::table);
+  all.text(
+      "laws", "path",
+      "Boxes with finite laws (docs/wider.md) in place of the paper's model: a file as of `pandora oracle exact`, of "
+      "which the laws and costs count.",
+      &TraceKeys::laws);
+  all.text("laws_text", "TOML", "What counts in `laws`; a run fills it in.", &TraceKeys::laws_text);
   all.text("online", "path", "A second table that the policies run on; the first is then all for calibration.",
            &TraceKeys::online);
   all.number("split", "",
@@ -222,7 +228,7 @@ std::vector<EnvironmentOption> make_options() {
     };
     option.of_both = is({"drift", "arrives", "leaves", "stream"});
     option.required = is({"law", "u", "stream"});
-    option.is_path = is({"table", "online"});
+    option.is_path = is({"table", "online", "laws"});
     if (option.is_path) option.role = KeyText::Role::file;
     option.varies = !option.of_tables || is({"feedback", "index", "price", "resample", "repeat", "regime"});
   }
@@ -243,6 +249,7 @@ std::map<std::string, std::string> options_of(const Environment& environment) {
   // These keys are newer than some results; a study that does not set them has the same parts as before.
   if (keys_of(environment).quality.empty()) out.erase("quality");
   if (keys_of(environment).prompt_key.empty()) out.erase("prompt_key");
+  if (keys_of(environment).laws_text.empty()) out.erase("laws_text");
   return out;
 }
 

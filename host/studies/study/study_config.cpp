@@ -319,6 +319,11 @@ void fill_in_tables(StudyConfig& config) {
   for (const Setting& setting : settings)
     for (const Environment& environment : setting.study.environments) {
       if (!is_table(environment)) continue;
+      if (laws_of(environment) != nullptr) {
+        const TraceKeys& keys = *trace_keys(environment);
+        config.set(fmt::format("environment.{}.laws_text", environment.name), toml_of(keys.laws_text), keys.laws);
+        continue;
+      }
       const auto world = TraceWorld::of(*trace_keys(environment), environment.name);
       const auto fill_in = [&](const char* key, const std::string& value) {
         config.set(fmt::format("environment.{}.{}", environment.name, key), value, trace_keys(environment)->table);

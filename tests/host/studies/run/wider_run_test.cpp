@@ -114,6 +114,69 @@ TEST_F(WiderTable, TheNumberOfOpeningsMayVary) {
   expect_same(work() / "grown", work() / "whole");
 }
 
+// Boxes with finite laws, with every action.
+class FiniteLaws : public WiderRun {
+ protected:
+  void SetUp() override {
+    WiderRun::SetUp();
+    write("laws.toml", R"([[box]]
+cost = 0.1
+values = [0.0, 1.0]
+probabilities = [0.3, 0.7]
+[[box]]
+cost = 0.05
+values = [0.2, 0.55, 0.8]
+probabilities = [0.3, 0.3, 0.4]
+)");
+    write("study.toml", R"(environments = ["game"]
+replications = 4
+periods = 60
+T0 = [0, 7]
+policies = ["dow", "liu", "shrunk_weitzman", "linucb_router", "commit_or_search", "plugin_programme", "frugalgpt"]
+hyperparameters.c_rho = [0.1]
+hyperparameters.c_theta = [0.1]
+[environment.game]
+laws = "laws.toml"
+[output]
+decisions = true
+)");
+  }
+};
+
+TEST_F(FiniteLaws, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
+  expect_same_bytes(kWider);
+  fs::remove(work() / "laws.toml");
+  const auto shown = run({"show", "reference"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("game: utility = value - costs per period, over 60 periods in 4 replications"));
+  EXPECT_THAT(shown.out, testing::AllOf(HasSubstr("Benchmark: the laws are known"), HasSubstr("cost x 1000")));
+  EXPECT_EQ(run({"compare", "reference", "--policy", "dow,liu"}).exit_code, 0);
+}
+
+TEST_F(FiniteLaws, OtherLawsAreAnotherStudy) {
+  ASSERT_EQ(run(words("out", {"--policy", "dow"})).exit_code, 0) << test::read_file(base_ / "err");
+  const auto explained = run({"explain", "out", "--policy", "dow", "--t0", "7", "--period", "5"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  ASSERT_EQ(run({"report", "out"}).exit_code, 0) << test::read_file(base_ / "err");
+  EXPECT_EQ(run(words("out", {"--policy", "dow", "--resume"})).exit_code, 0);
+  write("laws.toml", "[[box]]\ncost = 0.1\nvalues = [0.5]\nprobabilities = [1]\n");
+  const auto other = run(words("out", {"--policy", "dow", "--resume"}));
+  EXPECT_EQ(other.exit_code, 5) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("laws"));
+}
+
+TEST_F(FiniteLaws, EnginesMakeTheSameTables) {
+  const Words plain = {"--policy", "dow,liu,shrunk_weitzman,frugalgpt"};  // what can be played without wider actions
+  for (const Words& actions : {plain, kWider}) {
+    const std::string own = std::to_string(actions.size());
+    ASSERT_EQ(run(words("blocked" + own, actions, {"--set", "engine.precision=double"})).exit_code, 0);
+    ASSERT_EQ(run(words("plain" + own, actions, {"--set", "engine.kind=reference"})).exit_code, 0);
+    for (const char* name : {"boxes.csv", "depth.csv"})
+      EXPECT_EQ(test::read_file(work() / ("blocked" + own) / name), test::read_file(work() / ("plain" + own) / name));
+    EXPECT_THAT(test::read_file(work() / ("blocked" + own) / "failures.csv"), testing::Not(HasSubstr("game")));
+  }
+}
+
 // Both engines, and code, which opens each box once.
 TEST_F(WiderRun, EnginesMakeTheSameTables) {
   const Words policies = {"--policy",

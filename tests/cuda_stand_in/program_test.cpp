@@ -141,8 +141,8 @@ price = 1
   expect_done({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
   expect_same_tables("device", "cpu");
   // With several openings the further openings are further answers to a prompt.
-  expect_done(
-      {"trace", "export", "study.toml", "--regime", "B", "--set", "actions.openings=2", "--out", "table.jsonl"});
+  expect_done({"trace", "export", "study.toml", "--regime", "B", "--set", "actions.openings=2", "--out", "table.jsonl",
+               "--force"});
   const Words again = {"--set",    "environment.exported.repeats=true",
                        "--set",    "actions.openings=2",
                        "--set",    "actions.outside=0.45",

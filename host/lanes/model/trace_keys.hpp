@@ -51,7 +51,7 @@ struct TraceKeys : OtherSource {
   std::vector<std::string> prompt_key;
   std::string drift;         ///< "MODEL:FACTOR": its quality from the middle of the horizon on; empty: none
   std::string regime = "B";  ///< the name in tables and the coordinate of the random streams: A or B
-  /// In place of a table: the laws of boxes, which are drawn in every period (finite_world.hpp). The other keys then have
+  /// In place of a table: the laws of boxes, which are drawn in every period (finite_world.hpp). Other keys then have
   /// their defaults, and the price is 1.
   std::string laws;       ///< path
   std::string laws_text;  ///< TOML of `finite`; a run fills it in, so that its results need no file

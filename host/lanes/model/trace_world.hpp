@@ -49,7 +49,7 @@ class TraceWorld {
   /// dollars, and the reward follows the feedback. x_0 is the first row of the calibration table.
   Replication draw(const ReplicationRequest& request) const;
 
-  /// The rows of the online table behind the request's T online periods, and behind their openings if there are several.
+  /// The rows of the online table behind the request's T online periods, and behind the openings if there are several.
   DrawnRows online_rows(const ReplicationRequest& request) const;
 
  private:

@@ -13,9 +13,9 @@ namespace pandora {
 /// unopened, the oracle follows the wider problem's optimal policy, and a lane with Score::hindsight deploys unopened.
 void play_arms(LaneSpec& spec, const Actions& actions, int boxes);
 
-/// Fills in the oracle's indices of the online periods such that it plays as hindsight does: of all openings of a period
-/// and the outside option, the one with the greatest mu* - c is above all, if it is an opening, and the others are below
-/// all. The replication must have its tape and its actions.
+/// Fills in the oracle's indices of the online periods such that it plays as hindsight does. Of all openings and the
+/// outside option, one has the greatest mu* - c. If it is an opening, its index is above all rewards. All other indices
+/// are below them. The replication must have its tape and its actions.
 void set_hindsight_indices(Replication& replication);
 
 /// The most arms of boxes for which the benchmark is computed.

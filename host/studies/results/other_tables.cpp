@@ -93,8 +93,8 @@ std::string title_of(const SettingSummary& summary) {
 
 std::string note_on_gaps(const Environment& environment) {
   if (laws_of(environment) != nullptr)
-    return "gap: the benchmark's utility less the row's, which is the regret per period. Bold: the greatest utility of a "
-           "policy that does not know the laws.";
+    return "gap: the benchmark's utility less the row's, which is the regret per period. Bold: the greatest utility of "
+           "a policy that does not know the laws.";
   return periods_are_prompts(environment)
              ? "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind "
                "would change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that "

@@ -52,7 +52,7 @@ inline bool lists(const std::vector<std::string>& policies, const Policy& policy
   return policies.empty() ? !policy.by_name_only : has(policies, policy.name);
 }
 
-/// Whether the study is of a table of outcomes, or of laws. It then has no other environment, and the sizes of the table.
+/// Whether the study is of a table of outcomes, or of laws. It then has no other environment, and the sizes of these.
 inline bool of_table(const Study& study) {
   return !study.environments.empty() && study.environments[0].trace != nullptr;
 }

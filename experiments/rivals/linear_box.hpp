@@ -17,6 +17,7 @@ namespace pandora::rivals {
 struct LinearBox {
   std::vector<std::size_t> rows;  ///< of the samples' contexts, in order
   std::vector<double> mu;         ///< mu of each sample
+  double costs = 0.0;             ///< the sum over samples
   Eigen::MatrixXd inverse;        ///< (D + sum psi psi')^-1 with the diagonal D of ridges
   Eigen::VectorXd theta, cost, image;
 
@@ -35,6 +36,7 @@ struct LinearBox {
   void add(const Eigen::VectorXd& psi, std::size_t row, const Output& output) {
     rows.push_back(row);
     mu.push_back(output.mu);
+    costs += output.cost;
     image.noalias() = inverse.selfadjointView<Eigen::Lower>() * psi;
     const double share = 1.0 / (1.0 + psi.dot(image));
     theta += share * (output.mu - theta.dot(psi)) * image;

@@ -23,6 +23,8 @@ class Liu : public IndexPolicy {
         m_(replication.tape.contexts.index_size),
         c_(c),
         refit_(options.refit),
+        contexts_differ_(replication.instance.environment.trace == nullptr ||
+                         replication.instance.environment.trace->has_contexts()),
         forced_(static_cast<std::size_t>(std::max(1, options.forced.value_or(1)))),
         boxes_(static_cast<std::size_t>(boxes()), LinearBox(m_, options.index_ridges())),
         laws_(boxes_.size()) {}
@@ -43,6 +45,7 @@ class Liu : public IndexPolicy {
   double score(int a) override {
     const LinearBox& box = boxes_[static_cast<std::size_t>(a)];
     if (box.rows.size() < forced_) return kForcedScore;
+    if (!contexts_differ_) return laws_[static_cast<std::size_t>(a)].index(0.0, std::max(kLeastCost, mean_cost(box)));
     const double level = c_ * std::sqrt(std::log1p(request().period)), mean = box.theta.dot(psi_);
     return laws_[static_cast<std::size_t>(a)].index(mean + (c_ > 0.0 ? level * box.width(psi_) : 0.0),
                                                     std::max(kLeastCost, box.cost.dot(psi_)));
@@ -65,22 +68,26 @@ class Liu : public IndexPolicy {
     contexts_.insert(contexts_.end(), request.psi.begin(), request.psi.end());
   }
 
+  static double mean_cost(const LinearBox& box) { return box.costs / static_cast<double>(box.rows.size()); }
+
   void keep(const Output& output) {
     LinearBox& box = boxes_[static_cast<std::size_t>(output.box)];
     box.add(psi_, contexts_.size() / static_cast<std::size_t>(m_) - 1, output);
     ++samples_;
   }
 
-  // Computes the laws of the residuals at the current estimates.
+  // Computes the laws of the residuals at the current estimates. Without contexts they are the laws of the values.
   void fit() {
     for (std::size_t a = 0; a < boxes_.size(); ++a)
-      laws_[a] = ResidualLaw(boxes_[a].residuals(contexts_), c_ * c_ * std::log1p(request().period));
+      laws_[a] = ResidualLaw(contexts_differ_ ? boxes_[a].residuals(contexts_) : boxes_[a].mu,
+                             c_ * c_ * std::log1p(request().period));
     samples_at_fit_ = samples_;
   }
 
   const int m_;
   const double c_;
   const RefitSchedule refit_;
+  const bool contexts_differ_;
   const std::size_t forced_;  // samples of a box before its law decides
   std::vector<LinearBox> boxes_;
   std::vector<ResidualLaw> laws_;

@@ -164,8 +164,9 @@ std::vector<Setting> oracle_settings(const StudyConfig& config) {
     for (const Environment& environment : setting.study.environments)
       if (find_drawer(environment.name) || environment.trace != nullptr)
         fail(ExitCode::usage, "environment {}: {}; leave it out by --environment", environment.name,
-             environment.trace != nullptr ? "is a table of outcomes, whose oracle nobody knows"
-                                          : "its oracle is code of its own, without tables");
+             laws_of(environment) != nullptr ? "has finite laws, whose oracle `pandora oracle exact` has"
+             : environment.trace != nullptr  ? "is a table of outcomes, whose oracle nobody knows"
+                                             : "its oracle is code of its own, without tables");
   return settings;
 }
 

@@ -92,7 +92,8 @@ std::vector<std::filesystem::path> StudyOptions::inputs(const StudyConfig& confi
   if (file_) out.emplace_back(*file_);
   for (const Setting& setting : config.settings())
     for (const Environment& environment : setting.study.environments)
-      if (const TraceKeys* keys = trace_keys(environment)) out.insert(out.end(), {keys->table, keys->online});
+      if (const TraceKeys* keys = trace_keys(environment))
+        out.insert(out.end(), {keys->table, keys->online, keys->laws});
   return out;
 }
 

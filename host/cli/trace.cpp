@@ -73,7 +73,8 @@ void add_export(CLI::App& trace, Session& session) {
 // The environment that was asked for, or the first that is a table.
 Environment table_of(const Study& study, const std::string& name) {
   for (const Environment& environment : study.environments)
-    if (environment.trace != nullptr && (name.empty() || environment.name == name)) return environment;
+    if (environment.trace != nullptr && laws_of(environment) == nullptr && (name.empty() || environment.name == name))
+      return environment;
   throw Error(ExitCode::usage, name.empty()
                                    ? "the study has no environment that is a table of outcomes"
                                    : fmt::format("--environment {}: is no table of outcomes of the study", name));

@@ -88,7 +88,8 @@ std::vector<CellSeries> cell_series(StoredResults& results) {
     for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
       LaneSeries series;
       if (const TraceKeys* keys = trace_keys(cell.environment); keys != nullptr)
-        series.by_prompt = utility_by_prompt(units, lane, keys->price);
+        series.by_prompt =
+            utility_by_prompt(units, lane, keys->price, results.settings()[setting].setting.study.actions);
       for (const UnitResult& unit : units)
         series.utility.push_back(counts(unit, lane) ? 1000.0 * unit.lanes[lane].utility / unit.lanes[lane].periods
                                                     : std::nan(""));

@@ -142,7 +142,7 @@ json report_numbers(StoredResults& results, const ReportOptions& options) {
               {"seed", study.seed},
               {"engine", study.engine.text()},
               {"regret", study.regret},
-              {"of_table", of_table(study)},
+              {"of_table", of_table(study) && laws_of(study.environments[0]) == nullptr},
               {"of_prompts", of_table(study) && periods_are_prompts(study.environments[0])},
               {"unfinished", results.unfinished()},
               {"study", results.config().toml()},

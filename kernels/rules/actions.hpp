@@ -1,7 +1,7 @@
 // Actions beyond the paper's (docs/wider.md): boxes that are opened again or deployed unopened, and an outside option.
 //
 // A lane with such actions plays arms. Arm a N + k is the (k+1)-th of the N openings of box a. It is treated as a box
-// of its own, with the index of box a and a fresh draw. The outside option is one more arm, with the last number. It
+// of its own, with a fresh draw and the oracle index of its row. In the model that is the index of box a. The outside option is one more arm, with the last number. It
 // costs nothing and is opened before all others, so the best value so far starts at its value.
 #pragma once
 
@@ -58,7 +58,7 @@ struct ArmValues {
 };
 
 /// Reads the numbers of the arms from the rows of a tape. `at(opening)` is the offset at which the row of that opening
-/// begins. All openings of a box have the index of the first row.
+/// begins.
 template <class At>
 PANDORA_HD inline ArmValues arm_values(const Actions& actions, int boxes, const double* mu, const double* cost,
                                        const double* sigma, const float* reward, At&& at) {
@@ -69,7 +69,7 @@ PANDORA_HD inline ArmValues arm_values(const Actions& actions, int boxes, const 
     const std::size_t place = at(actions.opening_of(arm)) + static_cast<std::size_t>(a);
     out.mu[arm] = mu[place];
     out.cost[arm] = cost[place];
-    out.sigma[arm] = sigma[at(0) + static_cast<std::size_t>(a)];
+    out.sigma[arm] = sigma[place];
     out.reward[arm] = reward[place];
   }
   if (actions.has_outside()) {

@@ -56,12 +56,14 @@ struct ArmPeriod {
 };
 
 /// Fills in the scores and responses of `arms`, whose `values` and `there` must be filled in. An arm has the score of
-/// its box.
+/// its box, unless that is the oracle's.
 PANDORA_HD inline void score_arms(const LaneSpec& spec, int boxes, const double* box_score, ArmPeriod& arms) {
   const int outside = spec.actions.outside_arm(boxes);
   for (int arm = 0; arm < arms.values.count; ++arm) {
     arms.response[arm] = arms.values.mu[arm];
-    arms.score[arm] = arm == outside ? 0.0 : box_score[spec.actions.box_of(arm)];
+    arms.score[arm] = arm == outside                      ? 0.0
+                      : spec.score == Score::oracle_index ? arms.values.sigma[arm]
+                                                          : box_score[spec.actions.box_of(arm)];
   }
   if (spec.score == Score::hindsight) hindsight_of_arms(spec, arms.values, arms.there, arms.score);
   if (outside >= 0) arms.score[outside] = kFirstOfAll;

@@ -118,6 +118,8 @@ inline constexpr double kNoTail = 1e300;
 /// A source of replications in place of the model. Kernels only pass it on.
 struct OtherSource {
   virtual ~OtherSource() = default;
+  /// Whether requests have contexts. Without them psi is (1, 0), and a policy may know that no request differs.
+  virtual bool has_contexts() const { return true; }
 };
 
 /// The law of the outputs omega = s_a(x) xi, where xi = shock_scale * (iid coordinates) and whole vectors outside the

@@ -140,6 +140,36 @@ price = 1
   expect_done({"run", "table.toml", "--quiet", "--backend", "cuda", "--out", "device"});
   expect_done({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
   expect_same_tables("device", "cpu");
+  // With several openings the further openings are further answers to a prompt.
+  expect_done({"trace", "export", "study.toml", "--regime", "B", "--set", "actions.openings=2", "--out", "table.jsonl",
+               "--force"});
+  const Words again = {"--set",    "environment.exported.repeats=true",
+                       "--set",    "actions.openings=2",
+                       "--set",    "actions.outside=0.45",
+                       "--policy", "dow,linucb_online,random_order,best_of_n,hindsight"};
+  expect_done(joined({"run", "table.toml", "--quiet", "--backend", "cuda", "--out", "device-again"}, again));
+  expect_done(joined({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu-again"}, again));
+  expect_same_tables("device-again", "cpu-again");
+}
+
+TEST_F(StandIn, FiniteLawsGiveWhatTheCpuGives) {
+  write("laws.toml",
+        "[[box]]\ncost = 0.1\nvalues = [0.0, 1.0]\nprobabilities = [0.3, 0.7]\n"
+        "[[box]]\ncost = 0.05\nvalues = [0.2, 0.8]\nprobabilities = [0.5, 0.5]\n");
+  write("game.toml", R"(environments = ["game"]
+replications = 2
+periods = 100
+T0 = [0, 7]
+policies = ["dow", "shrunk_weitzman", "commit_or_search"]
+hyperparameters.c_rho = [0.1]
+hyperparameters.c_theta = [0.1]
+actions = { openings = 2, uninspected = true, outside = 0.6 }
+[environment.game]
+laws = "laws.toml"
+)");
+  expect_done({"run", "game.toml", "--quiet", "--backend", "cuda", "--out", "device"});
+  expect_done({"run", "game.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
+  expect_same_tables("device", "cpu");
 }
 
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {

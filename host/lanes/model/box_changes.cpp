@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "host/ground/base/printable.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "kernels/rules/spec.hpp"
 #include "pandora/error.hpp"
 
@@ -119,10 +120,8 @@ void apply_box_changes(const Environment& environment, bool hindsight, Replicati
     for (; event != events.end() && event->at <= t + 1; ++event) there ^= 1u << event->box;
     const int row = tape.online_row(t);
     tape.there_by_row[static_cast<std::size_t>(row)] = static_cast<std::uint16_t>(there);
-    const std::size_t at = tape.at(row, 0);
-    for (int a = 0; a < A && hindsight; ++a)
-      replication.sigma[at + static_cast<std::size_t>(a)] = hindsight_score(a, A, &tape.mu[at], &tape.cost[at], there);
   }
+  if (hindsight) set_hindsight_indices(replication);
 }
 
 }  // namespace pandora

@@ -10,11 +10,14 @@
 
 namespace pandora {
 
-/// The value and the cost of every model's answer to every prompt of a table: prompts x models, row-major.
+/// The value and the cost of every model's answers in the rows of a table: rows x models, row-major.
 struct PromptOutcomes {
-  std::size_t prompts = 0, models = 0;
+  std::size_t rows = 0, models = 0;
   std::vector<float> quality;
   std::vector<float> dollars;
+  /// The prompt of every row, from 0 on, where a row is one of several answers to a prompt. Studies with one opening
+  /// take every row for a prompt of its own.
+  std::vector<std::uint32_t> prompt = {};
 };
 
 struct OrderFrequencies {

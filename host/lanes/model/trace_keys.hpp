@@ -1,4 +1,5 @@
-// The settings of an environment that is a table of outcomes: the keys of [environment.NAME] besides `stream`.
+// The settings of an environment that is a table of outcomes, or laws of boxes: the keys of [environment.NAME] besides
+// `stream`.
 //
 // The evaluator decides what a policy sees when it opens a model, as the reward features phi:
 //
@@ -16,6 +17,7 @@
 #include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/random/philox.hpp"
 #include "kernels/tape/instance.hpp"
+#include "oracle/exact_programme.hpp"
 
 namespace pandora {
 
@@ -49,9 +51,18 @@ struct TraceKeys : OtherSource {
   std::vector<std::string> prompt_key;
   std::string drift;         ///< "MODEL:FACTOR": its quality from the middle of the horizon on; empty: none
   std::string regime = "B";  ///< the name in tables and the coordinate of the random streams: A or B
+  /// In place of a table: the laws of boxes, which are drawn in every period (finite_world.hpp). Other keys then have
+  /// their defaults, and the price is 1.
+  std::string laws;       ///< path
+  std::string laws_text;  ///< TOML of `finite`; a run fills it in, so that its results need no file
+  FiniteProblem finite;   ///< only laws and costs count; no boxes: the environment is a table
   // A run fills these in, so that its results can be read without the table.
-  std::string digest;               ///< of both tables as they were read, SHA-256; empty: not known
-  std::vector<std::int64_t> sizes;  ///< A, d_x, d, calibration rows, online rows; empty: not known
+  std::string digest;  ///< of both tables as they were read, SHA-256; empty: not known
+  /// A, d_x, d, calibration rows, online rows; and online prompts, if periods are prompts with several answers. Empty:
+  /// not known.
+  std::vector<std::int64_t> sizes;
+
+  bool has_contexts() const override { return finite.boxes.empty(); }
 };
 
 struct Drift {
@@ -62,15 +73,21 @@ struct Drift {
 /// The drift in TraceKeys::drift; nothing if it is empty. Throws Error (usage) if it is malformed.
 std::optional<Drift> drift_of(const std::string& text);
 
-/// The keys of an environment that is a table of outcomes; null for other environments.
+/// The keys of an environment that is a table of outcomes, or laws; null for other environments.
 inline const TraceKeys* trace_keys(const Environment& environment) {
   return static_cast<const TraceKeys*>(environment.trace.get());  // there is no other kind of source
+}
+
+/// The laws of an environment that has some in place of a table; null for other environments.
+inline const FiniteProblem* laws_of(const Environment& environment) {
+  const TraceKeys* const keys = trace_keys(environment);
+  return keys == nullptr || keys->finite.boxes.empty() ? nullptr : &keys->finite;
 }
 
 /// Whether the environment is a table of outcomes and each of its periods is one prompt. Intervals then count prompts.
 inline bool periods_are_prompts(const Environment& environment) {
   const TraceKeys* const keys = trace_keys(environment);
-  return keys != nullptr && keys->resample != Resample::independent;
+  return keys != nullptr && keys->resample != Resample::independent && keys->finite.boxes.empty();
 }
 
 /// The judges that the reader of the table needs; nothing: all. Throws Error (usage) if the evaluator is none of the

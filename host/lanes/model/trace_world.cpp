@@ -12,11 +12,10 @@
 #include "host/ground/base/option.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "host/lanes/model/drawn_rows.hpp"
 #include "host/lanes/model/trace_keys.hpp"
+#include "host/lanes/model/wider_actions.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
-#include "kernels/rules/spec.hpp"
-#include "kernels/tape/formulas.hpp"
+#include "kernels/tape/instance.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -104,101 +103,6 @@ TraceSplit split_by_column(const TraceTable& table, const std::string& name) {
   return split;
 }
 
-Stream stream_of(const ReplicationRequest& request, Purpose purpose) {
-  return {request.seed, purpose, request.environment.id, static_cast<std::uint8_t>(request.regime),
-          request.replication};
-}
-
-// A column with one number for every model.
-const PromptColumn& numbers_of_models(const TraceTable& table, const std::string& name, const char* key) {
-  const PromptColumn* column = find_column(table, name);
-  if (column == nullptr || column->kind != PromptColumn::Kind::vector || column->length != table.models.size())
-    throw Error(ExitCode::bad_data, fmt::format("{}: has no column {} with a number for each of the {} models; mend {}",
-                                                table.source, name, table.models.size(), key));
-  for (std::size_t k = 0; k < column->numbers.size(); ++k)
-    if (!std::isfinite(column->numbers[k]))
-      throw Error(ExitCode::bad_data,
-                  fmt::format("{}: row {}: {} lacks a number; fill it in", table.source, k / column->length + 1, name));
-  return *column;
-}
-
-// Writes the rows of a tape, one after the other.
-class TapeWriter {
- public:
-  TapeWriter(const ReplicationRequest& request, const TraceSizes& sizes, std::size_t rows)
-      : keys_(*trace_keys(request.environment)), request_(request), sizes_(sizes) {
-    const std::size_t A = static_cast<std::size_t>(sizes.boxes), cells = rows * A,
-                      d = static_cast<std::size_t>(sizes.reward_features);
-    Contexts& contexts = tape_.contexts;
-    contexts.rows = static_cast<int>(rows);
-    contexts.boxes = sizes.boxes;
-    contexts.index_size = sizes.dimensions().index_size();
-    contexts.index_stride = padded_to_vector<float>(contexts.index_size);
-    contexts.reward_features = sizes.reward_features;
-    contexts.psi.assign(rows * static_cast<std::size_t>(contexts.index_stride), 0.0f);
-    tape_.phi.reserve(cells * d);
-    for (std::vector<double>* numbers : {&tape_.mu, &tape_.cost, &sigma_}) numbers->reserve(cells);
-    tape_.reward.reserve(cells);
-  }
-
-  /// Appends the periods [first, last) of `rows`. `context` holds the contexts of all rows of the table; `rewards` is
-  /// the stream of the Bernoulli draws of this segment.
-  void append(const TraceTable& table, std::span<const float> context, const DrawnRows& rows, std::size_t first,
-              std::size_t last, Purpose rewards) {
-    const std::size_t A = static_cast<std::size_t>(sizes_.boxes), d_x = static_cast<std::size_t>(sizes_.context);
-    const Evaluator evaluator(keys_.evaluator, table);
-    const PromptColumn *index = nullptr, *feedback = nullptr;
-    if (!keys_.index.empty()) index = &numbers_of_models(table, keys_.index, "index");
-    if (keys_.feedback.starts_with("column:"))
-      feedback = &numbers_of_models(table, keys_.feedback.substr(7), "feedback");
-    const bool bernoulli = keys_.feedback == "bernoulli";
-    const Stream stream = stream_of(request_, rewards), noise = stream_of(request_, Purpose::online_shock);
-    for (std::size_t k = 0; k < last - first; ++k) {
-      const std::size_t at = tape_.mu.size();
-      float* const psi = tape_.contexts.psi.data() + row_++ * static_cast<std::size_t>(tape_.contexts.index_stride);
-      psi[0] = 1.0f;
-      std::copy_n(context.data() + rows.at(first + k, 0) * d_x, d_x, psi + 1);  // none if models have their own rows
-      for (std::size_t a = 0; a < A; ++a) {
-        const std::size_t row = rows.at(first + k, a);
-        const double quality = table.quality[row * A + a];
-        tape_.mu.push_back(quality);
-        tape_.cost.push_back(keys_.price * table.cost[row * A + a]);
-        evaluator.append_features(row, a, noise, tape_.phi);
-        tape_.reward.push_back(
-            feedback != nullptr ? static_cast<float>(feedback->numbers[row * A + a])
-            : bernoulli ? reward_of(stream, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(a), quality)
-                        : static_cast<float>(quality));
-      }
-      for (std::size_t a = 0; a < A; ++a)
-        sigma_.push_back(index != nullptr
-                             ? index->numbers[rows.at(first + k, a) * A + a]
-                             : hindsight_score(static_cast<int>(a), sizes_.boxes, &tape_.mu[at], &tape_.cost[at]));
-    }
-  }
-
-  Replication replication() && {
-    Replication out;
-    out.instance.dimensions = sizes_.dimensions();
-    out.instance.environment = request_.environment;
-    out.instance.regime = request_.regime;
-    out.instance.replication = request_.replication;
-    out.instance.seed = request_.seed;
-    tape_.calibration_rows = request_.calibration_periods;
-    tape_.online_rows = request_.periods;
-    out.tape = std::move(tape_);
-    out.sigma = std::move(sigma_);
-    return out;
-  }
-
- private:
-  const TraceKeys& keys_;
-  const ReplicationRequest& request_;
-  const TraceSizes& sizes_;
-  Tape tape_;
-  std::vector<double> sigma_;
-  std::size_t row_ = 0;
-};
-
 std::vector<float> context_of(const FeatureMap& features, const TraceTable& table, std::size_t d_x) {
   if (features.size() == 0) return std::vector<float>(table.rows() * d_x, 0.0f);
   const std::vector<double> numbers = features.apply(table);
@@ -206,10 +110,6 @@ std::vector<float> context_of(const FeatureMap& features, const TraceTable& tabl
 }
 
 }  // namespace
-
-Dimensions TraceSizes::dimensions() const {
-  return {.boxes = boxes, .context = context, .output = 1, .reward_features = reward_features};
-}
 
 std::shared_ptr<const TraceWorld> TraceWorld::of(const TraceKeys& keys, const std::string& environment) {
   static std::map<std::string, std::shared_ptr<const TraceWorld>> worlds;
@@ -279,6 +179,8 @@ void TraceWorld::fit(const TraceKeys& keys, const std::string& environment) {
   sizes_.reward_features = Evaluator(keys.evaluator, table).size();
   sizes_.calibration = static_cast<int>(table.rows());
   sizes_.online = static_cast<int>(online_.table.rows());
+  answers_ = PromptAnswers(online_.table);
+  sizes_.prompts = static_cast<int>(answers_.count());
   if (sizes_.reward_features > kMaxRewardFeatures)
     throw Error(ExitCode::usage, fmt::format("environment {}: {} models with this evaluator make {} reward features, "
                                              "more than {}; name fewer models",
@@ -287,7 +189,8 @@ void TraceWorld::fit(const TraceKeys& keys, const std::string& environment) {
   outcomes_ = std::make_shared<const PromptOutcomes>(PromptOutcomes{later.rows(),
                                                                     later.models.size(),
                                                                     {later.quality.begin(), later.quality.end()},
-                                                                    {later.cost.begin(), later.cost.end()}});
+                                                                    {later.cost.begin(), later.cost.end()},
+                                                                    answers_.prompt});
   for (Side* side : {&calibration_, &online_})
     side->context = context_of(features_, side->table, static_cast<std::size_t>(sizes_.context));
 }
@@ -295,13 +198,18 @@ void TraceWorld::fit(const TraceKeys& keys, const std::string& environment) {
 std::uint64_t TraceWorld::bytes() const {
   std::uint64_t out = 0;
   for (const Side* side : {&calibration_, &online_}) out += trace_bytes(side->table) + 4 * side->context.size();
-  return out + 4 * (outcomes_->quality.size() + outcomes_->dollars.size());
+  return out + 4 * (outcomes_->quality.size() + outcomes_->dollars.size()) + 24 * answers_.rows.size();
 }
 
 DrawnRows TraceWorld::online_rows(const ReplicationRequest& request) const {
   const TraceKeys& keys = *trace_keys(request.environment);
   const std::size_t copies = keys.drift.empty() ? 1 : 2, rows = static_cast<std::size_t>(sizes_.online) / copies,
                     periods = static_cast<std::size_t>(request.periods);
+  if (request.actions.openings > 1) {
+    require_answers(request.actions.openings, request.environment.name);
+    return draw_answers(stream_of(request, Purpose::online_context), keys.resample, answers_, periods,
+                        static_cast<std::size_t>(sizes_.boxes), static_cast<std::size_t>(request.actions.openings));
+  }
   DrawnRows out = draw_rows(stream_of(request, Purpose::online_context), keys.resample, rows, periods,
                             static_cast<std::size_t>(sizes_.boxes));
   for (std::size_t k = periods / 2 * out.each; k < out.rows.size() && copies == 2; ++k) out.rows[k] += rows;
@@ -314,19 +222,24 @@ Replication TraceWorld::draw(const ReplicationRequest& request) const {
       draw_rows(stream_of(request, Purpose::calibration_context), trace_keys(request.environment)->resample,
                 static_cast<std::size_t>(sizes_.calibration), calibration, static_cast<std::size_t>(sizes_.boxes));
   const DrawnRows later = online_rows(request);
-  TapeWriter tape(request, sizes_, calibration + later.periods());
+  const std::size_t openings = static_cast<std::size_t>(request.actions.openings);
+  TapeWriter tape(request, sizes_, calibration + later.periods() * openings);
   tape.append(calibration_.table, calibration_.context, earlier, 0, 1, Purpose::initial_shock);
   tape.append(calibration_.table, calibration_.context, earlier, 1, calibration, Purpose::calibration_reward);
-  tape.append(online_.table, online_.context, later, 0, later.periods(), Purpose::online_reward);
-  return std::move(tape).replication();
+  for (std::size_t k = 0; k < openings; ++k)
+    tape.append(online_.table, online_.context, later, 0, later.periods(), Purpose::online_reward, k);
+  Replication out = std::move(tape).replication();
+  if (trace_keys(request.environment)->index.empty()) set_hindsight_indices(out);
+  return out;
 }
 
 TraceSizes trace_sizes(const Environment& environment) {
   const TraceKeys& keys = *trace_keys(environment);
+  if (const FiniteProblem* laws = laws_of(environment)) return sizes_of_laws(*laws);
   if (keys.sizes.empty()) return TraceWorld::of(keys, environment.name)->sizes();
   TraceSizes out;
-  int* const members[] = {&out.boxes, &out.context, &out.reward_features, &out.calibration, &out.online};
-  for (std::size_t k = 0; k < std::size(members); ++k) *members[k] = static_cast<int>(keys.sizes[k]);
+  int* const members[] = {&out.boxes, &out.context, &out.reward_features, &out.calibration, &out.online, &out.prompts};
+  for (std::size_t k = 0; k < keys.sizes.size(); ++k) *members[k] = static_cast<int>(keys.sizes[k]);
   return out;
 }
 

@@ -9,25 +9,13 @@
 
 #include "host/lanes/model/drawn_rows.hpp"
 #include "host/lanes/model/preparation.hpp"
-#include "host/lanes/model/trace_keys.hpp"
+#include "host/lanes/model/tape_writer.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/tape/instance.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
-
-/// The sizes of an environment, taken from its table.
-struct TraceSizes {
-  int boxes = 0;            ///< A, models
-  int context = 0;          ///< d_x, numbers of a prompt's context; at least 1
-  int reward_features = 0;  ///< d = A (1 + scores)
-  int calibration = 0;      ///< rows of the calibration table, one of them for x_0
-  int online = 0;           ///< rows of the online table
-
-  Dimensions dimensions() const;
-  std::vector<std::int64_t> list() const { return {boxes, context, reward_features, calibration, online}; }
-};
 
 /// The tables of an environment with the features of their prompts.
 class TraceWorld {
@@ -46,6 +34,10 @@ class TraceWorld {
   const TraceTable& calibration() const { return calibration_.table; }
   const TraceTable& online() const { return online_.table; }
   const FeatureMap& features() const { return features_; }
+  /// Throws Error (bad_data) if a prompt of the online table has fewer answers of each model than `openings`.
+  void require_answers(int openings, const std::string& environment) const {
+    answers_.require(online_.table, openings, environment);
+  }
   /// The outcomes of the online table.
   std::shared_ptr<const PromptOutcomes> outcomes() const { return outcomes_; }
   /// The memory of all of it. While a table is read, the table may take as much again.
@@ -57,7 +49,7 @@ class TraceWorld {
   /// dollars, and the reward follows the feedback. x_0 is the first row of the calibration table.
   Replication draw(const ReplicationRequest& request) const;
 
-  /// The rows of the online table behind the request's T online periods.
+  /// The rows of the online table behind the request's T online periods, and behind the openings if there are several.
   DrawnRows online_rows(const ReplicationRequest& request) const;
 
  private:
@@ -71,6 +63,7 @@ class TraceWorld {
   void fit(const TraceKeys& keys, const std::string& environment);
 
   Side calibration_, online_;
+  PromptAnswers answers_;  // of the online table
   FeatureMap features_;
   TraceSizes sizes_;
   std::shared_ptr<const PromptOutcomes> outcomes_;
@@ -78,7 +71,7 @@ class TraceWorld {
   std::vector<std::string> notes_;
 };
 
-/// The sizes of an environment with a table, from its keys or from the table.
+/// The sizes of an environment with a table or laws, from its keys or from the table.
 TraceSizes trace_sizes(const Environment& environment);
 
 }  // namespace pandora

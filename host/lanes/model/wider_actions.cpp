@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "host/lanes/model/drift.hpp"
+#include "kernels/rules/arms.hpp"
 #include "oracle/exact_programme.hpp"
 
 namespace pandora {
@@ -121,6 +122,33 @@ class Solved {
   Commitment commitment_;
 };
 
+// Fills in the benchmarks of all periods. `box_of(t, a)`: the law and the cost of box a in period t.
+template <class BoxOf>
+void decide_with(Replication& replication, BoxOf&& box_of) {
+  const Actions& actions = replication.actions;
+  const Tape& tape = replication.tape;
+  const int outside = actions.outside_arm(tape.boxes());
+  std::unique_ptr<const Solved> solved;
+  replication.optimal.clear();
+  replication.committed.clear();
+  for (int t = 0; t < tape.online_rows; ++t) {
+    FiniteProblem problem;
+    problem.uninspected = true;
+    if (actions.has_outside()) problem.outside = actions.outside;
+    std::vector<int> boxes;
+    for (int a = 0; a < tape.boxes(); ++a) {
+      if (!holds(tape.there(tape.online_row(t)), a)) continue;
+      problem.boxes.push_back(box_of(t, a));
+      problem.boxes.back().openings = actions.openings;
+      boxes.push_back(a);
+    }
+    if (solved == nullptr || !solved->is_for(problem, boxes))
+      solved = std::make_unique<const Solved>(std::move(problem), std::move(boxes));
+    replication.optimal.push_back(solved->optimal(Period(replication, t), outside));
+    replication.committed.push_back(solved->committed(Period(replication, t), outside));
+  }
+}
+
 }  // namespace
 
 void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
@@ -150,39 +178,43 @@ void play_arms(LaneSpec& spec, const Actions& actions, int boxes) {
   std::copy_n(threshold, kMaxBoxes, spec.threshold);
 }
 
-void decide_benchmarks(const ShockSample& sample, const OracleOptions& options, Replication& replication) {
+void set_hindsight_indices(Replication& replication) {
   const Actions& actions = replication.actions;
   const Tape& tape = replication.tape;
-  const int A = tape.boxes(), outside = actions.outside_arm(A);
+  std::vector<double>& sigma = replication.sigma;
+  const int A = tape.boxes();
+  for (int t = 0; t < tape.online_rows; ++t) {
+    const int row = tape.online_row(t);
+    const auto at = [&](int opening) { return tape.at(row + opening * tape.online_rows, 0); };
+    const ArmValues values =
+        arm_values(actions, A, tape.mu.data(), tape.cost.data(), sigma.data(), tape.reward.data(), at);
+    double score[kMaxBoxes];
+    hindsight_of_arms(LaneSpec{}, values, actions.arms_there(tape.there(row), A), score);
+    for (int arm = 0; arm < A * actions.openings; ++arm)
+      sigma[at(actions.opening_of(arm)) + static_cast<std::size_t>(actions.box_of(arm))] = score[arm];
+  }
+}
+
+void decide_benchmarks(const ShockSample& sample, const OracleOptions& options, Replication& replication) {
+  const Tape& tape = replication.tape;
   const IndexInputs inputs = moving_inputs(replication.instance, sample, tape, options);
   const ProjectedLaw law = compressed_law(sample.projected, kLawPoints, sample.link);
-  std::unique_ptr<const Solved> solved;
-  replication.optimal.clear();
-  replication.committed.clear();
-  for (int t = 0; t < tape.online_rows; ++t) {
-    FiniteProblem problem;
-    problem.uninspected = true;
-    if (actions.has_outside()) problem.outside = actions.outside;
-    std::vector<int> boxes;
-    for (int a = 0; a < A; ++a) {
-      if (!holds(tape.there(tape.online_row(t)), a)) continue;
-      const std::size_t at = tape.at(tape.online_row(t), a);
-      FiniteBox& box = problem.boxes.emplace_back();
-      box.cost = inputs.cost[at];
-      box.openings = actions.openings;
-      double before = 0.0;
-      for (std::size_t k = 0; k < law.points.size(); ++k) {
-        box.values.push_back(reward_link(law.link, inputs.shift[at] + inputs.scale[at] * law.points[k]));
-        box.probabilities.push_back(law.cumulative[k] - before);
-        before = law.cumulative[k];
-      }
-      boxes.push_back(a);
+  decide_with(replication, [&](int t, int a) {
+    const std::size_t at = tape.at(tape.online_row(t), a);
+    FiniteBox box;
+    box.cost = inputs.cost[at];
+    double before = 0.0;
+    for (std::size_t k = 0; k < law.points.size(); ++k) {
+      box.values.push_back(reward_link(law.link, inputs.shift[at] + inputs.scale[at] * law.points[k]));
+      box.probabilities.push_back(law.cumulative[k] - before);
+      before = law.cumulative[k];
     }
-    if (solved == nullptr || !solved->is_for(problem, boxes))
-      solved = std::make_unique<const Solved>(std::move(problem), std::move(boxes));
-    replication.optimal.push_back(solved->optimal(Period(replication, t), outside));
-    replication.committed.push_back(solved->committed(Period(replication, t), outside));
-  }
+    return box;
+  });
+}
+
+void decide_benchmarks(const FiniteProblem& problem, Replication& replication) {
+  decide_with(replication, [&](int, int a) { return problem.boxes[static_cast<std::size_t>(a)]; });
 }
 
 }  // namespace pandora

@@ -2,6 +2,7 @@
 // may be deployed unopened.
 #pragma once
 
+#include "oracle/exact_programme.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/replication.hpp"
 
@@ -12,6 +13,11 @@ namespace pandora {
 /// unopened, the oracle follows the wider problem's optimal policy, and a lane with Score::hindsight deploys unopened.
 void play_arms(LaneSpec& spec, const Actions& actions, int boxes);
 
+/// Fills in the oracle's indices of the online periods such that it plays as hindsight does. Of all openings and the
+/// outside option, one has the greatest mu* - c. If it is an opening, its index is above all rewards. All other indices
+/// are below them. The replication must have its tape and its actions.
+void set_hindsight_indices(Replication& replication);
+
 /// The most arms of boxes for which the benchmark is computed.
 inline constexpr int kMostUnopenedArms = 6;
 
@@ -20,5 +26,8 @@ inline constexpr int kMostUnopenedArms = 6;
 /// its context. The law has kLawPoints equally likely values, the means of quantile bins of the sample.
 void decide_benchmarks(const ShockSample& sample, const OracleOptions& options, Replication& replication);
 inline constexpr int kLawPoints = 32;
+
+/// The same where every period has this problem, with the laws of mu* themselves.
+void decide_benchmarks(const FiniteProblem& problem, Replication& replication);
 
 }  // namespace pandora

@@ -165,9 +165,10 @@ LaneNotes notes_of(const Study& study, const json& in) {
   }
   if (const auto outcomes = in.find("outcomes"); outcomes != in.end()) {
     notes.outcomes = unpack<std::uint32_t>(*outcomes, static_cast<std::size_t>(study.periods));
+    const int arms = study.actions.arms(dim.boxes);
     for (const std::uint32_t outcome : notes.outcomes) {
       const std::uint32_t opened = opened_bits(outcome), deployed = deployed_box(outcome);
-      const bool exist = deployed < static_cast<std::uint32_t>(dim.boxes) && opened >> dim.boxes == 0;
+      const bool exist = deployed < static_cast<std::uint32_t>(arms) && opened >> arms == 0;
       if (!exist || (opened >> deployed & 1) == 0) throw Damaged("holds a period that cannot be");
     }
   }

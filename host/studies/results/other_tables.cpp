@@ -76,21 +76,47 @@ Row overview_row(const Summary& summary, const std::string& regime, const Policy
   return row;
 }
 
+std::string title_of(const SettingSummary& summary) {
+  const Study& study = summary.setting.study;
+  const Environment& environment = study.environments[0];
+  const std::string name = environment.name + (summary.setting.varied.empty() ? "" : ", " + summary.setting.label());
+  if (laws_of(environment) != nullptr)
+    return fmt::format(
+        "{}: utility = value - costs per period, over {} periods in {} replications, ± 95% over replications", name,
+        study.periods, study.replications);
+  return fmt::format("{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over {}", name,
+                     trace_keys(environment)->price, trace_sizes(environment).periods(study.actions.openings),
+                     study.replications,
+                     trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
+                     periods_are_prompts(environment) ? "prompts" : "replications");
+}
+
+std::string note_on_gaps(const Environment& environment) {
+  if (laws_of(environment) != nullptr)
+    return "gap: the benchmark's utility less the row's, which is the regret per period. Bold: the greatest utility of "
+           "a policy that does not know the laws.";
+  return periods_are_prompts(environment)
+             ? "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind "
+               "would change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that "
+               "could be run."
+             : "gap: the benchmark's utility less the row's. Every model's answers come in an order of their own: a "
+               "period is no prompt, and ± is over replications, which says nothing about other prompts. Bold: the "
+               "greatest utility of a policy that could be run.";
+}
+
 }  // namespace
 
 Table trace_table(const SettingSummary& summary) {
   const Study& study = summary.setting.study;
   const Environment& environment = study.environments[0];
+  const bool laws = laws_of(environment) != nullptr;
   Table table;
   table.label = "table-" + environment.name;
-  table.title =
-      fmt::format("{}{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over {}",
-                  environment.name, summary.setting.varied.empty() ? "" : ", " + summary.setting.label(),
-                  trace_keys(environment)->price, trace_sizes(environment).online, study.replications,
-                  trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
-                  periods_are_prompts(environment) ? "prompts" : "replications");
+  table.title = title_of(summary);
   table.columns = {""};
-  for (const PromptStatistic& statistic : kPromptStatistics) table.columns.push_back(statistic.title);
+  for (const PromptStatistic& statistic : kPromptStatistics)
+    table.columns.push_back(laws && statistic.column == std::string("cost_usd_per_1000") ? "cost x 1000"
+                                                                                         : statistic.title);
   bool told = false;
   for (const int T0 : study.T0) {
     const auto row_found = [&](const std::string& policy, const std::string& reward) {
@@ -106,9 +132,10 @@ Table trace_table(const SettingSummary& summary) {
           found != nullptr && !title.yardstick && !found->told)
         greatest = std::fmax(greatest, found->prompts->utility.mean);
     if (const SummaryRow* benchmark = row_found("oracle", "known"); benchmark != nullptr)
-      table.rows.push_back(
-          trace_row(trace_keys(environment)->index.empty() ? "Benchmark: hindsight" : "Benchmark: the table's indices",
-                    *benchmark, false));
+      table.rows.push_back(trace_row(laws                                     ? "Benchmark: the laws are known"
+                                     : trace_keys(environment)->index.empty() ? "Benchmark: hindsight"
+                                                                              : "Benchmark: the table's indices",
+                                     *benchmark, false));
     for (const PolicyTitle& title : titles)
       if (const SummaryRow* found = row_found(title.policy, title.reward); found != nullptr) {
         told = told || found->told;
@@ -116,18 +143,11 @@ Table trace_table(const SettingSummary& summary) {
                                        !title.yardstick && !found->told && found->prompts->utility.mean == greatest));
       }
   }
-  table.notes.push_back(
-      periods_are_prompts(environment)
-          ? "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind "
-            "would change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that "
-            "could be run."
-          : "gap: the benchmark's utility less the row's. Every model's answers come in an order of their own: a "
-            "period is no prompt, and ± is over replications, which says nothing about other prompts. Bold: the "
-            "greatest utility of a policy that could be run.");
+  table.notes.push_back(note_on_gaps(environment));
   EdgeNote edges;
   edges.see(summary.summary);
   edges.add_to(table.notes);
-  if (trace_keys(environment)->repeat && study.periods > trace_sizes(environment).online)
+  if (trace_keys(environment)->repeat && study.periods > trace_sizes(environment).periods(study.actions.openings))
     table.notes.push_back(fmt::format("Prompts come round again: {} periods.", study.periods));
   if (told)
     table.notes.push_back(fmt::format("† told the quality, which the evaluator ({}) does not show: a yardstick.",

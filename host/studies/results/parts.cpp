@@ -51,18 +51,23 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
   if (!periods_are_prompts(environment) || !planned.setting.study.regret) return nullptr;
   const TraceSizes sizes = trace_sizes(environment);
   PromptOutcomes table;
-  table.prompts = static_cast<std::size_t>(sizes.online);
+  table.rows = static_cast<std::size_t>(sizes.online);
   table.models = static_cast<std::size_t>(sizes.boxes);
   const json& there = field(content, "table");
-  if (field(there, "prompts") != table.prompts) throw Damaged("holds another table");
+  if (field(there, "prompts") != table.rows) throw Damaged("holds another table");
   const auto numbers = [&](const char* name) {
-    std::vector<float> out = unpack<float>(field(there, name), table.prompts * table.models);
+    std::vector<float> out = unpack<float>(field(there, name), table.rows * table.models);
     if (!std::ranges::all_of(out, [](float x) { return std::isfinite(x); }))
       throw Damaged(fmt::format("holds a {} that is not finite", name));
     return out;
   };
   table.quality = numbers("quality");
   table.dollars = numbers("dollars");
+  if (rows_of_period(planned.setting.study) > 1) {
+    table.prompt = unpack<std::uint32_t>(field(there, "prompt"), table.rows);
+    if (std::ranges::any_of(table.prompt, [&](auto prompt) { return prompt >= table.rows; }))
+      throw Damaged("holds a prompt that the table does not have");
+  }
   return std::make_shared<const PromptOutcomes>(std::move(table));
 }
 
@@ -102,15 +107,16 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
       doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
   const Environment environment = planned.plan.units[part.first].environment;
   const std::uint64_t instance = doubles(size_of_instance(dim, environment) + 1000);  // or an environment that is code
-  std::uint64_t periods = 0, table = 0;                                               // for a table of outcomes
+  std::uint64_t periods = 0, rows = 0, table = 0;                                     // for a table of outcomes
   if (environment.trace != nullptr) {
     periods = static_cast<std::uint64_t>(study.periods);
-    table = doubles(trace_sizes(environment).online, dim.boxes);
+    rows = periods * rows_of_period(study);
+    if (laws_of(environment) == nullptr) table = doubles(trace_sizes(environment).online, dim.boxes + 1);
   }
   if (study.decisions) periods += static_cast<std::uint64_t>(study.periods) * (entries_of_period(study) + 8);
   return kFixed + table +
          kTimes * (part.last - part.first) *
-             (planned.plan.lanes.size() * (lane + doubles(periods)) + instance + doubles(periods));
+             (planned.plan.lanes.size() * (lane + doubles(periods)) + instance + doubles(rows));
 }
 
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
@@ -147,7 +153,8 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   if (!results.empty() && results[0].table != nullptr) {
     const PromptOutcomes& table = *results[0].table;
     out["table"] = {
-        {"prompts", table.prompts}, {"quality", pack<float>(table.quality)}, {"dollars", pack<float>(table.dollars)}};
+        {"prompts", table.rows}, {"quality", pack<float>(table.quality)}, {"dollars", pack<float>(table.dollars)}};
+    if (rows_of_period(study) > 1) out["table"]["prompt"] = pack<std::uint32_t>(table.prompt);
   }
   return out;
 }
@@ -222,8 +229,9 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
     }
     if (table != nullptr) {
       result.table = table;
-      result.prompts = unpack<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
-      if (std::ranges::any_of(result.prompts, [&](auto row) { return row >= table->prompts; }))
+      result.prompts = unpack<std::uint32_t>(field(units[u], "prompts"),
+                                             static_cast<std::size_t>(study.periods) * rows_of_period(study));
+      if (std::ranges::any_of(result.prompts, [&](auto row) { return row >= table->rows; }))
         throw Damaged("holds a prompt that the table does not have");
     }
     out.units.push_back(std::move(result));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -32,35 +31,54 @@ double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
 }
 
-// The values of PromptStatistics for one period, except the gap.
-std::array<double, 4> values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
-  const std::size_t first = row * table.models;
-  const std::uint32_t opened = opened_bits(outcome);
-  double dollars = 0.0;
-  for (std::size_t a = 0; a < table.models; ++a)
-    if ((opened >> a & 1) != 0) dollars += static_cast<double>(table.dollars[first + a]);
-  const double quality = static_cast<double>(table.quality[first + deployed_box(outcome)]);
-  return {quality - price * dollars, quality, 1000.0 * dollars, static_cast<double>(std::popcount(opened))};
-}
+// A period on a table of outcomes: the row that all models answer in, or a row for each opening of each of them.
+struct PeriodRows {
+  const PromptOutcomes& table;
+  const Actions& actions;
+  std::span<const std::uint32_t> rows;
+
+  // The value of the answer that an arm shows; arms are models if they answer once.
+  double of(const std::vector<float>& values, int arm) const {
+    const std::size_t row = rows[rows.size() == 1 ? 0 : static_cast<std::size_t>(arm)];
+    return static_cast<double>(values[row * table.models + static_cast<std::size_t>(actions.box_of(arm))]);
+  }
+
+  // The values of PromptStatistics, except the gap.
+  std::array<double, 4> values(std::uint32_t outcome, double price) const {
+    const int A = static_cast<int>(table.models), outside = actions.outside_arm(A),
+              deployed = static_cast<int>(deployed_box(outcome));
+    double dollars = 0.0, calls = 0.0;
+    for (int arm = 0; arm < A * actions.openings; ++arm)
+      if (holds(opened_bits(outcome), arm)) {
+        dollars += of(table.dollars, arm);
+        calls += 1.0;
+      }
+    const double quality = deployed == outside ? actions.outside : of(table.quality, deployed);
+    return {quality - price * dollars, quality, 1000.0 * dollars, calls};
+  }
+};
 
 // The sums behind PromptStatistics, in their order.
-std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
+std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price,
+                                           const Actions& actions) {
   const auto of_table = std::ranges::find_if(units, [](const UnitResult& unit) { return unit.table != nullptr; });
-  const std::size_t prompts = of_table == units.end() ? 0 : of_table->table->prompts;
+  const std::size_t prompts = of_table == units.end() ? 0 : of_table->table->rows;
   std::array<SumsByPrompt, 5> out;
   out.fill({std::vector<double>(prompts), std::vector<double>(prompts)});
   for (const UnitResult& unit : units) {
     if (!counts(unit, lane) || unit.table == nullptr) continue;
     const std::vector<std::uint32_t>&own = unit.notes[lane].outcomes, &benchmark = unit.notes[0].outcomes;
-    if (own.size() != unit.prompts.size() || benchmark.size() != own.size()) continue;
+    const PromptOutcomes& table = *unit.table;
+    const std::size_t each = actions.openings > 1 ? table.models * static_cast<std::size_t>(actions.openings) : 1;
+    if (own.size() * each != unit.prompts.size() || benchmark.size() != own.size()) continue;
     for (std::size_t t = 0; t < own.size(); ++t) {
-      const std::size_t row = unit.prompts[t];
-      const auto [utility, quality, dollars, calls] = values_of(*unit.table, row, own[t], price);
-      const double values[] = {utility, quality, dollars, calls,
-                               values_of(*unit.table, row, benchmark[t], price)[0] - utility};
+      const PeriodRows period{table, actions, std::span(unit.prompts).subspan(t * each, each)};
+      const std::size_t prompt = each > 1 ? table.prompt[period.rows[0]] : period.rows[0];
+      const auto [utility, quality, dollars, calls] = period.values(own[t], price);
+      const double values[] = {utility, quality, dollars, calls, period.values(benchmark[t], price)[0] - utility};
       for (std::size_t k = 0; k < out.size(); ++k) {
-        out[k].sums[row] += values[k];
-        out[k].periods[row] += 1.0;
+        out[k].sums[prompt] += values[k];
+        out[k].periods[prompt] += 1.0;
       }
     }
   }
@@ -155,7 +173,7 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       for (const RowStatistic& statistic : row_statistics())
         statistic.in(row) = scaled(over_replications(units, lane, statistic.of), statistic.factor);
       if (const TraceKeys* keys = trace_keys(unit.environment); keys != nullptr) {
-        row.prompts = periods_are_prompts(unit.environment) ? prompt_statistics(units, lane, keys->price)
+        row.prompts = periods_are_prompts(unit.environment) ? prompt_statistics(units, lane, keys->price, study.actions)
                                                             : statistics_over_replications(units, lane, keys->price);
         row.told = row.reward == "known" && hides_quality(keys->evaluator);
       }
@@ -241,12 +259,14 @@ Estimate SumsByPrompt::estimate() const {
   return student_estimate(mean, std::sqrt(prompts / (prompts - 1.0) * squares) / count, prompts - 1.0);
 }
 
-SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
-  return sums_by_prompt(units, lane, price)[0];
+SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price,
+                               const Actions& actions) {
+  return sums_by_prompt(units, lane, price, actions)[0];
 }
 
-PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price) {
-  const auto sums = sums_by_prompt(units, lane, price);
+PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price,
+                                   const Actions& actions) {
+  const auto sums = sums_by_prompt(units, lane, price, actions);
   return {sums[0].estimate(), sums[1].estimate(), sums[2].estimate(), sums[3].estimate(), sums[4].estimate()};
 }
 

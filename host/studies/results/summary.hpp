@@ -73,10 +73,12 @@ struct SumsByPrompt {
 };
 
 /// The utility of a lane, over the replications as below. Empty if the units do not belong to a table.
-SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price);
+SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price,
+                               const Actions& actions = {});
 
 /// For a lane, over the replications in which neither it nor the benchmark failed. `price`: utility per dollar.
-PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price);
+PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price,
+                                   const Actions& actions = {});
 
 /// A column of PromptStatistics.
 struct PromptStatistic {

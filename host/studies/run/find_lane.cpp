@@ -31,7 +31,7 @@ json numbers(const Numbers& from, std::size_t first, std::size_t count) {
 // The table of outcomes that the environment is, or null.
 std::shared_ptr<const TraceWorld> table_of(const Environment& environment) {
   const TraceKeys* const keys = trace_keys(environment);
-  return keys == nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
+  return keys == nullptr || laws_of(environment) != nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
 }
 
 std::vector<std::string> names_of_boxes(const Unit& unit, std::size_t boxes) {
@@ -44,11 +44,12 @@ std::vector<std::string> names_of_boxes(const Unit& unit, std::size_t boxes) {
 std::string line_of(const Replication& replication, std::size_t row, const std::vector<std::string>& boxes) {
   const Tape& tape = replication.tape;
   const std::size_t A = boxes.size(), d = static_cast<std::size_t>(tape.contexts.reward_features),
-                    online = static_cast<std::size_t>(tape.online_row(0));
+                    online = static_cast<std::size_t>(tape.online_row(0)),
+                    T = static_cast<std::size_t>(tape.online_rows);  // openings after the first are further answers
   json line = {
       {"prompt_id", row == 0       ? "initial"
                     : row < online ? fmt::format("calibration {}", row)
-                                   : fmt::format("online {}", row - online + 1)},
+                                   : fmt::format("online {}", (row - online) % T + 1)},
       {"part", row < online ? "calibration" : "online"},
       {"x", numbers(tape.contexts.psi, row * static_cast<std::size_t>(tape.contexts.index_stride) + 1,
                     static_cast<std::size_t>(tape.contexts.index_size) - 1)},
@@ -222,6 +223,8 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
       "feedback = \"column:feedback\"\nindex = \"index\"\nprice = 1\nresample = \"in_order\"\nregime = \"{}\"\nstream "
       "= {}\n",
       name, toml_of(path), toml_of(boxes), regime_name(unit.regime), static_cast<int>(unit.environment.id));
+  const Actions& actions = replication.actions;
+  if (actions.openings > 1) out.toml += "repeats = true\n";
   for (const auto& [key, changes] :
        {std::pair{"arrives", &unit.environment.arrives}, {"leaves", &unit.environment.leaves}})
     if (!changes->empty()) out.toml += fmt::format("{} = {}\n", key, toml_of(box_changes_text(*changes)));
@@ -229,6 +232,8 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
     out.toml += fmt::format("\n[feedback]\ndelay = {}\nshare = {}\nflip = {}\npoison = {}\nrestart = {}\n",
                             toml_of(delay_text(told.delay)), told.share, told.flip, toml_of(poison_text(told)),
                             toml_of(restart_text(told)));
+  if (actions.openings > 1 || actions.has_outside())
+    out.toml += fmt::format("\n[actions]\nopenings = {}\noutside = {}\n", actions.openings, actions.outside);
   return out;
 }
 

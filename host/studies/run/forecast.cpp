@@ -77,7 +77,7 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
     const Study& study = planned.setting.study;
     if (study.hdf5)  // the results of all settings are in memory together
       hdf5 += 2 * planned.plan.units.size() * unit_bytes(study, planned.plan).written;
-    if (of_table(study))
+    if (of_table(study) && laws_of(study.environments[0]) == nullptr)
       tables += TraceWorld::of(*trace_keys(study.environments[0]), study.environments[0].name)->bytes();
     f.bytes = std::max(f.bytes, table_bytes(study, planned.plan));
   }

@@ -189,8 +189,9 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
   constexpr std::uint64_t kNote = 64;  // the allocator's overhead
   // Decisions on a table of outcomes, and the prompts behind the periods; there are four copies while a part is
   // written.
-  const std::uint64_t outcomes =
-      of_table(study) && periods_are_prompts(study.environments[0]) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
+  const std::uint64_t outcomes = of_table(study) && periods_are_prompts(study.environments[0])
+                                     ? 5 * 4 * (lanes + rows_of_period(study)) * u64(study.periods)
+                                     : 0;
   // The study's decisions; four times while a part is written, or a file of them.
   const std::uint64_t decisions = study.decisions ? 5 * lanes * u64(study.periods) * (entries_of_period(study) + 8) : 0;
   return {sizeof(UnitResult) + instance + outcomes + decisions +

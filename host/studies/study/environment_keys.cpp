@@ -142,6 +142,12 @@ void add_reading(TableOptions& all) {
            "A table of outcomes (docs/traces.md) in place of the paper's model; a relative path is relative to the "
            "study's file.",
            &TraceKeys::table);
+  all.text(
+      "laws", "path",
+      "Boxes with finite laws (docs/wider.md) in place of the paper's model: a file as of `pandora oracle exact`, of "
+      "which the laws and costs count.",
+      &TraceKeys::laws);
+  all.text("laws_text", "TOML", "What counts in `laws`; a run fills it in.", &TraceKeys::laws_text);
   all.text("online", "path", "A second table that the policies run on; the first is then all for calibration.",
            &TraceKeys::online);
   all.number("split", "",
@@ -193,13 +199,14 @@ void add_use(TableOptions& all) {
   all.word("missing", "What happens to prompts with a missing cell.", {"refuse", "drop"}, &TraceKeys::drop_missing);
   all.text("digest", "SHA-256", "Digest of the tables' content; a run fills it in.", &TraceKeys::digest);
   all.add(
-      {"sizes", Kind::integers, "list of 5 integers", "",
-       "Models, numbers of the context and of phi, calibration and online prompts; a run fills it in."},
+      {"sizes", Kind::integers, "list of 5 or 6 integers", "",
+       "Models, numbers of the context and of phi, calibration and online rows, and online prompts if models can be "
+       "opened again; a run fills it in."},
       [](const TraceKeys& t) { return fmt::format("[{}]", fmt::join(t.sizes, ", ")); },
       [](TraceKeys& t, const StudyValue& v) {
-        constexpr std::int64_t kMost[] = {kMaxBoxes, 10000, kMaxRewardFeatures, 1000000000, 1000000000};
-        if (v.integers.size() != std::size(kMost)) refuse(v.where, "has not 5 numbers; leave it out");
-        for (std::size_t k = 0; k < std::size(kMost); ++k)
+        constexpr std::int64_t kMost[] = {kMaxBoxes, 10000, kMaxRewardFeatures, 1000000000, 1000000000, 1000000000};
+        if (v.integers.size() != 5 && v.integers.size() != 6) refuse(v.where, "has not 5 or 6 numbers; leave it out");
+        for (std::size_t k = 0; k < v.integers.size(); ++k)
           if (v.integers[k] < 1 || v.integers[k] > kMost[k]) refuse(v.where, "out of range; leave it out");
         t.sizes = v.integers;
       });
@@ -221,7 +228,7 @@ std::vector<EnvironmentOption> make_options() {
     };
     option.of_both = is({"drift", "arrives", "leaves", "stream"});
     option.required = is({"law", "u", "stream"});
-    option.is_path = is({"table", "online"});
+    option.is_path = is({"table", "online", "laws"});
     if (option.is_path) option.role = KeyText::Role::file;
     option.varies = !option.of_tables || is({"feedback", "index", "price", "resample", "repeat", "regime"});
   }
@@ -242,6 +249,7 @@ std::map<std::string, std::string> options_of(const Environment& environment) {
   // These keys are newer than some results; a study that does not set them has the same parts as before.
   if (keys_of(environment).quality.empty()) out.erase("quality");
   if (keys_of(environment).prompt_key.empty()) out.erase("prompt_key");
+  if (keys_of(environment).laws_text.empty()) out.erase("laws_text");
   return out;
 }
 

@@ -99,7 +99,19 @@ void require_sound(const FiniteProblem& problem, const std::string& where) {
 }
 
 FiniteProblem read_finite_problem(const std::string& path) {
-  const toml::table file = table_of(read_study_text(path), path);
+  return finite_problem_of(read_study_text(path), path);
+}
+
+std::string laws_text(const FiniteProblem& problem) {
+  std::string out;
+  for (const FiniteBox& box : problem.boxes)
+    out += fmt::format("[[box]]\ncost = {}\nvalues = [{}]\nprobabilities = [{}]\n", box.cost,
+                       fmt::join(box.values, ", "), fmt::join(box.probabilities, ", "));
+  return out;
+}
+
+FiniteProblem finite_problem_of(const std::string& text, const std::string& path) {
+  const toml::table file = table_of(text, path);
   FiniteProblem out;
   Members all(file, path);
   for (const toml::node& node : all.array("box", "a table [[box]] for each box")) {

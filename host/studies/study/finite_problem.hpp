@@ -22,5 +22,10 @@ void require_sound(const FiniteProblem& problem, const std::string& where);
 
 /// Throws Error (usage) with file and key.
 FiniteProblem read_finite_problem(const std::string& path);
+/// The same for the text of such a file; `where` begins messages.
+FiniteProblem finite_problem_of(const std::string& text, const std::string& where);
+
+/// The laws and costs of the boxes of such a file as TOML, which finite_problem_of() reads back in every bit.
+std::string laws_text(const FiniteProblem& problem);
 
 }  // namespace pandora

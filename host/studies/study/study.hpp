@@ -52,7 +52,7 @@ inline bool lists(const std::vector<std::string>& policies, const Policy& policy
   return policies.empty() ? !policy.by_name_only : has(policies, policy.name);
 }
 
-/// Whether the study is of a table of outcomes. It then has no other environment, and the sizes of the table.
+/// Whether the study is of a table of outcomes, or of laws. It then has no other environment, and the sizes of these.
 inline bool of_table(const Study& study) {
   return !study.environments.empty() && study.environments[0].trace != nullptr;
 }
@@ -144,6 +144,12 @@ inline std::size_t entries_of_period(const Study& study) {
   return static_cast<std::size_t>(study.dimensions.boxes * study.actions.openings + (one_more ? 1 : 0));
 }
 
+/// How many rows of a table of outcomes stand behind a period: one, or one for each opening of each box.
+inline std::size_t rows_of_period(const Study& study) {
+  const Actions& actions = study.actions;
+  return actions.openings > 1 ? static_cast<std::size_t>(study.dimensions.boxes * actions.openings) : 1;
+}
+
 /// A lane's decisions in its T periods, if the study keeps them. A period takes 8 bytes and one for each entry, of which
 /// the paper's problem has A. Empty if the lane failed.
 struct LaneDecisions {
@@ -168,8 +174,8 @@ struct LaneNotes {
   std::vector<double> rho;    ///< A x m
   std::vector<double> theta;  ///< d
   std::string message;        ///< the rule that a user's policy broke, or what it threw
-  /// In a table of outcomes, for each of the T periods: a bit for every opened box, and the deployed box in the bits
-  /// from kMaxBoxes on (packed()). Empty if the lane failed.
+  /// In a table of outcomes, for each of the T periods: a bit for every opened box or arm, and the deployed one in the
+  /// bits from kMaxBoxes on (packed()). Empty if the lane failed.
   std::vector<std::uint32_t> outcomes;
   LaneDecisions decisions;
 
@@ -203,7 +209,7 @@ struct UnitResult {
   std::vector<LaneNotes> notes;      ///< one per lane
   OrderFrequencies order;            ///< if the study asks for it
   std::optional<Instance> instance;  ///< likewise
-  /// In a table of outcomes: the table, and its row in each of the T periods.
+  /// In a table of outcomes: the table, and its rows_of_period() rows in each of the T periods.
   std::shared_ptr<const PromptOutcomes> table;
   std::vector<std::uint32_t> prompts;
 

@@ -35,26 +35,6 @@ bool is_table(const Environment& environment) {
   return environment.trace != nullptr;
 }
 
-// The study for a table only, with the table's sizes.
-Study of_table(const Study& all, const Environment& environment) {
-  const TraceSizes sizes = trace_sizes(environment);
-  const TraceKeys& keys = *trace_keys(environment);
-  Study study = all;
-  study.environments = {environment};
-  study.dimensions = sizes.dimensions();
-  study.regimes = {keys.regime == "A" ? Regime::A : Regime::B};
-  study.order = false;
-  study.instances = false;
-  const int T0 = *std::ranges::max_element(all.T0);
-  if (T0 >= sizes.calibration)
-    fail(ExitCode::usage,
-         "environment {}: T0 = {} periods, but its table has {} prompts for calibration, one of them for x_0; give a "
-         "smaller T0, or a larger environment.{}.split",
-         environment.name, T0, sizes.calibration, environment.name);
-  if (!keys.repeat) study.periods = std::min(all.periods, sizes.online);
-  return study;
-}
-
 }  // namespace
 
 std::string Setting::label() const {
@@ -321,7 +301,7 @@ std::vector<PlannedSetting> make_plans(const StudyConfig& config) {
     std::erase_if(of_model.environments, is_table);
     if (!of_model.environments.empty() || setting.study.environments.empty()) add(of_model);
     for (const Environment& environment : setting.study.environments)
-      if (is_table(environment)) add(of_table(setting.study, environment));
+      if (is_table(environment)) add(study_of_table(setting.study, environment));
     ++number;
   }
   return out;
@@ -334,16 +314,23 @@ bool has_table(const std::vector<PlannedSetting>& settings) {
 }
 
 void fill_in_tables(StudyConfig& config) {
-  for (const Setting& setting : config.settings())
+  const std::vector<Setting> settings = config.settings();
+  const bool several = std::ranges::any_of(settings, [](const Setting& s) { return s.study.actions.openings > 1; });
+  for (const Setting& setting : settings)
     for (const Environment& environment : setting.study.environments) {
       if (!is_table(environment)) continue;
+      if (laws_of(environment) != nullptr) {
+        const TraceKeys& keys = *trace_keys(environment);
+        config.set(fmt::format("environment.{}.laws_text", environment.name), toml_of(keys.laws_text), keys.laws);
+        continue;
+      }
       const auto world = TraceWorld::of(*trace_keys(environment), environment.name);
       const auto fill_in = [&](const char* key, const std::string& value) {
         config.set(fmt::format("environment.{}.{}", environment.name, key), value, trace_keys(environment)->table);
       };
       fill_in("models", toml_of(world->models()));
       fill_in("digest", world->digest());
-      fill_in("sizes", fmt::format("[{}]", fmt::join(world->sizes().list(), ", ")));
+      fill_in("sizes", fmt::format("[{}]", fmt::join(world->sizes().list(several), ", ")));
     }
 }
 

@@ -1,19 +1,42 @@
 // Checks which values of an environment contradict each other, and then which values of a study do.
 #include "host/studies/study/study_of.hpp"
 
+#include "host/ground/base/fail.hpp"
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/ties.hpp"
-#include "host/lanes/model/trace_keys.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/lanes/model/wider_actions.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 #include "host/studies/study/environment_keys.hpp"
+#include "host/studies/study/finite_problem.hpp"
 #include "host/studies/study/hyperparameter_keys.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
 namespace {
 
-// For a table of outcomes. Tables share no random stream unless they are told to.
+// Reads the laws that an environment has in place of a table. They stand in the study of a folder of results.
+void take_laws(const std::string& name, const StudyValue& laws, const StudyValue* stored, TraceKeys& keys) {
+  if (keys.laws_text.empty() && keys.laws.empty()) refuse(laws.where, "names no file");
+  const std::string& where = stored != nullptr ? stored->where : keys.laws;
+  const FiniteProblem read =
+      keys.laws_text.empty() ? read_finite_problem(keys.laws) : finite_problem_of(keys.laws_text, where);
+  if (read.boxes.size() > static_cast<std::size_t>(kMaxBoxes))
+    fail(ExitCode::usage, "environment {}: {} has {} boxes; give at most {}", name, where, read.boxes.size(),
+         kMaxBoxes);
+  for (std::size_t i = 0; i < read.boxes.size(); ++i)
+    for (const double value : read.boxes[i].values)
+      if (!(value >= 0.0 && value <= 1.0))
+        fail(ExitCode::usage, "environment {}: {}, box {}: value {} is not from 0 to 1; scale values and costs", name,
+             where, i + 1, value);
+  for (const FiniteBox& box : read.boxes) keys.finite.boxes.push_back({box.cost, box.values, box.probabilities});
+  keys.laws_text = laws_text(keys.finite);
+  keys.price = 1.0;
+  keys.sizes = sizes_of_laws(keys.finite).list(false);
+  keys.models.clear();
+}
+
+// For a table of outcomes, or laws. They share no random stream unless they are told to.
 template <class Find>
 Environment table_of(const std::string& name, Find&& find, const StudyValue& environments) {
   Environment environment;
@@ -21,15 +44,24 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
   constexpr std::uint64_t kFirst = 64;  // the streams below are for environments to which people give numbers
   environment.id = static_cast<std::uint8_t>(kFirst + stable_hash(name) % (256 - kFirst));
   environment.trace = std::make_shared<TraceKeys>();
+  const StudyValue* const laws = find("laws");
   for (const EnvironmentOption& option : environment_options()) {
     const StudyValue* value = find(option.name);
     if (value == nullptr) continue;
     if (!option.is_for(environment))
-      refuse(value->where,
-             "is for the paper's model, but environment.{}.table is for a table of outcomes; leave one "
-             "out",
-             name);
+      refuse(value->where, "is for the paper's model, but environment.{}.{}; leave one out", name,
+             laws != nullptr ? "laws is for finite laws" : "table is for a table of outcomes");
+    constexpr const char* kOfLaws[] = {"laws", "laws_text", "stream", "regime", "feedback", "arrives", "leaves"};
+    if (laws != nullptr && std::ranges::count(kOfLaws, option.name) == 0)
+      refuse(value->where, "is for a table of outcomes, but environment.{}.laws has none; leave one out", name);
     option.set(environment, *value);
+  }
+  if (laws != nullptr) {
+    TraceKeys keys = *trace_keys(environment);
+    if (keys.feedback.starts_with("column:")) refuse(find("feedback")->where, "needs a table; use graded or bernoulli");
+    take_laws(name, *laws, find("laws_text"), keys);
+    environment.trace = std::make_shared<TraceKeys>(std::move(keys));
+    return environment;
   }
   if (find("price") == nullptr)
     refuse(environments.where, "environment {} has no price, utility per dollar; set environment.{}.price", name, name);
@@ -92,7 +124,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   Environment environment = known != nullptr ? *known : Environment{};
   if (known == nullptr && foreign) environment.cost_level = std::nan("");  // unknown if the study does not set it
   environment.name = name;
-  if (find("table") != nullptr) return table_of(name, find, environments);
+  if (find("table") != nullptr || find("laws") != nullptr) return table_of(name, find, environments);
   const StudyValue* const indices = find("indices");
   const bool drawn_indices = indices != nullptr && indices->texts[0] == "linear";
   for (const EnvironmentOption& option : environment_options()) {
@@ -134,24 +166,34 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   return environment;
 }
 
+// Refuses more arms than a period can have. `of`: the value to change.
+void refuse_arms(const Actions& actions, int boxes, const std::string& where, const char* remedy) {
+  if (actions.wide() && actions.arms(boxes) > kMaxBoxes)
+    refuse(where, "makes {} things to open in a period (boxes times openings{}), and {} are the most; {}",
+           actions.arms(boxes), actions.has_outside() ? ", and the outside option" : "", kMaxBoxes, remedy);
+}
+
+// Refuses unopened deployment where its benchmark would take too long.
+void refuse_unopened(const Actions& actions, int boxes, const std::string& where) {
+  if (actions.uninspected && boxes * actions.openings > kMostUnopenedArms)
+    refuse(where,
+           "needs its benchmark, a dynamic programme over {} openings in a period (boxes times openings), and {} are "
+           "the most; give fewer boxes or openings",
+           boxes * actions.openings, kMostUnopenedArms);
+}
+
 // Refuses wider actions ([actions], docs/wider.md) where they have no meaning or no benchmark.
 void refuse_actions(const Study& study, const StudyValues& values) {
   const Actions& actions = study.actions;
   if (!actions.wide()) return;
-  const int A = study.dimensions.boxes, arms = actions.arms(A);
   const StudyValue &openings = values.at("actions.openings"), &uninspected = values.at("actions.uninspected"),
                    &any = actions.uninspected    ? uninspected
                           : actions.openings > 1 ? openings
                                                  : values.at("actions.outside");
-  if (arms > kMaxBoxes)
-    refuse((actions.openings > 1 ? openings : any).where,
-           "makes {} things to open in a period (boxes times openings{}), and {} are the most; give fewer", arms,
-           actions.has_outside() ? ", and the outside option" : "", kMaxBoxes);
-  if (actions.uninspected && A * actions.openings > kMostUnopenedArms)
-    refuse(uninspected.where,
-           "needs its benchmark, a dynamic programme over {} openings in a period (boxes times openings), and {} are "
-           "the most; give fewer boxes or openings",
-           A * actions.openings, kMostUnopenedArms);
+  if (!std::ranges::all_of(study.environments, [](const Environment& e) { return e.trace != nullptr; })) {
+    refuse_arms(actions, study.dimensions.boxes, (actions.openings > 1 ? openings : any).where, "give fewer");
+    refuse_unopened(actions, study.dimensions.boxes, uninspected.where);
+  }
   if (study.engine.block < actions.openings)
     refuse(openings.where, "needs blocks of at least {} periods; give engine.block at least that", actions.openings);
   if (study.budget.of != Pacing::Of::nothing)
@@ -161,9 +203,15 @@ void refuse_actions(const Study& study, const StudyValues& values) {
       refuse(value.where, "{}; leave out one", why);
     };
     const std::string& name = environment.name;
-    if (environment.trace != nullptr || find_drawer(name))
-      leave_out(any, "needs the paper's model, but environment " + name + " is not from the model");
-    if (actions.openings > 1 && moves(environment))
+    const TraceKeys* const table = trace_keys(environment);
+    if (find_drawer(name)) leave_out(any, "needs the paper's model, but environment " + name + " has code of its own");
+    if (table != nullptr && laws_of(environment) == nullptr && actions.uninspected)
+      leave_out(uninspected,
+                "needs the law of every box for its benchmark, but environment " + name + " is a table of outcomes");
+    if (table != nullptr && actions.openings > 1 && table->resample == Resample::independent)
+      leave_out(openings, "shows several answers to one prompt, but environment " + name +
+                              " takes every model's answers from other prompts (resample = \"independent\")");
+    if (actions.openings > 1 && (moves(environment) || (table != nullptr && !table->drift.empty())))
       leave_out(openings, "needs outputs whose law stays, but environment " + name + " drifts");
     if ((actions.openings > 1 || actions.uninspected) && environment.correlation > 0.0)
       leave_out(any, "needs boxes that are independent, but environment " + name + " has a correlation");
@@ -225,6 +273,30 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
       refuse(environments.where,
              "Table 3 needs the paper's oracle, but environment {} has code of its own; set output.order to false",
              environment.name);
+  return study;
+}
+
+Study study_of_table(const Study& all, const Environment& environment) {
+  const TraceSizes sizes = trace_sizes(environment);
+  const TraceKeys& keys = *trace_keys(environment);
+  Study study = all;
+  study.environments = {environment};
+  study.dimensions = sizes.dimensions();
+  study.regimes = {keys.regime == "A" ? Regime::A : Regime::B};
+  study.order = false;
+  study.instances = false;
+  const int T0 = *std::ranges::max_element(all.T0), openings = all.actions.openings;
+  if (T0 >= sizes.calibration)
+    fail(ExitCode::usage,
+         "environment {}: T0 = {} periods, but its table has {} prompts for calibration, one of them for x_0; give a "
+         "smaller T0, or a larger environment.{}.split",
+         environment.name, T0, sizes.calibration, environment.name);
+  const std::string where = fmt::format("environment {}: [actions]", environment.name);
+  refuse_arms(all.actions, sizes.boxes, where, "give fewer openings or models");
+  refuse_unopened(all.actions, sizes.boxes, where);
+  if (openings > 1 && keys.sizes.empty())
+    TraceWorld::of(keys, environment.name)->require_answers(openings, environment.name);
+  if (!keys.repeat) study.periods = std::min(all.periods, sizes.periods(openings));
   return study;
 }
 

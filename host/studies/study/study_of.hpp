@@ -10,4 +10,8 @@ namespace pandora {
 /// and environments belong to another program and are no mistake.
 Study study_of(const StudyValues& values, const std::vector<std::string>& environments, bool foreign);
 
+/// The study for one of its environments only, which is a table of outcomes, with the table's sizes. Throws Error if the
+/// table is too small for it.
+Study study_of_table(const Study& all, const Environment& environment);
+
 }  // namespace pandora

@@ -15,6 +15,7 @@
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/feedback.hpp"
+#include "host/lanes/model/finite_world.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/lanes/model/wider_actions.hpp"
@@ -136,6 +137,7 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
   const ReplicationRequest& request = from.request;
   const Environment& environment = request.environment;
   const Unit unit{environment, request.regime, request.replication};
+  if (laws_of(environment) != nullptr) return draw_from_laws(request);
   if (const TraceKeys* keys = trace_keys(environment)) return TraceWorld::of(*keys, environment.name)->draw(request);
   if (const ReplicationDrawer& drawer = find_drawer(environment.name)) {
     try {
@@ -194,13 +196,16 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
                       static_cast<std::uint8_t>(request.regime), request.replication};
   if (!from.tape) return replication;
   const TraceKeys* const table = trace_keys(request.environment);
-  apply_box_changes(request.environment, table != nullptr && table->index.empty(), replication);
+  const FiniteProblem* const laws = laws_of(request.environment);
+  apply_box_changes(request.environment, table != nullptr && laws == nullptr && table->index.empty(), replication);
   if (request.budget.of != Pacing::Of::nothing)
     replication.sigma =
         constrained_oracle(replication.instance, replication.tape, request.budget, request.oracle).sigma;
   draw_feedback(stream, request.feedback, replication.tape);
   replication.actions = request.actions;
-  if (request.actions.uninspected)
+  if (request.actions.uninspected && laws != nullptr)
+    decide_benchmarks(*laws, replication);
+  else if (request.actions.uninspected)
     decide_benchmarks(draw_shock_sample(replication.instance, request.oracle.samples), request.oracle, replication);
   return replication;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "host/studies/run/find_lane.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "tests/host/folder_test.hpp"
 
@@ -92,6 +93,36 @@ TEST_F(ExportTrace, ReadBackGivesEveryLaneTheSameBytes) {
       ASSERT_EQ(found[1].lanes.size(), expected[1].lanes.size());
       for (std::size_t lane = 0; lane < found[1].lanes.size(); ++lane)
         EXPECT_EQ(found[1].lanes[lane], expected[1].lanes[lane]) << regime << " " << engine << " lane " << lane;
+    }
+  }
+}
+
+// Several openings are several answers to one prompt. The engines play them as in the model.
+TEST_F(ExportTrace, SoDoesOneWithSeveralOpenings) {
+  for (const char* regime : {"A", "B"}) {
+    StudyConfig config = StudyConfig::parse(kTableStudy, "study.toml");
+    config.set("regimes", regime, "test");
+    config.set("actions.openings", "3", "test");
+    config.set("actions.outside", "0.45", "test");
+    const PlannedSetting planned = make_plans(config)[0];
+    const std::string path = (base_ / fmt::format("table{}.jsonl", regime)).string();
+    const ExportedTrace exported = export_trace(planned, planned.plan.units[1], "exported", path);
+    std::ofstream(path) << exported.jsonl;
+    const StudyConfig back = of_table(exported.toml);
+    ASSERT_EQ(make_plans(back)[0].setting.study.periods, 120);
+    const Replication of_model =
+        prepare_replication(planned.setting.study, planned.plan, planned.plan.units[1], nullptr);
+    for (int t = 0; t < 120; ++t)  // the index belongs to the box
+      for (std::size_t cell = of_model.tape.at(of_model.tape.online_row(t), 0), a = 0; a < 3; ++a)
+        EXPECT_EQ(of_model.sigma[cell + 120 * 3 + a], of_model.sigma[cell + a]);
+    for (const auto& [engine, precision] : {std::pair("blocked", "single"), std::pair("reference", "double")}) {
+      const std::vector<UnitResult> expected = results(config, engine, precision, "geometric:1.5"),
+                                    found = results(back, engine, precision, "geometric:1.5");
+      ASSERT_EQ(found[1].lanes.size(), expected[1].lanes.size());
+      for (std::size_t lane = 0; lane < found[1].lanes.size(); ++lane) {
+        EXPECT_EQ(found[1].lanes[lane], expected[1].lanes[lane]) << regime << " " << engine << " lane " << lane;
+        EXPECT_EQ(found[1].lanes[lane].periods, 120);
+      }
     }
   }
 }

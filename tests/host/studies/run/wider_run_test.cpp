@@ -57,6 +57,126 @@ TEST_F(WiderRun, SoDoThoseWithTiedBoxes) {
                            {"--set", "model.ties=[[1,3],[2]]", "--policy", "dow,tied_weitzman"}));
 }
 
+// A table with three answers of two models to 25 prompts, and a study that opens each of them up to three times.
+class WiderTable : public WiderRun {
+ protected:
+  void SetUp() override {
+    WiderRun::SetUp();
+    std::string table;
+    for (int row = 0; row < 75; ++row)
+      table += "{\"prompt\": \"question " + std::to_string(row / 3) + "\", \"models\": {\"a\": {\"quality\": 0." +
+               std::to_string(row * 37 % 97 + 100) + ", \"cost\": 0.002}, \"b\": {\"quality\": 0." +
+               std::to_string(row * 53 % 89 + 300) + ", \"cost\": 0.00" + std::to_string(1 + row % 4) + "}}}\n";
+    write("table.jsonl", table);
+    write("study.toml", R"(environments = ["mine"]
+replications = 4
+T0 = [0, 7]
+policies = ["dow", "shrunk_weitzman", "linucb_online", "frugalgpt", "hindsight", "best_of_n", "random_order"]
+hyperparameters.c_rho = [0.1]
+hyperparameters.c_theta = [0.1]
+[actions]
+openings = 3
+outside = 0.4
+[environment.mine]
+table = "table.jsonl"
+context = ["text:2"]
+price = 20
+repeats = true
+[output]
+decisions = true
+)");
+  }
+};
+
+TEST_F(WiderTable, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
+  expect_same_bytes({});
+  fs::remove(work() / "table.jsonl");
+  const auto shown = run({"show", "reference"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::ContainsRegex("over 1[0-9] prompts in 4 orders"));
+}
+
+TEST_F(WiderTable, EnginesMakeTheSameTables) {
+  ASSERT_EQ(run(words("blocked", {}, {"--set", "engine.precision=double"})).exit_code, 0);
+  ASSERT_EQ(run(words("plain", {}, {"--set", "engine.kind=reference"})).exit_code, 0);
+  for (const char* name : {"boxes.csv", "depth.csv"})
+    EXPECT_EQ(test::read_file(work() / "blocked" / name), test::read_file(work() / "plain" / name)) << name;
+  EXPECT_THAT(test::read_file(work() / "blocked/failures.csv"), testing::Not(HasSubstr("mine")));
+}
+
+// Settings may open more or less often; a setting with one opening takes every answer for a period.
+TEST_F(WiderTable, TheNumberOfOpeningsMayVary) {
+  write("study.toml", test::read_file(work() / "study.toml") + "[vary]\nactions.openings = [1, 2, 3]\n");
+  const Words fewer = {"--policy", "dow,best_of_n"};
+  ASSERT_EQ(run(words("whole", fewer)).exit_code, 0) << test::read_file(base_ / "err");
+  ASSERT_EQ(run(words("grown", fewer, {"--replications", "3"})).exit_code, 0);
+  ASSERT_EQ(run(words("grown", fewer, {"--extend"})).exit_code, 0);
+  expect_same(work() / "grown", work() / "whole");
+}
+
+// Boxes with finite laws, with every action.
+class FiniteLaws : public WiderRun {
+ protected:
+  void SetUp() override {
+    WiderRun::SetUp();
+    write("laws.toml", R"([[box]]
+cost = 0.1
+values = [0.0, 1.0]
+probabilities = [0.3, 0.7]
+[[box]]
+cost = 0.05
+values = [0.2, 0.55, 0.8]
+probabilities = [0.3, 0.3, 0.4]
+)");
+    write("study.toml", R"(environments = ["game"]
+replications = 4
+periods = 60
+T0 = [0, 7]
+policies = ["dow", "liu", "shrunk_weitzman", "linucb_router", "commit_or_search", "plugin_programme", "frugalgpt"]
+hyperparameters.c_rho = [0.1]
+hyperparameters.c_theta = [0.1]
+[environment.game]
+laws = "laws.toml"
+[output]
+decisions = true
+)");
+  }
+};
+
+TEST_F(FiniteLaws, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
+  expect_same_bytes(kWider);
+  fs::remove(work() / "laws.toml");
+  const auto shown = run({"show", "reference"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("game: utility = value - costs per period, over 60 periods in 4 replications"));
+  EXPECT_THAT(shown.out, testing::AllOf(HasSubstr("Benchmark: the laws are known"), HasSubstr("cost x 1000")));
+  EXPECT_EQ(run({"compare", "reference", "--policy", "dow,liu"}).exit_code, 0);
+}
+
+TEST_F(FiniteLaws, OtherLawsAreAnotherStudy) {
+  ASSERT_EQ(run(words("out", {"--policy", "dow"})).exit_code, 0) << test::read_file(base_ / "err");
+  const auto explained = run({"explain", "out", "--policy", "dow", "--t0", "7", "--period", "5"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  ASSERT_EQ(run({"report", "out"}).exit_code, 0) << test::read_file(base_ / "err");
+  EXPECT_EQ(run(words("out", {"--policy", "dow", "--resume"})).exit_code, 0);
+  write("laws.toml", "[[box]]\ncost = 0.1\nvalues = [0.5]\nprobabilities = [1]\n");
+  const auto other = run(words("out", {"--policy", "dow", "--resume"}));
+  EXPECT_EQ(other.exit_code, 5) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("laws"));
+}
+
+TEST_F(FiniteLaws, EnginesMakeTheSameTables) {
+  const Words plain = {"--policy", "dow,liu,shrunk_weitzman,frugalgpt"};  // what can be played without wider actions
+  for (const Words& actions : {plain, kWider}) {
+    const std::string own = std::to_string(actions.size());
+    ASSERT_EQ(run(words("blocked" + own, actions, {"--set", "engine.precision=double"})).exit_code, 0);
+    ASSERT_EQ(run(words("plain" + own, actions, {"--set", "engine.kind=reference"})).exit_code, 0);
+    for (const char* name : {"boxes.csv", "depth.csv"})
+      EXPECT_EQ(test::read_file(work() / ("blocked" + own) / name), test::read_file(work() / ("plain" + own) / name));
+    EXPECT_THAT(test::read_file(work() / ("blocked" + own) / "failures.csv"), testing::Not(HasSubstr("game")));
+  }
+}
+
 // Both engines, and code, which opens each box once.
 TEST_F(WiderRun, EnginesMakeTheSameTables) {
   const Words policies = {"--policy",

@@ -39,7 +39,8 @@ PHASES = {
         "outer product": "matrices * columns * 0.75",                 # 91 tiles
         "image step": "matrices * panels * 0.83",                     # one warp has single periods, a third as long
         "gram": "matrices * panels",
-        "prediction": "matrices * panels / 4", "not taken": "0"}, middle=("gram",)),    # a warp has the columns from its quarter on
+        "prediction": "matrices * panels / 4",
+        "not taken": "0"}, middle=("gram",)),                         # a warp has the columns from its quarter on
     "walk": Phase("WalkBlock", ("kernels/lane/warp_walk.hpp", "kernels/lane/walk_memory.hpp"), "walks / 4", WARPS, {
         "period": "periods / 4",
         "gram row": "opened * block / 2 / 4 / 4"}),                   # four columns at a time, half a block of them
@@ -133,8 +134,8 @@ def periods_of(kernel, rows, tracks):
 
 def pieces(kernel, phase, marks, work, alone=None):
     """(name, code, how often a warp goes through it, warps of a block), and what could not be counted. `alone`: the
-    kernel that runs the phase alone, or None. Its line tables name all marked loops; those that the tables of `kernel` do
-    not name are taken from it, and so is the code outside of loops."""
+    kernel that runs the phase alone, or None. Its line tables name all marked loops. Those that the tables of `kernel`
+    do not name are taken from it, and so is the code outside of loops."""
     names = dict(counts(work))
     share = names["learned"]
     places = {kind: {name: here for name, all_of in of.items()

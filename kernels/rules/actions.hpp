@@ -1,8 +1,9 @@
 // Actions beyond the paper's (docs/wider.md): boxes that are opened again or deployed unopened, and an outside option.
 //
 // A lane with such actions plays arms. Arm a N + k is the (k+1)-th of the N openings of box a. It is treated as a box
-// of its own, with a fresh draw and the oracle index of its row. In the model that is the index of box a. The outside option is one more arm, with the last number. It
-// costs nothing and is opened before all others, so the best value so far starts at its value.
+// of its own, with a fresh draw and the oracle index of its row. In the model that is the index of box a. The outside
+// option is one more arm, with the last number. It costs nothing and is opened before all others, so the best value so
+// far starts at its value.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The Hessian of a box's index loss as a running sum that stays with the box from one solve to the next.
 //
-// H = sum_s h(z_s) psi_s psi_s' + ridges. With few samples the sum follows the weights h(z_s): a sweep adds the changes of
-// those that have changed by more than kChange, few in all. With many, only new samples are read: a sample keeps the
+// H = sum_s h(z_s) psi_s psi_s' + ridges. With few samples the sum follows the weights h(z_s): a sweep adds the changes
+// of those that have changed by more than kChange, few in all. With many, only new samples are read: a sample keeps the
 // weight from the first solve with it, as on the CPU (vector_solver.hpp). Every member of the team has a tile of 8 x 8
 // in registers, and members meet once for 16 samples.
 #pragma once
@@ -33,8 +33,9 @@ class TiledHessian {
   /// it follows the weights; otherwise only new samples are added. False if no weight has changed enough, so that the
   /// factor, which there must be, stands.
   PANDORA_HD bool update(bool follows, bool has_factor) const {
-    // With next to no ridge, what rounding leaves of a weight that has gone would stand for the curvature of a direction
-    // without any. Then every sweep sums anew. So does the first solve with many samples, whose sum must be exact.
+    // With next to no ridge, what rounding leaves of a weight that has gone would stand for the curvature of a
+    // direction without any. Then every sweep sums anew. So does the first solve with many samples, whose sum must be
+    // exact.
     constexpr double kNextToNone = 0.01;
     const bool anew = follows ? ridges_.least() < kNextToNone : *running_.samples <= kOneHessian;
     const int known = anew ? 0 : *running_.samples;

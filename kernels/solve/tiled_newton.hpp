@@ -2,8 +2,8 @@
 // gives the gradient, another the Hessian; its Cholesky factorisation solves for the right-hand side along the way.
 //
 // With g = sum_s m(z_s) psi_s + ridges rho and H = sum_s h(z_s) psi_s psi_s' + ridges, z_s = psi_s' rho, a step is
-// -H^-1 g. Up to kOneHessian samples H follows the weights h(z_s) (tiled_hessian.hpp), and if none has changed since the
-// last sweep, the last factor stands. With more samples a solve has one factor, and L-BFGS goes on around it.
+// -H^-1 g. Up to kOneHessian samples H follows the weights h(z_s) (tiled_hessian.hpp), and if none has changed since
+// the last sweep, the last factor stands. With more samples a solve has one factor, and L-BFGS goes on around it.
 //
 // On a device the time goes into waiting. In the sweep for the gradient, warps go through strips of eight samples. Eight
 // members share a row, each with four groups of four features in registers. The next strip's rows, and the indices of

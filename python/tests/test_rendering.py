@@ -50,6 +50,7 @@ def figures() -> list[dict[str, Any]]:
          "y": [0.1 * k + 0.05 * c for c in range(len(POLICIES))]}
         for k in range(3)
     ]  # fmt: skip
+    zero = {**curve("linucb_online", 1, x=range(2, 12)), **{name: [0.0] * 10 for name in ("y", "low", "high")}}
     return [
         figure("few", "lines", known[:3], title=f"Cascades at $0.002 & $1 a call of {LONG}"),
         figure("many", "lines", known, log_x=True, log_y=True),
@@ -60,6 +61,7 @@ def figures() -> list[dict[str, Any]]:
         figure("lying", "bars", bars, categories=[f"{p}, known" for p in POLICIES], stacked=True),
         figure("standing", "bars", bars, categories=list("abcdefg"),
                references=[{"at": 0.2, "vertical": False, "label": LONG}]),
+        figure("nothing-to-show", "lines", [zero], log_x=True, log_y=True),
     ]  # fmt: skip
 
 

@@ -35,9 +35,11 @@ LaneMaker lane_that(Differ differ) {
   };
 }
 
-// The box with the greatest mean of mu* - c over the replication's online periods.
+// The box with the greatest mean of mu* - c over the replication's online periods, where a worse output than the outside
+// option is not deployed.
 LaneSpec best_box(const Replication& replication, int T0) {
   const Tape& tape = replication.tape;
+  const Actions& actions = replication.actions;
   double best = 0.0;
   LaneSpec lane;
   lane.T0 = T0;
@@ -48,7 +50,10 @@ LaneSpec best_box(const Replication& replication, int T0) {
     double sum = 0.0;
     for (int t = 0; t < tape.online_rows; ++t) {
       const std::size_t at = tape.at(tape.online_row(t), a);
-      if (holds(tape.there(tape.online_row(t)), a)) sum += tape.mu[at] - tape.cost[at];
+      if (holds(tape.there(tape.online_row(t)), a))
+        sum += std::max(tape.mu[at], actions.outside) - tape.cost[at];
+      else if (actions.has_outside())
+        sum += actions.outside;
     }
     if (a > 0 && !(sum > best)) continue;
     best = sum;
@@ -67,10 +72,12 @@ LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
   return cascade_lane(T0, {{best.order.begin(), best.order.end()}, best.thresholds});
 }
 
-// The box and the number of its openings, n, with the greatest mean of the best mu* of n outputs less their costs.
+// The box and the number of its openings, n, with the greatest mean of the best mu* of n outputs, or of the outside
+// option if that is better, less their costs.
 LaneSpec best_of_n_outputs(const Replication& replication, int T0) {
   const Tape& tape = replication.tape;
-  const int N = replication.actions.openings;
+  const Actions& actions = replication.actions;
+  const int N = actions.openings;
   double best = 0.0;
   LaneSpec lane;
   lane.T0 = T0;
@@ -79,11 +86,12 @@ LaneSpec best_of_n_outputs(const Replication& replication, int T0) {
   for (int a = 0; a < tape.boxes(); ++a) {
     std::vector<double> sums(static_cast<std::size_t>(N), 0.0);
     for (int t = 0; t < tape.online_rows; ++t) {
-      double reached = 0.0, spent = 0.0;
-      for (int k = 0; k < N && holds(tape.there(tape.online_row(t)), a); ++k) {
+      double reached = actions.outside, spent = 0.0;
+      const bool there = holds(tape.there(tape.online_row(t)), a);
+      for (int k = 0; k < N && (there || actions.has_outside()); ++k) {
         const std::size_t at = tape.at(tape.online_row(t) + k * tape.online_rows, a);
-        reached = k == 0 ? tape.mu[at] : std::max(reached, tape.mu[at]);
-        spent += tape.cost[at];
+        if (there) reached = std::max(reached, tape.mu[at]);
+        if (there) spent += tape.cost[at];
         sums[static_cast<std::size_t>(k)] += reached - spent;
       }
     }

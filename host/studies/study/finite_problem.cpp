@@ -8,7 +8,7 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/nearest.hpp"
-#include "host/studies/study/study_config.hpp"
+#include "host/ground/files/input_file.hpp"
 #include "host/studies/study/toml_text.hpp"
 
 namespace pandora {
@@ -89,8 +89,10 @@ void require_sound(const FiniteProblem& problem, const std::string& where) {
     std::ranges::sort(sorted);
     if (std::ranges::adjacent_find(sorted) != sorted.end())
       refuse("a value stands there twice; add their probabilities");
+    for (const double p : box.probabilities)
+      if (!(p > 0.0)) refuse(fmt::format("a probability is {}; give positive ones, only for values that can occur", p));
     const double sum = std::accumulate(box.probabilities.begin(), box.probabilities.end(), 0.0);
-    if (!std::ranges::all_of(box.probabilities, [](double p) { return p > 0.0; }) || !(std::abs(sum - 1.0) <= 1e-9))
+    if (!(std::abs(sum - 1.0) <= 1e-9))
       refuse(fmt::format("probabilities sum to {:.10g}; give positive ones with sum 1", sum));
   }
   if (const double states = count_states(problem); states > kMostFiniteStates)
@@ -99,7 +101,12 @@ void require_sound(const FiniteProblem& problem, const std::string& where) {
 }
 
 FiniteProblem read_finite_problem(const std::string& path) {
-  return finite_problem_of(read_study_text(path), path);
+  try {
+    return finite_problem_of(read_file(path, kMostStudyBytes), path);
+  } catch (const Unreadable& problem) {
+    fail(ExitCode::usage, "{}: {}; name a file with a table [[box]] for each box, such as {}", path, problem.what(),
+         "examples/finite/three-boxes.toml");
+  }
 }
 
 std::string laws_text(const FiniteProblem& problem) {

@@ -19,8 +19,13 @@ namespace {
 void take_laws(const std::string& name, const StudyValue& laws, const StudyValue* stored, TraceKeys& keys) {
   if (keys.laws_text.empty() && keys.laws.empty()) refuse(laws.where, "names no file");
   const std::string& where = stored != nullptr ? stored->where : keys.laws;
-  const FiniteProblem read =
-      keys.laws_text.empty() ? read_finite_problem(keys.laws) : finite_problem_of(keys.laws_text, where);
+  const FiniteProblem read = [&] {
+    try {
+      return keys.laws_text.empty() ? read_finite_problem(keys.laws) : finite_problem_of(keys.laws_text, where);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("environment.{}.laws: {}", name, error.what()));
+    }
+  }();
   if (read.boxes.size() > static_cast<std::size_t>(kMaxBoxes))
     fail(ExitCode::usage, "environment {}: {} has {} boxes; give at most {}", name, where, read.boxes.size(),
          kMaxBoxes);
@@ -176,10 +181,11 @@ void refuse_arms(const Actions& actions, int boxes, const std::string& where, co
 // Refuses unopened deployment where its benchmark would take too long.
 void refuse_unopened(const Actions& actions, int boxes, const std::string& where) {
   if (actions.uninspected && boxes * actions.openings > kMostUnopenedArms)
-    refuse(where,
-           "needs its benchmark, a dynamic programme over {} openings in a period (boxes times openings), and {} are "
-           "the most; give fewer boxes or openings",
-           boxes * actions.openings, kMostUnopenedArms);
+    refuse(
+        where,
+        "uninspected needs a benchmark, a dynamic programme over {} openings in a period (boxes times openings), and "
+        "{} are the most; use fewer boxes or openings, or leave uninspected out",
+        boxes * actions.openings, kMostUnopenedArms);
 }
 
 // Refuses wider actions ([actions], docs/wider.md) where they have no meaning or no benchmark.
@@ -292,7 +298,7 @@ Study study_of_table(const Study& all, const Environment& environment) {
          "smaller T0, or a larger environment.{}.split",
          environment.name, T0, sizes.calibration, environment.name);
   const std::string where = fmt::format("environment {}: [actions]", environment.name);
-  refuse_arms(all.actions, sizes.boxes, where, "give fewer openings or models");
+  refuse_arms(all.actions, sizes.boxes, where, "lower actions.openings, leave actions.outside out, or use fewer boxes");
   refuse_unopened(all.actions, sizes.boxes, where);
   if (openings > 1 && keys.sizes.empty())
     TraceWorld::of(keys, environment.name)->require_answers(openings, environment.name);

@@ -118,9 +118,10 @@ def _markers(series: Series, look: style.Look) -> dict[str, Any]:
 
 def _line(axes: Any, figure: Figure, place: int, series: Series, look: style.Look) -> None:
     count, x = len(figure["series"]), series["x"]
+    few = np.isfinite(series["y"]).sum() < 8
     axes.plot(
         x, series["y"], color=look.colour, linestyle=look.dash, label=series["label"], zorder=3,
-        markevery=None if len(x) < 8 else (0.03 + 0.14 * place / count, 0.17), **_markers(series, look),
+        markevery=None if few else (0.03 + 0.14 * place / count, 0.17), **_markers(series, look),
     )  # fmt: skip
     if not len(series["low"]):
         return

@@ -93,6 +93,27 @@ TEST_F(FiniteWorldTest, TheBenchmarkBringsWhatTheProgrammeSays) {
   }
 }
 
+// A certain 0.5, and a coin that costs 0.1. With an outside option of 0.45 the coin is better: 0.725 - 0.1.
+TEST_F(FiniteWorldTest, YardsticksCountTheOutsideOption) {
+  std::ofstream(base_ / "laws.toml") << R"(
+[[box]]
+cost = 0.0
+values = [0.5]
+probabilities = [1.0]
+[[box]]
+cost = 0.1
+values = [0.0, 1.0]
+probabilities = [0.5, 0.5]
+)";
+  for (const auto& [actions, best] : {std::pair("", 0.5), {"actions.outside = 0.45", 0.625}}) {
+    const PlannedSetting p = planned(
+        fmt::format("replications = 1\nperiods = 4000\npolicies = [\"best_single\", \"best_of_n\"]\n{}", actions));
+    const UnitResult unit = results(p)[0];
+    for (const std::size_t lane : {1u, 2u})  // behind the benchmark
+      EXPECT_NEAR(unit.lanes[lane].utility / 4000.0, best, 3.0 * 0.275 / std::sqrt(4000.0)) << actions << lane;
+  }
+}
+
 TEST_F(FiniteWorldTest, EveryOpeningIsAFreshDraw) {
   const PlannedSetting p =
       planned("periods = 20000\nreplications = 1\nactions.openings = 2", "feedback = \"bernoulli\"");

@@ -134,8 +134,8 @@ def periods_of(kernel, rows, tracks):
 
 def pieces(kernel, phase, marks, work, alone=None):
     """(name, code, how often a warp goes through it, warps of a block), and what could not be counted. `alone`: the
-    kernel that runs the phase alone, or None. Its line tables name all marked loops. Those that the tables of `kernel`
-    do not name are taken from it, and so is the code outside of loops."""
+    kernel that runs the phase alone, or None. Marked loops that the line tables of `kernel` do not name are taken from
+    it. So is the code outside of loops, if its own tables name some loop of the phase."""
     names = dict(counts(work))
     share = names["learned"]
     places = {kind: {name: here for name, all_of in of.items()

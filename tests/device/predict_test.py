@@ -48,10 +48,27 @@ def shares_of_a_cohort() -> None:
     assert learned[0].address in (0, 16 * 40) and known[0].address in (0, 16 * 40)
 
 
+def code_outside_of_loops() -> None:
+    """Of a line that was inlined twice the longer copy counts; marked loops, bodies and other files do not."""
+    from types import SimpleNamespace
+
+    from device import cohorts, listing
+
+    phase = SimpleNamespace(files=("solve.hpp",))
+    frames = ([(("solve.hpp", 5), ("run.cu", 1))] * 2 + [(("solve.hpp", 5), ("run.cu", 2))] * 3 +
+              [(("dot.hpp", 9), ("solve.hpp", 7), ("run.cu", 1))] * 4 + [(("solve.hpp", 8), ("run.cu", 1))] * 5 +
+              [(("solve.hpp", 20), ("run.cu", 1))] * 6 + [(("other.hpp", 5), ("run.cu", 1))] * 7)
+    code = [listing.Instruction(16 * k, "", "IADD", frames=one) for k, one in enumerate(frames)]
+    found = cohorts.straight_code(SimpleNamespace(code=code), phase, [(16 * 9, 16 * 13)],
+                                  [listing.Place("solve.hpp", 19, 21)])
+    assert [one.address // 16 for one in found] == [2, 3, 4, 5, 6, 7, 8]
+
+
 def main() -> None:
     sys.path.insert(0, str(PREDICT.parent))
     simple_code()
     shares_of_a_cohort()
+    code_outside_of_loops()
     measured = runpy.run_path(str(PREDICT))["SECONDS"]
     done = subprocess.run([sys.executable, PREDICT, "--json"], capture_output=True, text=True, check=True)
     cards = json.loads(done.stdout)["seconds"]

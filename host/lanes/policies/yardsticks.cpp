@@ -35,33 +35,6 @@ LaneMaker lane_that(Differ differ) {
   };
 }
 
-// The box with the greatest mean of mu* - c over the replication's online periods, where a worse output than the outside
-// option is not deployed.
-LaneSpec best_box(const Replication& replication, int T0) {
-  const Tape& tape = replication.tape;
-  const Actions& actions = replication.actions;
-  double best = 0.0;
-  LaneSpec lane;
-  lane.T0 = T0;
-  lane.order = Order::listed;
-  lane.stop = Stop::after_first;
-  lane.length = 1;
-  for (int a = 0; a < tape.boxes(); ++a) {
-    double sum = 0.0;
-    for (int t = 0; t < tape.online_rows; ++t) {
-      const std::size_t at = tape.at(tape.online_row(t), a);
-      if (holds(tape.there(tape.online_row(t)), a))
-        sum += std::max(tape.mu[at], actions.outside) - tape.cost[at];
-      else if (actions.has_outside())
-        sum += actions.outside;
-    }
-    if (a > 0 && !(sum > best)) continue;
-    best = sum;
-    lane.list[0] = a;
-  }
-  return lane;
-}
-
 // A cascade fitted on the online periods themselves, with mu* seen.
 LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
   const Tape& tape = replication.tape;
@@ -72,12 +45,11 @@ LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
   return cascade_lane(T0, {{best.order.begin(), best.order.end()}, best.thresholds});
 }
 
-// The box and the number of its openings, n, with the greatest mean of the best mu* of n outputs, or of the outside
-// option if that is better, less their costs.
-LaneSpec best_of_n_outputs(const Replication& replication, int T0) {
+// The box and the number of its openings, n <= N, with the greatest mean of the best mu* of n outputs, or of the outside
+// option if that is better, less their costs over the online periods.
+LaneSpec best_openings(const Replication& replication, int T0, int N) {
   const Tape& tape = replication.tape;
   const Actions& actions = replication.actions;
-  const int N = actions.openings;
   double best = 0.0;
   LaneSpec lane;
   lane.T0 = T0;
@@ -101,6 +73,16 @@ LaneSpec best_of_n_outputs(const Replication& replication, int T0) {
     lane.length = static_cast<int>(most - sums.begin()) + 1;
     std::fill_n(lane.list, lane.length, a);
   }
+  return lane;
+}
+
+LaneSpec best_of_n_outputs(const Replication& replication, int T0) {
+  return best_openings(replication, T0, replication.actions.openings);
+}
+
+LaneSpec best_box(const Replication& replication, int T0) {
+  LaneSpec lane = best_openings(replication, T0, 1);
+  lane.stop = Stop::after_first;
   return lane;
 }
 

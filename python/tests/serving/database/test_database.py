@@ -19,6 +19,7 @@ import pytest
 import pandora
 from pandora.serving import database as db
 from pandora.serving.database import chain, schema
+from pandora.serving.database.connection import connect
 
 pytest_plugins = ["database_fixtures"]
 LONG = os.environ.get("PANDORA_DATABASE") == "all"  # a night allows long tests
@@ -284,6 +285,30 @@ def test_a_schema_is_made_whole_or_not_at_all(database_url: str, monkeypatch: py
         kept._connection.execute("UPDATE pandora_about SET number = 9 WHERE name = 'schema'")
         with pytest.raises(pandora.MismatchError, match="schema 9, of a later program"):
             db.open(database_url)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_process_that_waited_for_the_schema_finds_it(database_url: str) -> None:
+    problems: list[BaseException] = []
+
+    def opened() -> None:
+        try:
+            db.open(database_url).close()
+        except BaseException as problem:
+            problems.append(problem)
+
+    waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with connect(database_url) as first, connect(database_url) as looking:
+        with first.transaction():
+            first.lock_schema()
+            second = threading.Thread(target=opened)
+            second.start()
+            while second.is_alive() and not looking.execute(waiting):
+                time.sleep(0.01)
+            for statement in schema.MIGRATIONS[0]:
+                first.execute(statement)
+        second.join()
+    assert problems == []
 
 
 def test_a_later_migration_keeps_what_is_there(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ nlohmann::json json_of(const FiniteProblem& problem, const ExactProgramme& progr
 }
 
 void print_exact(const std::string& file, const std::string& format) {
-  const TableFormat as = format == "json" ? TableFormat::text : parse_table_format(format);
+  const TableFormat as = format == "json" ? TableFormat::text : parse_table_format(format, "json, ");
   const FiniteProblem problem = read_finite_problem(file);
   const ExactProgramme programme = solve_exactly(problem);
   if (format == "json") return print_text(json_of(problem, programme).dump(2) + "\n");

@@ -223,12 +223,12 @@ std::string table_csv(const Table& table) {
   return out;
 }
 
-TableFormat parse_table_format(const std::string& name) {
+TableFormat parse_table_format(const std::string& name, const std::string& also) {
   if (name == "text") return TableFormat::text;
   if (name == "markdown") return TableFormat::markdown;
   if (name == "latex") return TableFormat::latex;
   if (name == "csv") return TableFormat::csv;
-  throw Error(ExitCode::usage, option("format", name) + ": unknown; use text, markdown, latex or csv");
+  throw Error(ExitCode::usage, option("format", name) + ": unknown; use text, " + also + "markdown, latex or csv");
 }
 
 std::string render(const Table& table, TableFormat format, std::size_t width, bool bold) {

@@ -46,8 +46,8 @@ Cell exact_cell(const std::string& text, double value, bool bold = false);
 
 enum class TableFormat { text, markdown, latex, csv };
 
-/// "text", "markdown", "latex" or "csv"; throws Error (usage) otherwise.
-TableFormat parse_table_format(const std::string& name);
+/// "text", "markdown", "latex" or "csv"; throws Error (usage) otherwise. `also`: what else its message names.
+TableFormat parse_table_format(const std::string& name, const std::string& also = "");
 
 /// The number of a terminal's columns that the text takes: its code points without combining marks.
 std::size_t display_width(const std::string& text);

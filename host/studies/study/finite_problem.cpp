@@ -14,20 +14,26 @@
 namespace pandora {
 namespace {
 
-// The members of a table of the file, each of which is taken once; `where` is the file and the table.
+// The members of a table of the file. It is refused if it has other keys than the known ones. `where`: file and table.
 class Members {
  public:
-  Members(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
+  Members(const toml::table& table, std::string where, std::vector<std::string> known)
+      : table_(table), where_(std::move(where)) {
+    for (const auto& [key, node] : table_)
+      if (const std::string name(key.str()); std::ranges::find(known, name) == known.end())
+        fail(ExitCode::usage, "{}: has no key {}{}; it has {}", where_, name, nearest_text(nearest(name, known)),
+             fmt::join(known, ", "));
+  }
 
   // Nothing where the table lacks the key.
   template <class T>
-  std::optional<T> take(const char* key, const char* wanted) {
-    const toml::node* const node = node_of(key);
+  std::optional<T> get(const char* key, const char* wanted) const {
+    const toml::node* const node = table_.get(key);
     if (node == nullptr) return {};
     if (const std::optional<T> value = node->value<T>()) return value;
     refuse(key, wanted);
   }
-  std::vector<double> numbers(const char* key) {
+  std::vector<double> numbers(const char* key) const {
     std::vector<double> out;
     for (const toml::node& one : array(key, "a list of numbers, such as [0.0, 1.0]")) {
       const std::optional<double> value = one.value<double>();
@@ -36,37 +42,27 @@ class Members {
     }
     return out;
   }
-  const toml::array& array(const char* key, const char* wanted) {
-    const toml::node* const node = node_of(key);
+  const toml::array& array(const char* key, const char* wanted) const {
+    const toml::node* const node = table_.get(key);
     if (node == nullptr || !node->is_array()) refuse(key, wanted);
     return *node->as_array();
   }
-  const toml::table* table(const char* key) {
-    const toml::node* const node = node_of(key);
+  const toml::table* table(const char* key) const {
+    const toml::node* const node = table_.get(key);
     if (node != nullptr && !node->is_table()) refuse(key, "a table");
     return node == nullptr ? nullptr : node->as_table();
   }
-  // Throws for a key that nobody took.
-  void end() const {
-    for (const auto& [key, node] : table_)
-      if (const std::string name(key.str()); std::ranges::find(known_, name) == known_.end())
-        fail(ExitCode::usage, "{}: has no key {}{}; it has {}", where_, name, nearest_text(nearest(name, known_)),
-             fmt::join(known_, ", "));
-  }
 
  private:
-  const toml::node* node_of(const char* key) {
-    known_.emplace_back(key);
-    return table_.get(key);
-  }
   [[noreturn]] void refuse(const char* key, const char* wanted) const {
     fail(ExitCode::usage, "{}, {}: give {}", where_, key, wanted);
   }
 
   const toml::table& table_;
   const std::string where_;
-  std::vector<std::string> known_;
 };
+
+constexpr int kMostOpenings = 1000;
 
 }  // namespace
 
@@ -80,7 +76,8 @@ void require_sound(const FiniteProblem& problem, const std::string& where) {
     const auto finite = [](double x) { return std::isfinite(x); };
     if (!(box.cost >= 0.0 && finite(box.cost)))
       refuse(fmt::format("cost is {}; give a finite cost of 0 or more", box.cost));
-    if (box.openings < 1 || box.openings > 1000) refuse(fmt::format("openings is {}; give 1 to 1000", box.openings));
+    if (box.openings < 1 || box.openings > kMostOpenings)
+      refuse(fmt::format("openings is {}; give 1 to {}", box.openings, kMostOpenings));
     if (box.values.empty() || box.values.size() != box.probabilities.size())
       refuse(fmt::format("has {} values and {} probabilities; give each value one", box.values.size(),
                          box.probabilities.size()));
@@ -120,29 +117,27 @@ std::string laws_text(const FiniteProblem& problem) {
 FiniteProblem finite_problem_of(const std::string& text, const std::string& path) {
   const toml::table file = table_of(text, path);
   FiniteProblem out;
-  Members all(file, path);
+  const Members all(file, path, {"box", "actions"});
   for (const toml::node& node : all.array("box", "a table [[box]] for each box")) {
     const std::string where = fmt::format("{}, box {}", path, out.boxes.size() + 1);
     if (!node.is_table()) fail(ExitCode::usage, "{}: give a table, [[box]]", where);
-    Members box(*node.as_table(), where);
+    const Members box(*node.as_table(), where, {"cost", "values", "probabilities", "openings"});
     FiniteBox& of = out.boxes.emplace_back();
-    const std::optional<double> cost = box.take<double>("cost", "a number of 0 or more");
+    const std::optional<double> cost = box.get<double>("cost", "a number of 0 or more");
     if (!cost) fail(ExitCode::usage, "{}: has no cost; give one, such as cost = 0.1", where);
     of.cost = *cost;
     of.values = box.numbers("values");
     of.probabilities = box.numbers("probabilities");
-    const std::int64_t openings = box.take<std::int64_t>("openings", "a whole number of 1 or more").value_or(1);
-    of.openings =
-        static_cast<int>(std::clamp<std::int64_t>(openings, 0, 1 << 20));  // require_sound() tells which may be
-    box.end();
+    const std::int64_t openings = box.get<std::int64_t>("openings", "a whole number of 1 or more").value_or(1);
+    if (openings < 1 || openings > kMostOpenings)
+      fail(ExitCode::usage, "{}: openings is {}; give 1 to {}", where, openings, kMostOpenings);
+    of.openings = static_cast<int>(openings);
   }
   if (const toml::table* const actions = all.table("actions")) {
-    Members of(*actions, path + ", actions");
-    out.uninspected = of.take<bool>("uninspected", "true or false").value_or(false);
-    out.outside = of.take<double>("outside", "a number");
-    of.end();
+    const Members of(*actions, path + ", actions", {"uninspected", "outside"});
+    out.uninspected = of.get<bool>("uninspected", "true or false").value_or(false);
+    out.outside = of.get<double>("outside", "a number");
   }
-  all.end();
   require_sound(out, path);
   return out;
 }

@@ -174,6 +174,9 @@ TEST_F(CliOracle, ExactTellsThePolicyAndRefusesWhatIsNoProblem) {
   expect_refusal(file("[[box]]\nvalues = [1]\nprobabilities = [1]\n"), 2, {"p.toml, box 1", "no cost"});
   expect_refusal(file(box + "opening = 2\n"), 2, {"p.toml, box 1", "opening", "nearest is openings"});
   expect_refusal(file(box + "openings = 1.5\n"), 2, {"p.toml, box 1, openings", "whole number"});
+  expect_refusal(file(box + "openings = 30000000000000\n"), 2, {"p.toml, box 1: openings is 30000000000000", "1000"});
+  expect_refusal(file("[[box]]\ncost = 0.1\nvalue = [1]\nprobabilities = [1]\n"), 2, {"no key value", "is values"});
+  expect_refusal(words_of("oracle exact p.toml --format xml"), 2, {"--format xml", "text, json, markdown"});
   expect_refusal(file(box + "[actions]\noutside = true\n"), 2, {"p.toml, actions, outside", "a number"});
   expect_refusal(file("[[box]]\ncost = 0.1\nvalues = [\"a\"]\nprobabilities = [1]\n"), 2,
                  {"p.toml, box 1, values", "list of numbers"});

@@ -231,7 +231,8 @@ void TableBuilder::find_row(std::string_view key, std::string_view name, std::ui
 
 void TableBuilder::find_row(std::string_view key, std::string_view name, std::size_t model, std::uint32_t answer) {
   find_row(key, name, answer);
-  while (options_.repeats && !log_ && model != kNone && answered(row_, model)) find_row(key, name, ++answer);
+  const bool numbers = options_.repeats && !log_ && !numbers_answers();
+  while (numbers && model != kNone && answered(row_, model)) find_row(key, name, ++answer);
 }
 
 void TableBuilder::is_log() {
@@ -275,10 +276,14 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
   if (slot != kAbsentCell)
     place_.refuse_cell(
         label,
-        fmt::format("model {} has {} for the prompt{} already; a model answers a prompt once{}",
-                    in_quotes(models_.names()[model]), is_score(of.name) ? "this score" : "a " + of.name,
+        fmt::format("model {} has {} for {}the prompt{} already; {}", in_quotes(models_.names()[model]),
+                    is_score(of.name) ? "this score" : "a " + of.name,
+                    numbers_answers() ? fmt::format("answer {} of ", answers_[row_]) : "",
                     keyed_ ? " " + in_quotes(keys_[row_]) : "",
-                    keyed_ && !log_ ? ", unless rows are numbered by a column answer or repeats are allowed" : ""));
+                    numbers_answers() ? "number a model's answers to a prompt 0, 1, 2, ..., each number once"
+                    : keyed_ && !log_ ? "a model answers a prompt once, unless rows are numbered by a column answer or "
+                                        "repeats are allowed"
+                                      : "a model answers a prompt once"));
   const std::optional<double> truth =
       is_text && !missing && of.low == 0.0 && of.high == 1.0 ? truth_in(value.text) : std::nullopt;
   if (!missing && !truth && value.kind != CellValue::Kind::number)

@@ -145,6 +145,7 @@ class TableBuilder {
   void add_quantity(std::string_view name);
   std::size_t find_quantity(std::string_view name) const;
   void find_row(std::string_view key, std::string_view name, std::uint32_t answer);
+  bool numbers_answers() const { return numbered_.value_or(false); }
   bool answered(std::size_t row, std::size_t model) const;
   void widen(std::size_t stride);
   void require_memory(std::size_t stride, std::size_t quantities) const;

@@ -281,6 +281,8 @@ TEST_F(ReadAnswersTest, FurtherRowsAreAnswersWhereTheyAreAllowed) {
   EXPECT_EQ(group_prompts(table).count, 2u);
   options.models = {"b"};
   EXPECT_THAT(read(text, options).quality, ElementsAre(0.5, 1, 0.25));
+  EXPECT_THAT(refusal("prompt_id,answer,model,quality,cost\np,7,b,1,1\np,7,b,0,1\n", options),
+              HasSubstr("a quality for answer 7 of the prompt \"p\" already; number a model's answers to a prompt"));
 }
 
 TEST_F(ReadAnswersTest, WhatIsNotUsedIsNamed) {

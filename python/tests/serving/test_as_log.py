@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import random
+import sqlite3
 
 import pytest
 
@@ -54,6 +56,17 @@ def test_commands_take_the_url(url: str, tmp_path: pathlib.Path, capsys: pytest.
     argv = ["cascade", "fit", url, "--price", "5", "--evaluator", "score", "--out", out]
     assert commands.main(argv) == 0
     assert "Keep the running cascade" in capsys.readouterr().out
+
+
+def test_a_damaged_database_is_no_log(url: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "kept.db"
+    with contextlib.closing(sqlite3.connect(url[len("sqlite:///") :])) as kept:
+        kept.execute(f"VACUUM INTO '{path}'")
+    with contextlib.closing(sqlite3.connect(path)) as kept:
+        kept.execute("UPDATE pandora_events SET payload = '0.5' WHERE kind = 'feedback' AND sequence % 100 = 7")
+        kept.commit()
+    with pytest.raises(pandora.DataError, match="damaged: worker .* row"):
+        pandora.Trace(f"sqlite:///{path}")
 
 
 def test_what_is_no_log_is_told(tmp_path: pathlib.Path) -> None:

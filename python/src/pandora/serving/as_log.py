@@ -8,7 +8,7 @@ import tempfile
 
 from .. import _core
 from ..errors import DataError
-from .database import Database
+from .database import DamageError, Database
 
 __all__ = ["read_decisions"]
 
@@ -27,6 +27,8 @@ def read_decisions(url: str, options: _core.TraceOptions) -> _core.TraceTable:
         path = os.path.join(folder, "decisions-000000001.jsonl")
         with Database(url, check=False) as kept, open(path, "w", encoding="utf-8") as file:
             name, count = kept.name, 0
+            if damages := kept.verify():
+                raise DamageError(name, damages)
             for row in kept.events(["decision", "feedback"]):
                 payload = json.loads(row.payload)
                 if row.kind == "decision":

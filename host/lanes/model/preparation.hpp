@@ -15,9 +15,7 @@ struct PromptOutcomes {
   std::size_t rows = 0, models = 0;
   std::vector<float> quality;
   std::vector<float> dollars;
-  /// The prompt of every row, from 0 on, where a row is one of several answers to a prompt. Studies with one opening
-  /// take every row for a prompt of its own.
-  std::vector<std::uint32_t> prompt = {};
+  std::vector<std::uint32_t> prompt;  ///< of every row, from 0 on; rows with the same prompt are one draw
 };
 
 struct OrderFrequencies {

@@ -30,9 +30,9 @@ Dimensions TraceSizes::dimensions() const {
   return {.boxes = boxes, .context = context, .output = 1, .reward_features = reward_features};
 }
 
-std::vector<std::int64_t> TraceSizes::list(bool with_prompts) const {
+std::vector<std::int64_t> TraceSizes::list() const {
   std::vector<std::int64_t> out = {boxes, context, reward_features, calibration, online};
-  if (with_prompts) out.push_back(prompts);
+  if (has_rows_of_one_prompt()) out.push_back(prompts);
   return out;
 }
 

@@ -18,11 +18,12 @@ struct TraceSizes {
   int reward_features = 0;  ///< d = A (1 + scores)
   int calibration = 0;      ///< rows of the calibration table, one of them for x_0
   int online = 0;           ///< rows of the online table
-  int prompts = 0;          ///< prompts of the online table; 0: not known, in results where it does not matter
+  int prompts = 0;          ///< prompts of the online table
 
   Dimensions dimensions() const;
+  bool has_rows_of_one_prompt() const { return prompts < online; }
   /// As in TraceKeys::sizes.
-  std::vector<std::int64_t> list(bool with_prompts) const;
+  std::vector<std::int64_t> list() const;
   /// How many online periods there are if boxes can be opened that often. With several openings a period is a prompt.
   int periods(int openings) const { return openings > 1 ? prompts : online; }
 };

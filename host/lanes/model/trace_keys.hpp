@@ -58,8 +58,7 @@ struct TraceKeys : OtherSource {
   FiniteProblem finite;   ///< only laws and costs count; no boxes: the environment is a table
   // A run fills these in, so that its results can be read without the table.
   std::string digest;  ///< of both tables as they were read, SHA-256; empty: not known
-  /// A, d_x, d, calibration rows, online rows; and online prompts, if periods are prompts with several answers. Empty:
-  /// not known.
+  /// A, d_x, d, calibration rows, online rows; and online prompts, if several rows are of one prompt. Empty: not known.
   std::vector<std::int64_t> sizes;
 
   bool has_contexts() const override { return finite.boxes.empty(); }

@@ -240,6 +240,7 @@ TraceSizes trace_sizes(const Environment& environment) {
   TraceSizes out;
   int* const members[] = {&out.boxes, &out.context, &out.reward_features, &out.calibration, &out.online, &out.prompts};
   for (std::size_t k = 0; k < keys.sizes.size(); ++k) *members[k] = static_cast<int>(keys.sizes[k]);
+  if (keys.sizes.size() == 5) out.prompts = out.online;
   return out;
 }
 

@@ -84,11 +84,13 @@ std::string title_of(const SettingSummary& summary) {
     return fmt::format(
         "{}: utility = value - costs per period, over {} periods in {} replications, ± 95% over replications", name,
         study.periods, study.replications);
-  return fmt::format("{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over {}", name,
-                     trace_keys(environment)->price, trace_sizes(environment).periods(study.actions.openings),
-                     study.replications,
-                     trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
-                     periods_are_prompts(environment) ? "prompts" : "replications");
+  const TraceSizes sizes = trace_sizes(environment);
+  const int periods = sizes.periods(study.actions.openings);
+  return fmt::format(
+      "{}: utility = quality - {:g} x dollars per prompt, over {}{} prompts in {} {}, ± 95% over {}", name,
+      trace_keys(environment)->price, periods > sizes.prompts ? fmt::format("{} rows of ", periods) : "", sizes.prompts,
+      study.replications, trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
+      periods_are_prompts(environment) ? "prompts" : "replications");
 }
 
 std::string note_on_gaps(const Environment& environment) {

@@ -2,6 +2,7 @@
 #include "host/studies/results/parts.hpp"
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/files/sealed_file.hpp"
@@ -63,7 +64,10 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
   };
   table.quality = numbers("quality");
   table.dollars = numbers("dollars");
-  if (rows_of_period(planned.setting.study) > 1) {
+  if (!sizes.has_rows_of_one_prompt()) {
+    table.prompt.resize(table.rows);
+    std::iota(table.prompt.begin(), table.prompt.end(), 0u);
+  } else {
     table.prompt = unpack<std::uint32_t>(field(there, "prompt"), table.rows);
     if (std::ranges::any_of(table.prompt, [&](auto prompt) { return prompt >= table.rows; }))
       throw Damaged("holds a prompt that the table does not have");
@@ -154,7 +158,8 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
     const PromptOutcomes& table = *results[0].table;
     out["table"] = {
         {"prompts", table.rows}, {"quality", pack<float>(table.quality)}, {"dollars", pack<float>(table.dollars)}};
-    if (rows_of_period(study) > 1) out["table"]["prompt"] = pack<std::uint32_t>(table.prompt);
+    if (trace_sizes(planned.plan.units[part.first].environment).has_rows_of_one_prompt())
+      out["table"]["prompt"] = pack<std::uint32_t>(table.prompt);
   }
   return out;
 }

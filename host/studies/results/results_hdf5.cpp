@@ -104,7 +104,7 @@ class LaneDatasets {
              [&](const LaneTally& t, auto&) { return std::array{t.*sum.member}; });
     of_run("deployments_of_box", {A}, {"periods in which the box was deployed", "periods", " x box"},
            [A](const LaneTally& t, auto&) { return std::span(t.deployments_of_box, A); });
-    of_run("queries_of_box", {A}, {"periods in which the box was opened", "periods", " x box"},
+    of_run("queries_of_box", {A}, {"how often the box was opened", "openings", " x box"},
            [A](const LaneTally& t, auto&) { return std::span(t.queries_of_box, A); });
     of_run("depth", {A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", " x k"},
            [A](const LaneTally& t, auto&) { return std::span(t.depth, A + 1); });

@@ -213,7 +213,7 @@ void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
   for (const Part& part : parts_) {
     const PlannedSetting& planned = settings_[part.setting];
     const Unit first = planned.plan.units[part.first];
-    if (!wanted(part.setting, first)) continue;
+    if (!wanted(part, first)) continue;
     body(part.setting, first, units_there(folder_.load(planned, part), part));
   }
 }

@@ -33,9 +33,9 @@ class StoredResults {
 
   void for_each_group(const GroupBody& body);
 
-  /// The same part by part, which takes less memory, for the groups that are wanted. `first` is the unit of results[0];
+  /// The same part by part, which takes less memory, for the parts that are wanted. `first` is the unit of results[0];
   /// the others are the replications after it.
-  using Wanted = std::function<bool(std::size_t setting, const Unit& any)>;
+  using Wanted = std::function<bool(const Part& part, const Unit& first)>;
   using PartBody = std::function<void(std::size_t setting, const Unit& first, const std::vector<UnitResult>& results)>;
   void for_each_part(const Wanted& wanted, const PartBody& body);
 

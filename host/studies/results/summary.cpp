@@ -73,7 +73,7 @@ std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, st
     if (own.size() * each != unit.prompts.size() || benchmark.size() != own.size()) continue;
     for (std::size_t t = 0; t < own.size(); ++t) {
       const PeriodRows period{table, actions, std::span(unit.prompts).subspan(t * each, each)};
-      const std::size_t prompt = each > 1 ? table.prompt[period.rows[0]] : period.rows[0];
+      const std::size_t prompt = table.prompt[period.rows[0]];
       const auto [utility, quality, dollars, calls] = period.values(own[t], price);
       const double values[] = {utility, quality, dollars, calls, period.values(benchmark[t], price)[0] - utility};
       for (std::size_t k = 0; k < out.size(); ++k) {

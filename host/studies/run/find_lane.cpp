@@ -234,6 +234,8 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
                             toml_of(restart_text(told)));
   if (actions.openings > 1 || actions.has_outside())
     out.toml += fmt::format("\n[actions]\nopenings = {}\noutside = {}\n", actions.openings, actions.outside);
+  if (actions.uninspected)
+    out.toml += "# The study has actions.uninspected = true, which is left out: studies of tables refuse it.\n";
   return out;
 }
 

@@ -200,8 +200,8 @@ void add_use(TableOptions& all) {
   all.text("digest", "SHA-256", "Digest of the tables' content; a run fills it in.", &TraceKeys::digest);
   all.add(
       {"sizes", Kind::integers, "list of 5 or 6 integers", "",
-       "Models, numbers of the context and of phi, calibration and online rows, and online prompts if models can be "
-       "opened again; a run fills it in."},
+       "Models, numbers of the context and of phi, calibration and online rows, and online prompts if several rows are "
+       "of one prompt; a run fills it in."},
       [](const TraceKeys& t) { return fmt::format("[{}]", fmt::join(t.sizes, ", ")); },
       [](TraceKeys& t, const StudyValue& v) {
         constexpr std::int64_t kMost[] = {kMaxBoxes, 10000, kMaxRewardFeatures, 1000000000, 1000000000, 1000000000};

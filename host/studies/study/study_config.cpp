@@ -315,7 +315,6 @@ bool has_table(const std::vector<PlannedSetting>& settings) {
 
 void fill_in_tables(StudyConfig& config) {
   const std::vector<Setting> settings = config.settings();
-  const bool several = std::ranges::any_of(settings, [](const Setting& s) { return s.study.actions.openings > 1; });
   for (const Setting& setting : settings)
     for (const Environment& environment : setting.study.environments) {
       if (!is_table(environment)) continue;
@@ -330,7 +329,7 @@ void fill_in_tables(StudyConfig& config) {
       };
       fill_in("models", toml_of(world->models()));
       fill_in("digest", world->digest());
-      fill_in("sizes", fmt::format("[{}]", fmt::join(world->sizes().list(several), ", ")));
+      fill_in("sizes", fmt::format("[{}]", fmt::join(world->sizes().list(), ", ")));
     }
 }
 

@@ -37,7 +37,7 @@ void take_laws(const std::string& name, const StudyValue& laws, const StudyValue
   for (const FiniteBox& box : read.boxes) keys.finite.boxes.push_back({box.cost, box.values, box.probabilities});
   keys.laws_text = laws_text(keys.finite);
   keys.price = 1.0;
-  keys.sizes = sizes_of_laws(keys.finite).list(false);
+  keys.sizes = sizes_of_laws(keys.finite).list();
   keys.models.clear();
 }
 

@@ -115,8 +115,8 @@ Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& 
     for (const TallyField& field : fields) values.emplace_back(lanes.size() * R * field.size(), kUnknown);
     const std::lock_guard lock(results.mutex());
     results.stored().for_each_part(
-        [&](std::size_t s, const Unit& any) {
-          return s == setting && any.environment.name == environment && regime_name(any.regime) == regime;
+        [&](const Part& part, const Unit& unit) {
+          return part.setting == setting && unit.environment.name == environment && regime_name(unit.regime) == regime;
         },
         [&](std::size_t, const Unit& first, const std::vector<UnitResult>& units) {
           if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted while results were read");
@@ -145,11 +145,13 @@ Dict decisions_of_lane(Results& results, std::size_t setting, const std::string&
   LaneDecisions found = results.read([&](StoredResults& stored) {
     LaneDecisions out;
     stored.for_each_part(
-        [&](std::size_t s, const Unit& any) {
-          return s == setting && any.environment.name == environment && regime_name(any.regime) == regime;
+        [&](const Part& part, const Unit& first) {
+          return part.setting == setting && first.environment.name == environment &&
+                 regime_name(first.regime) == regime && replication >= first.replication &&
+                 replication - first.replication < part.last - part.first;
         },
         [&](std::size_t, const Unit& first, const std::vector<UnitResult>& units) {
-          const std::size_t u = replication - first.replication;  // far beyond the end where it is in an earlier part
+          const std::size_t u = replication - first.replication;
           if (u < units.size() && lane < units[u].notes.size()) out = units[u].notes[lane].decisions;
         });
     return out;

@@ -27,7 +27,7 @@ std::uint32_t outcome(std::initializer_list<int> opened, int deployed) {
 
 TEST(PromptStatistics, AreThoseByHand) {
   const auto table = std::make_shared<const PromptOutcomes>(
-      PromptOutcomes{2, 2, {0.5f, 0.75f, 1.0f, 0.25f}, {0.001f, 0.002f, 0.001f, 0.002f}});
+      PromptOutcomes{2, 2, {0.5f, 0.75f, 1.0f, 0.25f}, {0.001f, 0.002f, 0.001f, 0.002f}, {0, 1}});
   UnitResult unit;
   unit.resize(2);
   unit.lanes = {ran(2), ran(2)};
@@ -54,16 +54,19 @@ TEST(PromptStatistics, LeaveFailedLanesOut) {
   unit.resize(2);
   unit.lanes = {ran(1), ran(1)};
   unit.lanes[1].fail(Failure::not_finite, 1);
-  unit.table = std::make_shared<const PromptOutcomes>(PromptOutcomes{1, 1, {0.5f}, {0.1f}});
+  unit.table = std::make_shared<const PromptOutcomes>(PromptOutcomes{1, 1, {0.5f}, {0.1f}, {0}});
   unit.prompts = {0};
   unit.notes[0].outcomes = unit.notes[1].outcomes = {outcome({0}, 0)};
   EXPECT_TRUE(std::isnan(prompt_statistics(std::vector{unit}, 1, 1.0).utility.mean));
 }
 
-// There are 400 tables from one law. In each of three orders, the policy chooses partly at random. The interval holds
-// the law's mean for 95% of the tables.
-TEST(PromptStatistics, IntervalsCoverTheMeanOfTheLaw) {
+// There are 400 tables from one law. In each of three orders, the policy chooses partly at random. Each prompt has so many
+// answers, which are rows. The interval holds the law's mean for 95% of the tables.
+class Intervals : public testing::TestWithParam<int> {};
+
+TEST_P(Intervals, CoverTheMeanOfTheLaw) {
   constexpr int kTables = 400, kPrompts = 150, kOrders = 3;
+  const int answers = GetParam(), rows = kPrompts * answers;
   std::mt19937 random(11);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   // A prompt has a number u. Model 0 has the quality u, and model 1 has (1 + u) / 2 and costs 0.2. The policy opens
@@ -71,22 +74,25 @@ TEST(PromptStatistics, IntervalsCoverTheMeanOfTheLaw) {
   const double mean = 0.5 * (0.5 - 0.1) + 0.5 * (0.75 - 0.3);
   int covered = 0;
   for (int k = 0; k < kTables; ++k) {
-    PromptOutcomes table{kPrompts, 2, {}, {}};
+    PromptOutcomes table{static_cast<std::size_t>(rows), 2, {}, {}, {}};
     for (int p = 0; p < kPrompts; ++p) {
       const double u = uniform(random);
-      table.quality.insert(table.quality.end(), {static_cast<float>(u), static_cast<float>((1.0 + u) / 2.0)});
-      table.dollars.insert(table.dollars.end(), {0.1f, 0.2f});
+      for (int answer = 0; answer < answers; ++answer) {
+        table.quality.insert(table.quality.end(), {static_cast<float>(u), static_cast<float>((1.0 + u) / 2.0)});
+        table.dollars.insert(table.dollars.end(), {0.1f, 0.2f});
+        table.prompt.push_back(static_cast<std::uint32_t>(p));
+      }
     }
     const auto shared = std::make_shared<const PromptOutcomes>(table);
     std::vector<UnitResult> units(kOrders);
     for (UnitResult& unit : units) {
       unit.resize(1);
-      unit.lanes = {ran(kPrompts)};
+      unit.lanes = {ran(rows)};
       unit.table = shared;
-      unit.prompts.resize(kPrompts);
+      unit.prompts.resize(shared->rows);
       std::iota(unit.prompts.begin(), unit.prompts.end(), 0u);
       std::shuffle(unit.prompts.begin(), unit.prompts.end(), random);
-      for (int t = 0; t < kPrompts; ++t)
+      for (int t = 0; t < rows; ++t)
         unit.notes[0].outcomes.push_back(uniform(random) < 0.5 ? outcome({0, 1}, 1) : outcome({0}, 0));
     }
     const Estimate found = prompt_statistics(units, 0, 1.0).utility;
@@ -94,6 +100,8 @@ TEST(PromptStatistics, IntervalsCoverTheMeanOfTheLaw) {
   }
   EXPECT_NEAR(covered, 0.95 * kTables, 3.0 * std::sqrt(0.95 * 0.05 * kTables));
 }
+
+INSTANTIATE_TEST_SUITE_P(OneAnswerAndSeveral, Intervals, testing::Values(1, 4));
 
 }  // namespace
 }  // namespace pandora

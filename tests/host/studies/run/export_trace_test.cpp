@@ -1,5 +1,6 @@
 // Tests the whole path of tables: a replication that is exported and read back is the same replication.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -125,6 +126,17 @@ TEST_F(ExportTrace, SoDoesOneWithSeveralOpenings) {
       }
     }
   }
+}
+
+TEST_F(ExportTrace, SaysThatUnopenedDeploymentIsLeftOut) {
+  StudyConfig config = StudyConfig::parse(kTableStudy, "study.toml");
+  config.set("actions.uninspected", "true", "test");
+  const PlannedSetting planned = make_plans(config)[0];
+  const std::string path = (base_ / "table.jsonl").string();
+  const ExportedTrace exported = export_trace(planned, planned.plan.units[0], "exported", path);
+  EXPECT_THAT(exported.toml, testing::HasSubstr("# The study has actions.uninspected = true, which is left out"));
+  std::ofstream(path) << exported.jsonl;
+  EXPECT_FALSE(make_plans(of_table(exported.toml))[0].setting.study.actions.uninspected);
 }
 
 TEST_F(ExportTrace, OfATableIsTheTableAgain) {

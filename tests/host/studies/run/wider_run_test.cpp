@@ -96,6 +96,15 @@ TEST_F(WiderTable, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
   EXPECT_THAT(shown.out, testing::ContainsRegex("over 1[0-9] prompts in 4 orders"));
 }
 
+// With one opening every row is a period, but the rows of a prompt are one draw.
+TEST_F(WiderTable, OneOpeningHasIntervalsOverPromptsToo) {
+  expect_same_bytes({"--set", "actions.openings=1"});
+  fs::remove(work() / "table.jsonl");
+  const auto shown = run({"show", "reference"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::ContainsRegex("over [345][0-9] rows of 1[0-9] prompts"));
+}
+
 TEST_F(WiderTable, EnginesMakeTheSameTables) {
   ASSERT_EQ(run(words("blocked", {}, {"--set", "engine.precision=double"})).exit_code, 0);
   ASSERT_EQ(run(words("plain", {}, {"--set", "engine.kind=reference"})).exit_code, 0);

@@ -566,6 +566,20 @@ def test_a_log_with_too_few_decisions_is_refused() -> None:
         fit_thresholds_to_log(source_of(in_order(World.drawn(40, 30), 41)), aim())
 
 
+@pytest.mark.parametrize(("share", "is_refused"), [(0.565, False), (0.75, True)])
+def test_only_weights_that_chance_does_not_explain_refuse_a_log(share: float, is_refused: bool) -> None:
+    """Two models are said to be called with probability 1/2. At 0.565, it is as if chance had called one too often."""
+    rows = in_order(World.drawn(45, 400), 89, (share, 1.0 - share, 0.0), 0.0)
+    rows = [{**row, "propensity": 0.5} for row in rows]
+    standard_errors = (sum(row["model"] == MODELS[0] for row in rows) - 200.0) / 10.0
+    assert standard_errors > 4.5 if is_refused else 3.0 < standard_errors < 3.5
+    if is_refused:
+        with pytest.raises(DataError, match="propensities are wrong"):
+            fit_thresholds_to_log(source_of(rows), aim())
+    else:
+        fit_thresholds_to_log(source_of(rows), aim())
+
+
 def test_rules_that_made_a_log_are_kept_where_nothing_is_surely_better() -> None:
     world = World.drawn(42, 2500)
     good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), aim())

@@ -35,6 +35,10 @@ THRESHOLDS, LONGEST = 24, 3
 #: The least number of decisions that make all calls of an order: where calls are rarely made, weights that are 0 for a
 #: missing call move their mean little.
 LEAST_MADE = 10
+#: By how many standard errors the mean weight of a candidate may differ from 1. If no candidate passes, the second
+#: number counts. In one of a hundred correct logs of two models, chance moves the weights of both by more than the
+#: first number.
+FAR = (3.0, 4.5)
 
 
 def surest(means: Sequence[float], errors: Sequence[float]) -> int:
@@ -138,9 +142,11 @@ class LogSearch:
         """The best order of at most `longest` models; None if there are too few decisions for any."""
         models = range(len(self.thresholds))
         orders = sorted(order for length in range(1, longest + 1) for order in permutations(models, length))
-        accepting = (order for order in orders if all(len(self.thresholds[model]) for model in order[:-1]))
-        rated = [found for order in accepting if (found := self._rate(order)) is not None]
-        return max(rated, key=lambda found: found[0])[1] if rated else None
+        accepting = [order for order in orders if all(len(self.thresholds[model]) for model in order[:-1])]
+        for self.far in FAR:
+            if rated := [found for order in accepting if (found := self._rate(order)) is not None]:
+                return max(rated, key=lambda found: found[0])[1]
+        return None
 
     def effective_alone(self, model: int) -> float:
         """The number of effective decisions that call and deploy a model alone."""
@@ -225,7 +231,7 @@ class LogSearch:
             error = np.sqrt(np.maximum(0.0, variance / w**2 - 2.0 * covariance + self.rules_variance / decisions**2))
             mean_weight = w / decisions
             error_of_mean_weight = np.sqrt(np.maximum(0.0, ww / w - mean_weight) / decisions)
-            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= 3.0 * error_of_mean_weight + 1e-9)
+            usable = (w > 0.0) & (np.abs(mean_weight - 1.0) <= self.far * error_of_mean_weight + 1e-9)
             usable &= w**2 / (ww + noise.expected) >= least
             rating: Floats = np.where(usable, mean - CAUTION * error, -np.inf)
         return rating

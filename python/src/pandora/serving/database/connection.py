@@ -330,8 +330,8 @@ class Postgres(Connection):
     """A server. The session's settings detect within ten seconds that the machine of either side has died."""
 
     for_update = " FOR UPDATE"
-    # to_regclass() would answer from the session's cache, which nothing refreshes inside a transaction: a process that had
-    # waited for another one's schema would try to make it again. Reading pg_class refreshes it.
+    # to_regclass() would answer from the session's cache, which nothing refreshes inside a transaction: a process that
+    # had waited for another one's schema would try to make it again. Reading pg_class refreshes it.
     has_tables = "SELECT 1 FROM pg_class WHERE relname = 'pandora_about' AND pg_table_is_visible(oid)"
     read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     _settings = (

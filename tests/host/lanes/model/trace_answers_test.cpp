@@ -270,18 +270,17 @@ TEST_F(TraceAnswersTest, SummariesCountPrompts) {
       EXPECT_NEAR(found.cost_usd_per_1000.mean, 1000.0 / kPrice * cost, 1e-5);
       EXPECT_NEAR(found.calls.mean, calls, 1e-12);
       EXPECT_NEAR(found.gap.mean, gap, 1e-6);
-      // Each prompt came once in each of five replications: its mean is one draw.
+      // All periods with a prompt's answers, in all five replications, are one draw.
       const SumsByPrompt sums = utility_by_prompt(results, lane, kPrice, study.actions);
-      double squares = 0.0;
-      int seen = 0;
+      double squares = 0.0, prompts = 0.0, all = 0.0;
       for (std::size_t prompt = 0; prompt < sums.sums.size(); ++prompt) {
-        if (sums.periods[prompt] == 0.0) continue;
-        EXPECT_EQ(sums.periods[prompt], 5.0);
-        squares += std::pow(sums.sums[prompt] / 5.0 - utility, 2);
-        ++seen;
+        squares += std::pow(sums.sums[prompt] - sums.periods[prompt] * utility, 2);
+        prompts += sums.periods[prompt] > 0.0 ? 1.0 : 0.0;
+        all += sums.periods[prompt];
       }
-      EXPECT_EQ(seen, static_cast<int>(periods));
-      EXPECT_NEAR(found.utility.standard_error, std::sqrt(squares / (periods - 1.0) / periods), 1e-6);
+      EXPECT_EQ(prompts, kPrompts);
+      EXPECT_EQ(all, 5.0 * periods);
+      EXPECT_NEAR(found.utility.standard_error, std::sqrt(prompts / (prompts - 1.0) * squares) / all, 1e-6);
     }
   }
 }

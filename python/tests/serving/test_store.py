@@ -7,6 +7,7 @@ import contextlib
 import pathlib
 import pickle
 import random
+import sqlite3
 import threading
 import warnings
 from collections import Counter
@@ -415,6 +416,32 @@ def test_a_store_that_cannot_be_opened_leaves_the_database_to_others(sqlite_url:
     with opened(sqlite_url) as store:
         serve_one(store)
         assert store.settle() and store.metrics()["learner"]["learns"]
+
+
+def test_a_new_database_begins_with_what_a_damaged_one_had_saved(sqlite_url: str, tmp_path: pathlib.Path) -> None:
+    with opened(sqlite_url, new()) as store:
+        for k in range(20):
+            serve(store, k)
+        assert store.settle()
+        store.save()
+        told = [m["prediction"] for m in store.explain(store.begin([1.0, 0.5]).number)["models"]]
+        numbers = [number for kind, number, _ in rows(store) if kind == "decision"]
+        serve(store, 20)
+        assert store.flush()
+        store.save()
+    with contextlib.closing(sqlite3.connect(sqlite_url[len("sqlite:///") :])) as kept:
+        kept.execute("UPDATE pandora_events SET payload = '{}' WHERE request = ?", [numbers[3]])
+        kept.execute("UPDATE pandora_states SET state = 'x' WHERE number = (SELECT max(number) FROM pandora_states)")
+        kept.commit()
+    with pytest.raises(pandora.DataError, match=r"is damaged: .* pandora.serving.saved_cascade\(\)"):
+        opened(sqlite_url)
+    pandora.serving.saved_cascade(sqlite_url).save(tmp_path / "learned.json")
+    with opened(f"sqlite:///{tmp_path}/new.db", tmp_path / "learned.json") as store:
+        assert store.metrics()["requests"] == 20
+        assert [m["prediction"] for m in store.explain(store.begin([1.0, 0.5]).number)["models"]] == told
+    with pytest.raises(pandora.DataError, match="there is no such file"):
+        pandora.serving.saved_cascade(f"sqlite:///{tmp_path}/none.db")
+    assert not (tmp_path / "none.db").exists()
 
 
 def test_a_saved_cascade_of_a_store_goes_on_alone(sqlite_url: str, tmp_path: pathlib.Path) -> None:

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from .database import DatabaseAway, FeedbackConflict, FeedbackRemoved
 from .monitor import Monitor
-from .store import BudgetSpent, Store, open
+from .store import BudgetSpent, Store, open, saved_cascade
 from .traffic import Budget, Shadow, share_of
 
 __all__ = [
     "Budget", "BudgetSpent", "DatabaseAway", "FeedbackConflict", "FeedbackRemoved", "Monitor", "Shadow", "Store",
-    "open", "share_of",
+    "open", "saved_cascade", "share_of",
 ]  # fmt: skip

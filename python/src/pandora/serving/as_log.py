@@ -8,7 +8,7 @@ import tempfile
 
 from .. import _core
 from ..errors import DataError
-from .database import DamageError, Database
+from .database import DamageError, Database, require_file
 
 __all__ = ["read_decisions"]
 
@@ -21,8 +21,7 @@ _OF_A_LINE = (
 
 def read_decisions(url: str, options: _core.TraceOptions) -> _core.TraceTable:
     """All stored decisions with their feedback. DataError if there are none, or the database is damaged."""
-    if url.startswith("sqlite:///") and not os.path.isfile(url[len("sqlite:///") :]):  # opening would make the file
-        raise DataError(f"{url}: there is no such file")
+    require_file(url)
     with tempfile.TemporaryDirectory(prefix="pandora-log-") as folder:
         path = os.path.join(folder, "decisions-000000001.jsonl")
         with Database(url, check=False) as kept, open(path, "w", encoding="utf-8") as file:

@@ -34,7 +34,7 @@ from .learning import LearningThread, decision_before
 from .monitor import Monitor
 from .traffic import Budget, Shadow, share_of
 
-__all__ = ["BudgetSpent", "Store", "open"]
+__all__ = ["BudgetSpent", "Store", "open", "saved_cascade"]
 
 _MOST_RECENT = 10_000  # decisions that can be explained without the database
 _MOST_SESSIONS = 100_000
@@ -674,6 +674,21 @@ def replayed(kept: Database, from_beginning: bool = False) -> Learned:
         learned.apply(row, lambda request, place: decision_before(kept.rows_of(request), place))
     learned.due = ""
     return learned
+
+
+def saved_cascade(url: str) -> Cascade:
+    """The cascade of the newest whole state of a database, also if rows or newer states are damaged; a new database can
+    begin with it. It lacks what was learned after that state.
+
+    DataError if no state is whole. No process needs to have the database open.
+    """
+    database.require_file(url)
+    with Database(url, check=False) as kept:
+        for number in kept.states():
+            with contextlib.suppress(DataError):
+                if (state := kept.state(number)) is not None:
+                    return Cascade(Learned.restored(state.state).cascade())
+    raise DataError(f"{kept.name}: has no whole state of a cascade; bring back a copy of it")
 
 
 def _as_file(cascade: Cascade) -> str:

@@ -22,6 +22,7 @@ b'what workers decide by'
 from __future__ import annotations
 
 from .chain import Event, Point, Row, State, Version, chained, event
+from .connection import require_file
 from .database import Database, new_worker
 from .errors import (
     ChainError,
@@ -40,7 +41,7 @@ from .outbox import Outbox
 __all__ = [
     "ChainError", "DamageError", "Database", "DatabaseAway", "Event", "FeedbackConflict", "FeedbackKnown",
     "FeedbackRefused", "FeedbackRemoved", "Learner", "LearnerLost", "Outbox", "OutboxFull", "Point", "Row", "State",
-    "Version", "chained", "event", "new_worker", "open",
+    "Version", "chained", "event", "new_worker", "open", "require_file",
 ]  # fmt: skip
 
 open = Database  # as pandora.serving.open names it

@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any, Optional, TypeVar
 from urllib.parse import urlsplit
 
-from ...errors import UsageError
+from ...errors import DataError, UsageError
 from .errors import DamageError, DatabaseAway, LearnerLost, Raced
 from .schema import MIGRATIONS
 
@@ -418,6 +418,12 @@ def connect(url: str) -> Connection:
             return Postgres(url)
     scheme = url.partition(":")[0] if isinstance(url, str) else repr(url)  # the rest may contain a password
     raise UsageError(f'database {scheme}: give "sqlite:///file.db" or "postgresql://user@host/name"')
+
+
+def require_file(url: str) -> None:
+    """DataError for a file of SQLite that is not there, which opening would make."""
+    if url.startswith("sqlite:///") and not os.path.isfile(url[len("sqlite:///") :]):
+        raise DataError(f"{url}: there is no such file")
 
 
 def _before_fork() -> None:

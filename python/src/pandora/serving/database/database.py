@@ -197,6 +197,11 @@ class Database(Closes):
         """The state of that number; None if it does not exist (any more). DamageError if it is damaged."""
         return _state(self._connection, number)
 
+    def states(self) -> list[int]:
+        """The numbers of the stored states, the newest first."""
+        found = self._connection.execute("SELECT number FROM pandora_states ORDER BY number DESC")
+        return [number for (number,) in found]
+
     def newest_state(self) -> Optional[State]:
         """The state that was saved last; None if there is none."""
         return _newest_state(self._connection)

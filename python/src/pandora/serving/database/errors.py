@@ -20,7 +20,10 @@ class DamageError(DataError):
 
     def __init__(self, name: str, damages: list[str]) -> None:
         told = "; ".join(damages[:5]) + (f"; and {len(damages) - 5} more" if len(damages) > 5 else "")
-        super().__init__(f"{name}: is damaged: {told}; bring back a copy of it, or begin a new one")
+        super().__init__(
+            f"{name}: is damaged: {told}; bring back a copy of it, or begin a new "
+            "one with pandora.serving.saved_cascade()"
+        )
         self.damages = damages
 
 

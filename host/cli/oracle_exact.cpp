@@ -71,8 +71,9 @@ void print_exact(const std::string& file, const std::string& format) {
                            problem.uninspected ? ", which opens what it deploys" : ", which is optimal here"));
     if (const Commitment committed = commit_or_search(problem); problem.uninspected)
       print_text(fmt::format("commit or search  {:.6f}, {}\n", committed.value,
-                             committed.box < 0 ? "which deploys no box unopened"
-                                               : fmt::format("which deploys box {} only unopened", committed.box + 1)));
+                             committed.box < 0
+                                 ? "which commits to no box"
+                                 : fmt::format("which commits to box {} and never opens it", committed.box + 1)));
     print_text(
         fmt::format("no policy above   {:.6f}, if one output is deployed on average\n", relaxation_bound(problem)));
   }

@@ -132,8 +132,8 @@ void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& se
     return;
   }
   const MissingWork missing = missing_work(config, settings, run);
-  print_text(fmt::format("missing           in {}, which has {} of {} parts whole: what follows is of the others\n",
-                         run.out, missing.parts_of_study - missing.parts.size(), missing.parts_of_study) +
+  print_text(fmt::format("missing           in {}: {} of {} parts; the lines below are about these parts\n", run.out,
+                         missing.parts.size(), missing.parts_of_study) +
              forecast_text(settings, missing.sweeps, missing.parts, run.threads, processes));
 }
 

@@ -91,7 +91,7 @@ Policy epsilon_greedy_weitzman() {
           .group = PolicyGroup::past_the_paper,
           .summary = "Weitzman's rule with plug-in indices; a random order, and no stop, with probability epsilon each",
           .by_name_only = true,
-          .hyperparameters = {{"epsilon", "probability that a period explores", {0.01, 0.1}, 0.0, 1.0}},
+          .hyperparameters = {{"epsilon", "probability of a random order, and of no stop", {0.01, 0.1}, 0.0, 1.0}},
           .variants = [](const Grids& grids) {
             return variants_over(grids, "epsilon", [](int T0, RewardModel reward, double epsilon) {
               LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);

@@ -133,8 +133,8 @@ Policy best_of_n() {
 // docs/wider.md has its guarantee. It is the benchmark's neighbour: a rule that needs no dynamic programme.
 Policy commit_or_search() {
   return yardstick("commit_or_search", "Commit or search",
-                   "yardstick: true laws, one box or none that is deployed only unopened, Weitzman's rule for the "
-                   "others; needs actions.uninspected",
+                   "yardstick that knows the laws: commits to one box that it never opens, or to none, and plays "
+                   "Weitzman's rule on the others; needs actions.uninspected",
                    "known", lane_that([](LaneSpec& lane) { lane.follow = Follow::committed; }), true);
 }
 

@@ -54,7 +54,7 @@ TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
   // environment.
   expect_plan(with({"--policy", "dow,online_plugin", "--replications", "3"}, extend), 6, 4 * 4 + 2 * 13, 6);
   expect_plan(with(dow, {"2", "--out", "fresh"}, {"--extend"}), 4, 4 * 9, 4);
-  EXPECT_THAT(plan(with(dow, {"5"}, extend)), HasSubstr("missing           in out, which has 4 of 10 parts whole"));
+  EXPECT_THAT(plan(with(dow, {"5"}, extend)), HasSubstr("missing           in out: 6 of 10 parts;"));
   EXPECT_FALSE(fs::exists(work() / "fresh"));
   EXPECT_EQ(files(work() / "out"), before);
   EXPECT_EQ(test::read_file(work() / "out" / "manifest.json"), manifest);

@@ -61,7 +61,7 @@ class ExactPolicy:
 
     value: float  #: of the optimal policy
     weitzman: float  #: of Weitzman's rule, which opens what it deploys; optimal unless boxes may be deployed unopened
-    commit_or_search: float  #: of the best policy that commits to one box, or none: it never opens this box, and opens others
+    commit_or_search: float  #: of the best policy that commits to one box, or to none, and never opens this box
     committed: Optional[int]  #: that box, from 0; None where opening alone is best
     relaxation: float  #: an upper bound: the optimum if one output is deployed only on average
     #: The states that the optimal policy reaches: `opened` (how often each box was opened, a tuple), `best` (the best

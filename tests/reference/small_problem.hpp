@@ -148,7 +148,8 @@ inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std
       for (const int T0 : T0s)
         if (variant.lane && (T0 > 0 || !policy.needs_calibration)) {
           LaneSpec lane = variant.lane(replication, T0);
-          tie_slopes(lane, {{0, 1}}, replication.tape.boxes());
+          const int A = replication.tape.boxes();
+          tie_slopes(lane, A > 1 ? BoxGroups{{0, 1}} : BoxGroups{}, A);
           const bool wider =
               lane.unopened || lane.follow != Follow::nothing;  // only where boxes may be deployed unopened
           if ((!wider || replication.actions.uninspected) && (tied || !lane.fits_tied())) lanes.push_back(lane);

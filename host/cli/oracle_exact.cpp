@@ -74,8 +74,8 @@ void print_exact(const std::string& file, const std::string& format) {
                              committed.box < 0
                                  ? "which commits to no box"
                                  : fmt::format("which commits to box {} and never opens it", committed.box + 1)));
-    print_text(
-        fmt::format("no policy above   {:.6f}, if one output is deployed on average\n", relaxation_bound(problem)));
+    print_text(fmt::format("upper bound       {:.6f}, the optimum if one output is deployed only on average\n",
+                           relaxation_bound(problem)));
   }
   print_tables({policy_table(programme)}, as);
 }

@@ -172,8 +172,9 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
     if (!drop[row]) rows.push_back(row);
   if (rows.empty()) place.refuse("every row lacks a cell or a price, so no row is left");
   const auto tell_unknown = [](TraceTable& kept) {
-    if (const std::size_t unknown = kept.unlabelled(); unknown > 0)
-      kept.notes.push_back(fmt::format("the quality of {} of {} answers is not known", unknown, kept.quality.size()));
+    if (const std::size_t unknown = kept.unlabelled(); unknown > 0)  // a log has no cost of what it did not call
+      kept.note("unknown", fmt::format("the quality of {} of {} answers is not known", unknown,
+                                       std::ranges::count_if(kept.cost, [](double usd) { return !std::isnan(usd); })));
   };
   if (rows.size() == table.rows()) {
     tell_unknown(table);
@@ -182,9 +183,9 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   TraceTable some = select_rows(table, rows);
   tell_unknown(some);
   some.dropped = table.rows() - rows.size();
-  some.notes.push_back(
-      (some.dropped == 1 ? "1 prompt of the file is" : fmt::format("{} prompts of the file are", some.dropped)) +
-      " left out: a cell or a price is missing");
+  some.note("dropped",
+            (some.dropped == 1 ? "1 prompt of the file is" : fmt::format("{} prompts of the file are", some.dropped)) +
+                " left out: a cell or a price is missing");
   return some;
 }
 

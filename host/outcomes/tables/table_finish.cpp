@@ -126,10 +126,12 @@ void TableBuilder::take_scores_for_quality(TraceTable& table) const {
   if (!is_score(judge)) return;
   table.quality = find_score(table, judge.starts_with("score:") ? judge.substr(6) : judge).values;
   table.judged_by = judge;
-  table.notes.push_back(fmt::format(
-      "quality: the scores of the judge {} are used as the quality; this assumes that the judge is right on average "
-      "about every model, which nothing in this table can show",
-      in_quotes(judge)));
+  table.note(
+      "judge",
+      fmt::format(
+          "quality: the scores of the judge {} are used as the quality; this assumes that the judge is right on average "
+          "about every model, which nothing in this table can show",
+          in_quotes(judge)));
 }
 
 void TableBuilder::add_notes(TraceTable& table) const {
@@ -142,10 +144,12 @@ void TableBuilder::add_notes(TraceTable& table) const {
     const auto middle = seconds.begin() + static_cast<long>(seconds.size() / 2);
     std::ranges::nth_element(seconds, middle);
     if (constexpr double kSlow = 60.0; *middle > kSlow)
-      table.notes.push_back(fmt::format(
-          "latency: the median is {:.6g}, but the unit must be seconds; if these are milliseconds, divide them by "
-          "1,000",
-          *middle));
+      table.note(
+          "latency",
+          fmt::format(
+              "latency: the median is {:.6g}, but the unit must be seconds; if these are milliseconds, divide them by "
+              "1,000",
+              *middle));
   }
   if (unused_.size() > 0) table.notes.push_back("not used: " + names_text(unused_.names()));
   if (!options_.prices.empty() && find_quantity("prompt_tokens") == kNone)

@@ -159,6 +159,7 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   some.dropped = table.dropped;
   some.judged_by = table.judged_by;
   some.notes = table.notes;
+  some.note_on = table.note_on;
   return some;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -123,6 +124,9 @@ struct TraceTable {
   std::size_t dropped = 0;          ///< rows of the file that `missing = drop` left out
   std::string judged_by;            ///< the judge whose scores are taken as the quality; empty: none
   std::vector<std::string> notes;   ///< what was left out of the file, and how it was read; a sentence each
+  /// The numbers in `notes` of those on which programs act: "judge" (its scores are the quality), "latency" (whose unit
+  /// looks wrong), "unknown" (qualities) and "dropped" (prompts).
+  std::map<std::string, std::size_t> note_on;
 
   std::size_t rows() const { return prompts.size(); }
   /// How many cells have no known quality although the model answered.
@@ -130,6 +134,11 @@ struct TraceTable {
   /// The prompt's text; empty if the table has none.
   std::string_view text(std::size_t row) const {
     return text_column == kNone ? std::string_view() : columns[text_column].texts[row];
+  }
+  /// Adds a note on one of these.
+  void note(const std::string& on, std::string text) {
+    note_on[on] = notes.size();
+    notes.push_back(std::move(text));
   }
   /// Throws Error (bad_data): "SOURCE: what".
   [[noreturn]] void refuse(const std::string& what) const;

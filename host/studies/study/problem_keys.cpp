@@ -42,8 +42,9 @@ void add_feedback(Keys& keys) {
               &FeedbackRules::share);
   probability("feedback.flip", "Probability that a reward r is told as 1 - r.", &FeedbackRules::flip);
   keys.words(
-      "feedback.poison", "FIRST:LAST", "periods", "Online periods whose rewards are all told as 1 - r; empty: none.",
-      {"from", "to"}, [](const Study& s) { return poison_text(s.feedback); },
+      "feedback.poison", "FIRST:LAST", "periods",
+      "Online periods in which 1 - r is told in place of the reward r; empty: none.", {"from", "to"},
+      [](const Study& s) { return poison_text(s.feedback); },
       [](Study& s, const std::string& text) { parse_poison(text, s.feedback); });
   keys.words(
       "feedback.restart", "AT:LOST", "periods",

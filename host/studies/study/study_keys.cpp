@@ -122,12 +122,14 @@ void add_estimation(Keys& keys) {
       "Which ridges shrunk_weitzman learns (docs/beyond.md): those of the mean slope and of deviations from it, one "
       "ridge, or none.",
       {"policy", "two_level", "one_level", "fixed"}, of(&EstimationOptions::shrinkage));
-  keys.number("estimation.ridge_mean", "",
-              "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.",
-              from_to(1e-2, 1e12), of(&EstimationOptions::ridge_mean));
+  keys.number(
+      "estimation.ridge_mean", "",
+      "lambda_m, ridge of the mean slope if ridges are fixed, and the start of both if they are learned. No effect "
+      "where estimation.shrinkage is policy.",
+      from_to(1e-2, 1e12), of(&EstimationOptions::ridge_mean));
   keys.number("estimation.ridge_own", "",
-              "lambda_d, ridge of a box's deviation from the mean slope, if ridges are fixed.", from_to(1e-2, 1e12),
-              of(&EstimationOptions::ridge_own));
+              "lambda_d, ridge of a box's deviation from the mean slope; only where estimation.shrinkage is fixed.",
+              from_to(1e-2, 1e12), of(&EstimationOptions::ridge_own));
   keys.integer("estimation.joint_steps", "",
                "Newton steps of a refit of shrunk_weitzman, at most; 0: as each policy has it, 50.", 0, 100,
                of(&EstimationOptions::joint_steps));

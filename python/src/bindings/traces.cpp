@@ -248,6 +248,7 @@ void bind_traces(nb::module_& module) {
       .def_ro("models", &TraceTable::models)
       .def_ro("dropped", &TraceTable::dropped)
       .def_ro("notes", &TraceTable::notes)
+      .def_ro("note_on", &TraceTable::note_on)
       .def_ro("judged_by", &TraceTable::judged_by)
       .def_prop_ro("rows", &TraceTable::rows)
       .def_prop_ro("prompts",

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from pandora.offline import commands
-from pandora.offline.plain import LINES, short_sheets, verdict_text
+from pandora.offline.choose import SINGLE
+from pandora.offline.notes import Note, Topic, topics_json
+from pandora.offline.plain import _IN_SHORT, LINES, short_sheets, verdict_text
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[3] / "tests" / "golden"
 sys.path.insert(0, str(GOLDEN))
@@ -104,3 +106,18 @@ def test_long_names_and_many_notes_leave_the_verdict() -> None:
     assert text.count("\n") < LINES and text.startswith(f"Call {names[0]} first, then")
     assert "Notes that only the details show: 4" in text and "Models that follow: " in text
     assert "if judging an answer costs more than $0.01, the gain is gone." in verdict_text(file, record)
+
+
+def test_every_topic_has_a_line_and_other_notes_are_counted() -> None:
+    worth = {name: {"value": 0.5, "low": 0.4, "high": 0.6} for name in ("quality", "usd_per_1000", "calls", "utility")}
+    for topic in Topic:
+        note = Note("the whole sentence", topic, "first value", "second value")
+        record = {
+            "promise": worth, "single": {**worth, "model": "a"}, "choice": SINGLE, "models": ["a", "b"],
+            "notes": [note, "of no topic", "of a topic that this version does not know"],
+            "topics": [*topics_json([note]), {"note": 2, "topic": "of another version", "values": []}],
+        }  # fmt: skip
+        file = {"kind": "thresholds", "models": ["a"], "order": ["a"], "thresholds": [], "price": 1.0, "about": record}
+        told = short_sheets(file, {}, "f", details=True)[1].notes
+        lines = [] if topic is Topic.METHOD else [_IN_SHORT[topic].format("first value", "second value")]
+        assert told == [*lines, "Notes that only the details show: 2."]

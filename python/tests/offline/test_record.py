@@ -41,7 +41,7 @@ from pandora.offline.worth import DollarTail
 MEMBERS = {
     "table", "digest", "rows", "prompts", "models", "aim", "price", "evaluator", "context", "judge_usd", "folds",
     "out_of_fold", "choice", "cascade", "gain", "pays", "promise", "single", "kinds", "never", "shares", "notes",
-    "verdict", "runner_up", "dollar_tail",
+    "verdict", "runner_up", "dollar_tail", "why", "topics", "judged_calls",
 }  # fmt: skip
 
 

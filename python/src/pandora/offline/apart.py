@@ -18,6 +18,7 @@ from .call_log import Bools
 from .estimate import Estimate
 from .groups import FOLDS, Floats, Ints
 from .learners.isotonic import IsotonicMap
+from .notes import Note, Topic
 from .outcomes import Outcomes, utility
 from .paths import LogSupport, PolicyEstimate
 from .policies.order import LARGE, Order, best_order
@@ -28,9 +29,10 @@ LAW_GROUPS = 50
 #: The least number of a model's calls for an estimate of its law.
 LEAST_CALLS = 10
 
-NOTE = (
+NOTE = Note(
     "assumed: models' answers to a prompt are independent; where they are right and wrong together, far less is kept "
-    "than is promised"
+    "than is promised",
+    Topic.INDEPENDENT,
 )
 
 
@@ -186,15 +188,14 @@ def fit_log_apart(source: LogSource, price: float) -> Searched:
         orders = fit_apart(training, price, judge, log.rows), cautious_single(training, price), single
         of_folds.append([(order, held) for order in orders])
     of_cascades, of_singles, of_single = (jackknifed(parts, judge, LogSupport(mean=1.0)) for parts in zip(*of_folds))
-    notes = [NOTE]
+    notes: list[str] = [NOTE]
     if log.has_second_calls:
         notes.append(
             "decisions made several calls, which tell how models' answers hang together: "
             f"{option('openings', 'in_order')} or independent looks at that"
         )
-    notes.append(
-        "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
-    )
+    text = "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts"
+    notes.append(Note(text, Topic.METHOD))
     if left_out:
         notes.append(f"called too seldom, and left out: {', '.join(log.models[model] for model in left_out)}")
     on_fit_rows = means_of(cascade, whole, judge)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import DataError
 from .groups import Floats, Groups
+from .notes import table_notes
 from .sources.labels import shares_known
 
 Bools = npt.NDArray[np.bool_]
@@ -84,7 +85,7 @@ class CallLog:
             judge_usd=judge_usd,
             is_judged=len(table.scores) > 0,
             dropped=np.array(arrays.numbers(DROPPED)) if DROPPED in table.columns else None,
-            notes=tuple(table.notes),
+            notes=tuple(table_notes(table)),
         )
 
     @staticmethod

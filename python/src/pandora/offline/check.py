@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
@@ -474,8 +473,7 @@ def _models_sheet(check: Check) -> Sheet:
             'probability each quality became known. "times as wide" compares it with the interval if every quality '
             "were known."
         )
-    for note in table.notes:  # of a log the engine's note counts calls that were never made
-        out.notes.append(re.sub(r"^(the quality of \d+ of) \d+ (?=answers)", rf"\1 {made} ", note) if log else note)
+    out.notes += table.notes
     return out
 
 

@@ -165,7 +165,7 @@ def _fit(given: dict[str, Any]) -> Said:
         at_the_end = f"{out} is not replaced; name another file to keep this cascade\n"
     else:
         if record.get("running", {}).get("keep"):
-            at_the_end = f"{out} holds the cascade that comes nearest; do not publish it\n"
+            at_the_end = f"{out} holds the best other cascade; do not publish it\n"
         _core.write_file(out, text_of(cascade))
     return record, sheets, at_the_end
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .groups import Floats, Groups
+from .notes import Note, Topic
 
 #: The number of standard errors from which a dependence is reported.
 SURE = 3.5
@@ -20,7 +21,7 @@ SURE = 3.5
 
 def dependence_notes(
     quality: Floats, score: Floats, probability: Floats, called: npt.NDArray[np.bool_], groups: Groups
-) -> list[str]:
+) -> list[Note]:
     """The notes of a fit or a test if known qualities lean towards low or high scores; empty if this is not seen.
 
     By model it uses the sum over calls of (known - p) (score - mean score). p is the share of known qualities among all
@@ -47,8 +48,9 @@ def dependence_notes(
     more, less = ("low", "high") if by_row.sum() < 0.0 else ("high", "low")
     ratio = max(low, high) / max(min(low, high), 1e-9)
     times = f"{ratio:.1f} times" if ratio < 1000.0 else "very many times"
-    return [
+    text = (
         f"which qualities are known depends on the score: of answers with a {more} score {times} as many as of those "
         f"with a {less} one, so estimates may be too {more} where the score does not tell all: give label_propensity, "
         "or ask for the quality of answers drawn at random"
-    ]
+    )
+    return [Note(text, Topic.LABELS_LEAN, more)]

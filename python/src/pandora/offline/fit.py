@@ -17,12 +17,12 @@ from .errors import Refusal
 from .estimate import CROSS_FITTED, Estimate, Interval
 from .groups import FOLDS, Floats, Groups
 from .kinds import Aim, Candidate
+from .notes import Topic, table_notes
 from .outcomes import CALLS, USD
 from .policies import KINDS, Order, Policy
 from .policies.router import only_model
 from .progress import Progress
 from .sources.table import TableSource
-from .text import notes_on
 from .worth import DollarTail, Worth
 
 
@@ -194,7 +194,7 @@ def _latency_of_choice(
             "no cascade keeps it; the least 95th per cent of the latency of calls in series that was found is "
             f"{math.ceil(least * 1e4) / 1e4:.4g} seconds",
             f"give at least that,{' another ' + option('kind') if as_asked else ''} or faster models"
-            + "".join(f" ({note})" for note in notes_on(fits.source.table, "latency")),
+            + "".join(f" ({note})" for note in table_notes(fits.source.table, Topic.LATENCY_UNIT)),
         )
     slow = {kind: float(fits.latency[picked.number]) for kind, picked in choice.picked.items() if not picked.in_time}
     return float(fits.latency[choice.chosen.number]), slow

@@ -32,6 +32,7 @@ from .identified import is_log
 from .kinds import Candidate, price_grid, rounded
 from .learners.isotonic import applied
 from .metrics import MEANINGS, Compared, Forecasts, Points, hull
+from .notes import Topic, table_notes
 from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy, indices
@@ -40,7 +41,7 @@ from .progress import Progress
 from .record import json_object
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource
-from .text import UNKNOWN, digits, interval_text, notes_on, usd_text
+from .text import UNKNOWN, digits, interval_text, usd_text
 from .words import evaluator_text
 
 #: Points of mixtures between two models.
@@ -357,7 +358,7 @@ def frontier_steps(frontier: Frontier) -> Sheet:
         "of 0.01 more quality for 1,000 prompts, so in dollars for 10 more right answers. Intervals are 95% "
         "over prompts."
     )
-    out.notes += notes_on(frontier.test.table, "quality")
+    out.notes += table_notes(frontier.test.table, Topic.JUDGE)
     return out
 
 

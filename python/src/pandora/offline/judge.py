@@ -30,6 +30,7 @@ from .groups import Floats, Groups, Ints
 from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
 from .members import aim_of_record, judge_usd_of, record_of
+from .notes import Topic, table_notes
 from .options import OPTIONS, require_log_for
 from .outcomes import USD, Outcomes, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
@@ -42,7 +43,7 @@ from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
 from .sources.labels import QualityEstimates, label_note
 from .sources.log import LogSource, faults_of_first_calls
-from .text import interval_text, nearest_text, notes_on, saving_text, share_text, usd_text
+from .text import interval_text, nearest_text, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
 from .worth import DollarTail, Worth
 
@@ -480,7 +481,7 @@ def judged_sheet(judged: JudgedCascade) -> Sheet:
     out.add("gain", interval_text(found.worth.gain, 4), "", "", "", rule=True)
     out.add("saving", share_text(found.worth.saving), "", "", "")
     notes = out.notes
-    notes += [*found.notes, *notes_on(meeting.table, "quality", "latency")]
+    notes += [*found.notes, *table_notes(meeting.table, Topic.JUDGE, Topic.LATENCY_UNIT)]
     if judged.same_table:
         notes.append("The cascade was fitted on this table, so it looks better here than on other prompts.")
     if meeting.evaluator != meeting.fitted_for:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .groups import FOLDS, Floats, Ints
+from .notes import Note, Topic
 
 #: A column tells the best model if it does so for this share of the prompts, and errs seldom compared with one model
 #: for all.
@@ -23,8 +24,8 @@ IN_OTHER_WORDS = 0.999
 
 def suspected_leaks(
     table: _core.TraceTable, context: Sequence[str], quality: Floats, usd: Floats, price: float
-) -> list[str]:
-    """A sentence for each column of the context, of any type, whose value alone nearly always tells a prompt's best
+) -> list[Note]:
+    """A note on each column of the context, of any type, whose value alone nearly always tells a prompt's best
     model, by quality or by utility at the price, or which repeats a quality or a score.
 
     quality, usd: rows x models.
@@ -39,10 +40,11 @@ def suspected_leaks(
             column = np.array(["" if x is None else str(x) for x in column])
         told = _told(column, table.models, quality, usd, price) or _in_other_words(column, table, quality)
         if told:
-            out.append(
+            text = (
                 f"context {name} tells {told}: was it computed from the outcomes? What is not known before a call "
                 "makes promises that nothing keeps"
             )
+            out.append(Note(text, Topic.LEAK, name))
     return out
 
 

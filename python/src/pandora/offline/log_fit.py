@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import DataError
-from ..spelling import option, typed
+from ..spelling import option
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
@@ -26,6 +26,7 @@ from .fit import Fit, fit_source
 from .groups import FOLDS, Floats
 from .kinds import Aim, Candidate
 from .learners.isotonic import IsotonicMap
+from .notes import Note, Topic, typed_notes
 from .options import FitSettings
 from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
 from .policies.order import Order
@@ -143,32 +144,34 @@ def _searched(source: LogSource, price: float, progress: Progress) -> Searched:
     tells_single = _can_estimate(of_singles, source, "the single models that were chosen on other prompts", notes)
     tells = tells_cascade, tells_single and _can_estimate(of_single, source, name + " alone", notes)
     notes += _notes_of_search(source, search, name)
-    notes.append(
+    effective = f"{of_cascades.support.effective_prompts:.0f}"
+    text = (
         f"fitted to a log by importance weights, of {LONGEST} models at the most; promised by doubly robust estimates "
-        f"of cascades that were searched on other prompts, from {of_cascades.support.effective_prompts:.0f} effective "
-        "prompts"
+        f"of cascades that were searched on other prompts, from {effective} effective prompts"
     )
+    notes.append(Note(text, Topic.LOG, effective))
     on_fit_rows = of_single if of_cascades is of_single else reader.estimate(prepared.walks(cascade), chosen=True)
     maps, values = prepared.calibration, on_fit_rows.values
     return Searched(cascade, single, maps, values, of_cascades, of_singles, of_single, notes, *tells)
 
 
 def _notes_of_search(source: LogSource, search: LogSearch, single: str) -> list[str]:
-    log, notes = source.log, []
+    log = source.log
+    notes: list[str] = []
     effective = [search.effective_alone(model) for model in range(len(log.models))]
     few = [f"{name} ({count:.1f})" for name, count in zip(log.models, effective) if count < LEAST_EFFECTIVE]
     if few:
-        notes.append(
-            f"of the models alone {single} is the surest; too few effective decisions tell of {', '.join(few)}"
-        )
+        text = f"of the models alone {single} is the surest; too few effective decisions tell of {', '.join(few)}"
+        notes.append(Note(text, Topic.FEW_DECISIONS, ", ".join(few)))
     if log.openings is Openings.IN_ORDER:
         faults = zip(faults_of_first_calls(log), effective)
         notes += [fault for fault, count in faults if fault and count >= LEAST_EFFECTIVE]
     if not log.has_second_calls:
-        notes.append(
+        text = (
             "every decision made one call, which tells nothing of a second one: see "
             f"{option('openings', 'apart')}, or {option('kind', 'router')} with a context"
         )
+        notes.append(Note(text, Topic.ONE_CALL))
     return notes
 
 
@@ -213,7 +216,8 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
     notes = source.notes + found.notes
     if context:
         router = option("kind", "router")
-        notes.append(f"context: not used; thresholds of a log are the same for every prompt ({router} uses it)")
+        text = f"context: not used; thresholds of a log are the same for every prompt ({router} uses it)"
+        notes.append(Note(text, Topic.NO_CONTEXT))
     kind = "thresholds" if pays else SINGLE
     return LogFit(
         source.models,
@@ -231,7 +235,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         out_of_fold=True,
         log_rules=log_rules,
         calibration=found.calibration,
-        notes=typed(notes),
+        notes=typed_notes(notes),
     )
 
 
@@ -255,7 +259,7 @@ def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
         fit = replace(fit, log_rules=replace(log_rules, gain=unpaired(fit.promise.utility, log_rules.utility)))
     notes = list(source.notes)
     if fit.choice.kind == SINGLE and settings.context:
-        notes.append("context: not used; one model alone is the same for every prompt")
+        notes.append(Note("context: not used; one model alone is the same for every prompt", Topic.NO_CONTEXT))
     blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
     prepared = source.prepare(all_rows(source))
     file = file_of(fit.policy, fit.price, blind, prepared)

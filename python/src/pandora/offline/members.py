@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from .kinds import Aim, AimKind
+from .notes import Topic
 
 
 def record_of(file: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -53,6 +54,13 @@ def text_of(value: Any) -> str:
 def texts_of(value: Any) -> list[str]:
     """The texts of a list."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def topics_of(record: Mapping[str, Any]) -> list[tuple[Topic, list[str]]]:
+    """The topics of a fit's notes with their values; a topic that is not known here is left out."""
+    topics, known = record.get("topics"), {topic.value: topic for topic in Topic}
+    told = map(object_of, topics if isinstance(topics, list) else [])
+    return [(known[name], texts_of(one.get("values"))) for one in told if (name := text_of(one.get("topic"))) in known]
 
 
 def number_of(value: Any) -> float:

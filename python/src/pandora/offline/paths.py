@@ -28,6 +28,7 @@ from ..spelling import option
 from .call_log import DROPPED, Bools, CallLog, Openings
 from .estimate import Estimate, Interval, stretched
 from .groups import Floats, Groups, Ints
+from .notes import Note, Topic
 from .outcomes import CALLS, USD
 from .sources.labels import augmented, cross_fitted_quality
 from .worth import Worth
@@ -251,7 +252,7 @@ class LogSupport:
                 "propensities are wrong, it makes calls that the log never makes, or each model was called by a toss "
                 f"of its own ({option('openings', 'independent')})"
             )
-        return f"the weights of {policy} have the mean {self.mean:.3f} and not 1: {reason}"
+        return Note(f"the weights of {policy} have the mean {self.mean:.3f} and not 1: {reason}", Topic.WEIGHTS)
 
 
 @dataclass(frozen=True)

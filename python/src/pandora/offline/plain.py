@@ -7,7 +7,6 @@ record's own `verdict` keeps its words, because programs read it; the sentences 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Optional
 
@@ -25,11 +24,13 @@ from .members import (
     shares_of,
     text_of,
     texts_of,
+    topics_of,
 )
+from .notes import Topic
 from .sheet import Sheet
 from .sources.evaluator import NONE
 from .text import UNKNOWN, interval_text, number_text, order_text, saving_text, share_text, usd_text
-from .words import orders_of, tail_text, too_few_text
+from .words import Why, orders_of, tail_text, too_few_text
 from .worth import DollarTail, Worth, interval_of_json
 
 #: Lines of a screen, and its columns where nobody says how many it has.
@@ -38,38 +39,27 @@ LINES, WIDTH = 25, 80
 MOST_ROWS = 4
 DETAILS = "`--details` shows the kinds compared, calibration and how the promise was found."
 
-#: Notes of a record by how they begin, the important ones first, and the line that stands for each on one screen.
-#: A note with an empty line is told elsewhere; any other note is counted.
+#: The line on one screen for each topic of notes, the important ones first. Notes without a topic are counted.
 _IN_SHORT = {
-    r"quality: the scores of the judge (.*?) are used": (
-        "The judge {0} is presumed right on average: its scores stand for quality."
-    ),
-    r"context (\S+) tells": "Context {0} may have been computed from the outcomes: then nothing keeps the promise.",
-    r"the weights of ": "The log's weights look wrong: its propensities may not be those of the decisions.",
-    r"which qualities are known depends.* so estimates may be too (\w+) ": (
-        "Which qualities are known depends on the score: estimates may be too {0}."
-    ),
-    r"assumed: models' answers": "Answers are taken to be independent; where models err together, less is kept.",
-    r"(?:\w+) of (\d+) prompts differ": "Hardly any of {0} prompts differ in quality, so little is sure.",
-    r"every decision made one call": (
-        "Every decision made one call; `--openings apart` estimates what a second call would bring."
-    ),
-    r"of the models alone .* tell of (.*)": "Too few decisions tell what these models bring alone: {0}.",
-    r"latency: the median": "The latencies may be milliseconds, and seconds are expected.",
-    r"(\w+): not deployed; calls in series take ([\d.e+-]+)": "Too slow: {0}, {1} s at the 95th percentile.",
-    r"the quality of (\d+(?: of \d+)?) answers": "The quality of {0} answers is not known and is estimated.",
-    r"(\d+) prompts? of the file": "Prompts left out because a cell or a price is missing: {0}.",
-    r"fitted to a log .* from (\d+) effective": (
-        "Fitted to a log; the promise is as precise as from {0} equally weighted prompts."
-    ),
-    r"a log: what each model": "Fitted to the first calls of a log of decisions.",
-    r"context: not used": "The context is not used: this cascade treats every prompt alike.",
-    r"one model alone learns": "One model alone learns nothing while it runs; `pandora cascade new` does.",
-    r"quality is known of |fitted to what a log says": "",
+    Topic.JUDGE: 'The judge "{0}" is presumed right on average: its scores stand for quality.',
+    Topic.LEAK: "Context {0} may have been computed from the outcomes: then nothing keeps the promise.",
+    Topic.WEIGHTS: "The log's weights look wrong: its propensities may not be those of the decisions.",
+    Topic.LABELS_LEAN: "Which qualities are known depends on the score: estimates may be too {0}.",
+    Topic.INDEPENDENT: "Answers are taken to be independent; where models err together, less is kept.",
+    Topic.FEW_DIFFER: "Hardly any of {0} prompts differ in quality, so little is sure.",
+    Topic.ONE_CALL: "Every decision made one call; `--openings apart` estimates what a second call would bring.",
+    Topic.FEW_DECISIONS: "Too few decisions tell what these models bring alone: {0}.",
+    Topic.LATENCY_UNIT: "The latencies may be milliseconds, and seconds are expected.",
+    Topic.TOO_SLOW: "Too slow: {0}, {1} s at the 95th percentile.",
+    Topic.UNKNOWN_QUALITY: "The quality of {0} answers is not known and is estimated.",
+    Topic.DROPPED: "Prompts left out because a cell or a price is missing: {0}.",
+    Topic.LOG: "Fitted to a log; the promise is as precise as from {0} equally weighted prompts.",
+    Topic.FIRST_CALLS: "Fitted to the first calls of a log of decisions.",
+    Topic.NO_CONTEXT: "The context is not used: this cascade treats every prompt alike.",
+    Topic.NEVER_LEARNS: "One model alone learns nothing while it runs; `pandora cascade new` does.",
 }
 
-#: How notes begin that only fits to logs have.
-_OF_LOGS = ("fitted to a log", "a log: ", "fitted to what a log says")
+_RANKS = {topic: rank for rank, topic in enumerate(_IN_SHORT)}
 
 _ROWS: dict[str, Callable[[Worth], str]] = {
     "quality": lambda worth: interval_text(worth.quality, 4),
@@ -89,16 +79,11 @@ def short_sheets(file: Mapping[str, Any], counts: Mapping[str, float], name: str
     if "promise" not in record:
         return [_models(file, record, f"{name}: {use_text(file, True)} It was not fitted, so nothing is promised.")]
     out = [_models(file, record, verdict_text(file, record)), _expected(record)]
-    notes, more = [*_tail_notes(record), *_service_notes(file, counts)], 0
-    notes_of_record = texts_of(record.get("notes"))
-    if any(note.startswith(_OF_LOGS) for note in notes_of_record):  # the total counts calls that were never made
-        notes_of_record = [
-            re.sub(r"^(the quality of \d+) of \d+ (?=answers)", r"\1 ", note) for note in notes_of_record
-        ]
-    by_importance = [(k, line) for note in notes_of_record for k, line in _in_short(note)]
-    for _, line in sorted(by_importance):
-        more += not line
-        notes += [line] if line else []
+    topics = topics_of(record)
+    more = len(texts_of(record.get("notes"))) - len(topics)
+    by_importance = sorted((topic for topic in topics if topic[0] in _IN_SHORT), key=lambda topic: _RANKS[topic[0]])
+    notes = [*_tail_notes(record), *_service_notes(file, counts)]
+    notes += [_IN_SHORT[topic].format(*values, *[UNKNOWN] * 2) for topic, values in by_importance]
     if never := texts_of(record.get("never")):
         notes.append(f"Never worth calling: {_few(never)}.")
 
@@ -124,15 +109,14 @@ def verdict_text(file: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 
 def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
-    # Whether single models keep a bound stands nowhere but in the record's own verdict.
-    aim, said, running = aim_of_record(record), text_of(record.get("verdict")), object_of(record.get("running"))
+    aim, why, running = aim_of_record(record), text_of(record.get("why")), object_of(record.get("running"))
     promise, gain = _promise(record), interval_of_json(record.get("gain"))
     single, use = text_of(object_of(record.get("single")).get("model")), use_text(file)
     if running.get("keep") is True:
         brought = interval_text(interval_of_json(running.get("utility")), 4)
         yield (
             "Keep the running cascade, because no other one is surely better. "
-            f"Without exploring, it brings {brought} utility per prompt. The cascade that comes nearest: "
+            f"Without exploring, it brings {brought} utility per prompt. The best other cascade: "
             f"{use[0].lower()}{use[1:]}"
         )
     else:
@@ -147,12 +131,12 @@ def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[s
             else f"On new prompts it gains {interval_text(over, 4)} utility per prompt over the running cascade."
         )
     elif record.get("choice") == SINGLE:
-        yield from _why_one_model(aim, record, said, _gain(aim, gain))
+        yield from _why_one_model(record, why, _gain(aim, gain))
     elif record.get("pays") is not True:
         yield f"You asked for this kind. It is not surely better than {single} alone: it {_gain(aim, gain)}."
-    elif "no single model keeps the bound" in said:
+    elif why == Why.SINGLES_MISS:
         yield "No single model keeps the bound."
-    elif "comes nearest" not in said:
+    elif why != Why.NEAREST:
         beside = f"{single} alone, the best single model{' that keeps the bound' if aim.is_bound else ''}"
         if aim.kind is AimKind.MIN_QUALITY:
             share = share_text(promise.saving)
@@ -164,11 +148,12 @@ def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[s
     seconds = number_of(object_of(record.get("latency")).get("p95"))
     if math.isfinite(seconds):
         yield f"Calls one after the other take at most {seconds:.4g} seconds for 95% of the prompts."
-    if "no answer is judged" in said:
+    is_single = record.get("choice") == SINGLE
+    if record.get("evaluator") == NONE or (not is_single and number_of(record.get("judged_calls")) == 0.0):
         yield "No answer is judged."
-    elif record.get("choice") != SINGLE:
+    elif not is_single:
         yield _judging(aim, record)
-    if "if models' answers are independent" in said:
+    if _has_topic(record, Topic.INDEPENDENT):
         yield "This presumes that models' answers are independent."
 
 
@@ -207,16 +192,15 @@ def _gain(aim: Aim, gain: Interval) -> str:
     return f"gains {interval_text(gain, 4)} {'quality' if aim.is_bound else 'utility per prompt'}"
 
 
-def _why_one_model(aim: Aim, record: Mapping[str, Any], said: str, gains: str) -> Iterator[str]:
+def _why_one_model(record: Mapping[str, Any], why: str, gains: str) -> Iterator[str]:
     cascade, price = text_of(record.get("cascade")), text_of(record.get("price"))
-    one_call = any(note.startswith("every decision made one call") for note in texts_of(record.get("notes")))
-    if len(texts_of(record.get("models"))) == 1:
+    if why == Why.ONLY_MODEL:
         yield "It is the only model."
-    elif "but take too long" in said:
+    elif why == Why.CASCADES_SLOW:
         yield f"The best cascade ({cascade}) {gains} at price {price}, but it takes too long."
-    elif one_call:  # so a gain of 0 says nothing
+    elif _has_topic(record, Topic.ONE_CALL):  # so a gain of 0 says nothing
         yield "Every decision of the log made one call, so the log cannot show what a second call brings."
-    elif "no cascade is better" in said:
+    elif why == Why.NO_GAIN:
         evaluator = text_of(record.get("evaluator"))
         by = "without a judge" if evaluator == NONE else f"with evaluator {evaluator}"
         yield f"No cascade is surely better at price {price} {by}: on new prompts, the best one ({cascade}) {gains}."
@@ -322,12 +306,8 @@ def _tail_notes(record: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _in_short(note: str) -> list[tuple[int, str]]:
-    """The importance of a note, 0 the greatest, with its line; an empty line counts the note as hidden."""
-    for k, (begins, line) in enumerate(_IN_SHORT.items()):
-        if match := re.match(begins, note):
-            return [(k, line.format(*match.groups()))] if line else []
-    return [(len(_IN_SHORT), "")]
+def _has_topic(record: Mapping[str, Any], topic: Topic) -> bool:
+    return any(one == topic for one, _ in topics_of(record))
 
 
 def _promise(record: Mapping[str, Any]) -> Worth:

@@ -14,9 +14,10 @@ from .deploy import Use
 from .estimate import Interval
 from .fit import Fit, runner_up
 from .groups import FOLDS
+from .notes import topics_json
 from .options import FitSettings
 from .policies import KINDS
-from .words import eyes_text, fit_verdict, is_sure
+from .words import eyes_text, fit_verdict, is_sure, why_of
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,10 @@ class FitReport:
             "pays": choice.pays and not fit.keeps_log_rules,
             "single": {**as_json(fit.single), "model": fit.models[fit.single_model]},
             "notes": self.notes,
+            "topics": topics_json(self.notes),
             "verdict": self.verdict(file),
+            "why": why_of(fit),
+            "judged_calls": self.judged_calls,
             "runner_up": runner_up(fit),
             "dollar_tail": {
                 **{name: getattr(tail, name) for name in ("heavy", "skewness", "dearest", "share")},

@@ -14,13 +14,13 @@ from .feedback import dependence_notes
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
 from .learners.estimators import require_estimator
+from .notes import Note, Topic, table_notes
 from .options import FitSettings, require_few_models, require_latency, require_log_for
 from .outcomes import QUALITY
 from .progress import Progress
 from .record import FitReport
 from .sources.labels import label_note
 from .sources.table import PreparedTable, TableSource
-from .text import notes_on
 from .words import rare_note
 
 #: The running cascade, and its record.
@@ -73,26 +73,27 @@ def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: Pre
     table, choice, out = source.table, fit.choice, []
     if source.estimates is not None:
         estimates, all_called = source.estimates, np.ones(source.quality.shape, bool)
-        out += [*table.notes, label_note(table)]
+        out += [*table_notes(table), label_note(table)]
         out += dependence_notes(estimates.quality, estimates.score, estimates.probability, all_called, source.groups)
     else:
-        if table.dropped > 0:
-            out.append(table.notes[-1])
-        out += notes_on(table, *(("quality",) if source.latency is None else ("quality", "latency")))
+        out += table_notes(table, Topic.DROPPED)
+        out += table_notes(table, Topic.JUDGE, *([] if source.latency is None else [Topic.LATENCY_UNIT]))
     for kind, seconds in fit.slow.items():
-        out.append(
+        text = (
             f"{kind}: not deployed; calls in series take {seconds:.4g} seconds at the 95th per cent, more than "
             f"{settings.aim.max_latency:g}"
         )
+        out.append(Note(text, Topic.TOO_SLOW, kind, f"{seconds:.4g}"))
     if choice.kind == SINGLE and settings.kind in ("auto", "indices") and not settings.estimated:
-        out.append(
+        text = (
             "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from "
             "nothing"
         )
+        out.append(Note(text, Topic.NEVER_LEARNS))
     if settings.context:
         if choice.kind in (SINGLE, "thresholds"):
             same = "one model alone is" if choice.kind == SINGLE else "thresholds are"
-            out.append(f"context: not used; {same} the same for every prompt")
+            out.append(Note(f"context: not used; {same} the same for every prompt", Topic.NO_CONTEXT))
         if source.estimates is None:  # single estimates do not tell which answer is best
             out += suspected_leaks(table, settings.context, source.quality, source.usd, fit.price)
     if settings.router is not None:

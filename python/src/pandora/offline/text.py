@@ -64,11 +64,6 @@ def order_text(models: Sequence[str], stops: Sequence[float]) -> str:
     return ", ".join(model + stop for model, stop in zip_longest(models, from_where, fillvalue=""))
 
 
-def notes_on(table: _core.TraceTable, *subjects: str) -> list[str]:
-    """The reader's notes on a table's "quality" or "latency", on which all further results depend."""
-    return [note for note in table.notes if note.startswith(tuple(f"{subject}: " for subject in subjects))]
-
-
 def listed(names: Sequence[str]) -> str:
     """A list as the command line reads it; a name with a comma is put in quotes."""
     out = io.StringIO()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Optional
 
 import numpy as np
@@ -16,6 +17,7 @@ from .estimate import CROSS_FITTED, Estimate, Interval, most_share
 from .fit import Fit
 from .groups import Floats, Groups
 from .kinds import Aim, AimKind
+from .notes import Note, Topic
 from .sources.evaluator import NONE
 from .text import interval_text, order_text, saving_text, share_text, usd_text
 from .worth import DollarTail, Worth
@@ -132,36 +134,66 @@ def plans_text(file: Mapping[str, Any]) -> str:
     )
 
 
+class Why(str, Enum):
+    """The reason of a verdict."""
+
+    LOG_RULES = "it is compared with the rules that made the log"
+    ONLY_MODEL = "it is the only model"
+    CASCADES_MISS = "no cascade keeps the bound"
+    CASCADES_SLOW = "the best cascade takes too long"
+    NO_GAIN = "no cascade is surely better"
+    ASKED_FOR = "this kind was asked for"
+    NEAREST = "it comes nearest to the bound"
+    SINGLES_MISS = "no single model keeps the bound"
+    BETTER = "it is surely better than the best single model"
+
+
+def why_of(fit: Fit) -> Why:
+    """Why the fit deploys this policy: one model for the reasons from ONLY_MODEL to NO_GAIN, else a cascade."""
+    aim, choice = fit.aim, fit.choice
+    cascade, chosen = choice.picked[choice.cascade], choice.chosen
+    if fit.log_rules is not None:
+        return Why.LOG_RULES
+    if choice.kind == SINGLE:
+        if len(fit.models) == 1:
+            return Why.ONLY_MODEL
+        if aim.is_bound and not cascade.met:
+            return Why.CASCADES_MISS
+        return Why.CASCADES_SLOW if aim.max_latency is not None and not cascade.in_time else Why.NO_GAIN
+    if not choice.pays:
+        return Why.ASKED_FOR
+    if aim.is_bound and not (choice.single.met and chosen.met):
+        return Why.SINGLES_MISS if chosen.met and is_sure(aim, fit.tail) else Why.NEAREST
+    return Why.BETTER
+
+
 def fit_verdict(fit: Fit, evaluator: str, file: Mapping[str, Any]) -> str:
     """What to use, and why. `file`: the cascade's members."""
     if fit.log_rules is not None:
         return rules_verdict(fit.log_rules, fit.keeps_log_rules, what_is_used(file))
-    aim, choice = fit.aim, fit.choice
-    single, cascade, chosen = fit.models[fit.single_model], choice.picked[choice.cascade], choice.chosen
+    aim, choice, why = fit.aim, fit.choice, why_of(fit)
+    single, chosen = fit.models[fit.single_model], choice.chosen
     bound = bound_text(aim, chosen.met, chosen.bound, fit.tail) + "; " if aim.is_bound else ""
     gains, saves = gain_text(aim, fit.gain), aim.kind is AimKind.MIN_QUALITY
     if choice.kind == SINGLE:
-        why = (
-            f": no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: {choice.cascade} "
-            f"{'save' if saves else 'gain'} {gains}"
-        )
-        if len(fit.models) == 1:
-            why = ", the only model"
-        elif aim.is_bound and not cascade.met:
-            why = ""
-        elif aim.max_latency is not None and not cascade.in_time:
-            why = f": {choice.cascade} gain {gains} at price {fit.price:g}, but take too long"
-        return f"{bound}use {single} alone{why}"
+        reasons = {
+            Why.ONLY_MODEL: ", the only model",
+            Why.CASCADES_MISS: "",
+            Why.CASCADES_SLOW: f": {choice.cascade} gain {gains} at price {fit.price:g}, but take too long",
+            Why.NO_GAIN: f": no cascade is better with this evaluator ({evaluator}) at price {fit.price:g}: "
+            f"{choice.cascade} {'save' if saves else 'gain'} {gains}",
+        }
+        return f"{bound}use {single} alone{reasons[why]}"
     use = f"{bound}use {what_is_used(file)}"
-    if not choice.pays:  # it was asked for all the same
+    if why is Why.ASKED_FOR:
         return (
             f"{use}, as was asked for, although it is not sure to be better than {single} alone: "
             f"{'saving' if saves else 'gain'} {gains}"
         )
-    if aim.is_bound and not (choice.single.met and chosen.met):
-        if not is_sure(aim, fit.tail):
-            return f"{use}: by what is seen it comes nearest"
-        return f"{use}: {'no single model keeps the bound' if chosen.met else 'it comes nearest'}"
+    if why is Why.SINGLES_MISS:
+        return f"{use}: no single model keeps the bound"
+    if why is Why.NEAREST:
+        return f"{use}: {'' if is_sure(aim, fit.tail) else 'by what is seen '}it comes nearest"
     if saves:
         share = share_text(fit.promise.saving)
         return f"{use}: against the best single model, {single}, it saves {gains}, {share} of its dollars"
@@ -189,13 +221,14 @@ def what_is_used(file: Mapping[str, Any]) -> str:
     return orders_text(file)
 
 
-def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[str]:
+def rare_note(promise: Worth, by_row: Floats, groups: Groups) -> Optional[Note]:
     """A note if the quality of hardly any prompt differs from the others, so that chance alone could explain it."""
     estimate = Estimate.mean(by_row, groups, (0.0, 1.0))
     if estimate.unseen == (0.0, 0.0):
         return None
     differ = estimate.differing
-    return (
+    text = (
         f"{differ or 'none'} of {groups.count} prompts differ{'s' if differ == 1 else ''} in quality: the promise "
         f"counts what so few cannot show, and is not sure beyond {interval_text(promise.quality, 4)}"
     )
+    return Note(text, Topic.FEW_DIFFER, groups.count)

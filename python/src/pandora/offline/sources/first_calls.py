@@ -21,6 +21,7 @@ from ..call_log import CallLog, Openings
 from ..estimate import Estimate
 from ..feedback import dependence_notes
 from ..groups import Floats, Groups
+from ..notes import Note, Topic
 from ..outcomes import Outcomes
 from .evaluator import NONE
 from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
@@ -45,11 +46,11 @@ def first_call_estimates(log: CallLog, score: Floats) -> tuple[Floats, Floats, s
     weight = np.where(first, sampling / np.where(first, log.propensity, 1.0), 0.0)
     quality, usd = (_around_means(np.where(first, seen, 0.0), weight, log) for seen in (quality, log.usd))
     least = int(np.argmin(calls))
-    note = (
+    text = (
         f"a log: what each model alone would have brought is estimated from the first calls of {log.rows} decisions by "
         f"augmented inverse propensity weighting; least called is {log.models[least]}, {calls[least]} times"
     )
-    return quality, usd, note
+    return quality, usd, Note(text, Topic.FIRST_CALLS)
 
 
 def _around_means(seen: Floats, weight: Floats, log: CallLog) -> Floats:

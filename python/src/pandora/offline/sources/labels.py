@@ -21,6 +21,7 @@ from ... import _core
 from ...errors import DataError
 from ..groups import FOLDS, Floats, Groups, Ints
 from ..learners.isotonic import IsotonicMap
+from ..notes import Note, Topic
 from .evaluator import TRUTH, judge_named, truth_refused
 
 #: The least number of known qualities for a map from scores to qualities; a model with fewer uses that of all models.
@@ -113,15 +114,16 @@ def _fitted(quality: Floats, score: Floats, probability: Floats, cells: np.ndarr
     return IsotonicMap.fit(score[cells], quality[cells], 1.0 / probability[cells])
 
 
-def label_note(table: _core.TraceTable) -> str:
-    """The notes of a fit or a test."""
+def label_note(table: _core.TraceTable) -> Note:
+    """The note of a fit or a test."""
     known = int(np.count_nonzero(~np.isnan(table.quality())))
     presumed = (
         "those of a model whose quality is known had been drawn at random"
         if _core.TableArrays(table).label_propensity is None
         else "whether it is known depended on nothing that bears on it beyond label_propensity"
     )
-    return (
+    text = (
         f"quality is known of {known} of {table.rows * len(table.models)} answers; it is estimated by augmented "
         f"inverse propensity weighting, as if {presumed}"
     )
+    return Note(text, Topic.METHOD)

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import socket
 import sys
 import warnings
 from collections.abc import Iterator
@@ -300,6 +301,22 @@ def test_what_cannot_be_opened_is_tried_again_later(tmp_path: pathlib.Path, monk
     monkeypatch.setattr(made, "_problem", (0.0, made._problem[1] if made._problem else None))
     assert list(made.services) == ["any"]
     made.close()
+
+
+def test_a_database_that_is_away_is_a_state_not_a_fault(tmp_path: pathlib.Path) -> None:
+    pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score").save(tmp_path / "new.json")
+    with socket.socket() as free:  # nobody listens there
+        free.bind(("127.0.0.1", 0))
+        url = f"postgresql://someone@127.0.0.1:{free.getsockname()[1]}/kept"
+        (tmp_path / "cascades.toml").write_text(f'[any]\ncascade = "new.json"\nurl = "{url}"\njudge = "judge"')
+        made = CascadeLLM(tmp_path / "cascades.toml")
+        litellm.custom_provider_map = [{"provider": "cascade", "custom_handler": made}]
+        for _ in range(2):  # it is asked for once
+            with pytest.raises(
+                litellm.BadRequestError, match="the cascades' database is away; try again later"
+            ) as told:
+                ask()
+            assert (told.value.status_code, told.value.headers["Retry-After"]) == (503, "5")
 
 
 def test_a_file_says_where_things_are(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -418,6 +418,20 @@ def test_a_store_that_cannot_be_opened_leaves_the_database_to_others(sqlite_url:
         assert store.settle() and store.metrics()["learner"]["learns"]
 
 
+def test_a_command_says_that_the_database_is_damaged(sqlite_url: str) -> None:
+    with opened(sqlite_url, new()) as store:
+        serve(store, 0)
+        assert store.settle()
+        with contextlib.closing(sqlite3.connect(sqlite_url[len("sqlite:///") :])) as kept:
+            kept.execute("CREATE TRIGGER damage AFTER INSERT ON pandora_events WHEN new.kind = 'decision' BEGIN "
+                         "UPDATE pandora_events SET payload = '{}' WHERE rowid = new.rowid; END")  # fmt: skip
+            kept.commit()
+        serve(store, 1)
+        assert store.flush()
+        with pytest.raises(pandora.DataError, match="is damaged: .*; save is written, and takes no effect there"):
+            store.save()
+
+
 def test_a_new_database_begins_with_what_a_damaged_one_had_saved(sqlite_url: str, tmp_path: pathlib.Path) -> None:
     with opened(sqlite_url, new()) as store:
         for k in range(20):

@@ -499,8 +499,13 @@ class Store:
         if self._learning is not None:
             self._learning.wake()
         with self._changed:
-            if not self._changed.wait_for(lambda: id in self._content["commands"], max(until - time.monotonic(), 0.0)):
-                raise DatabaseAway(f"{self._database.name}: {kind} is written, and no process has learned of it yet")
+            while not self._changed.wait_for(lambda: id in self._content["commands"], 0.1):
+                failure = None if self._learning is None else self._learning.failure
+                if isinstance(failure, DataError):  # this process does not learn, nor can another one
+                    raise DataError(f"{failure}; {kind} is written, and takes no effect there")
+                if time.monotonic() > until:
+                    told = f"{kind} is written, and no process has learned of it yet"
+                    raise DatabaseAway(f"{self._database.name}: {told}")
             if problem := self._content["commands"][id]:
                 raise UsageError(problem)
 

@@ -18,6 +18,7 @@ from litellm.types.utils import ModelResponse
 from ... import serving
 from ...cascade import Cascade
 from ...errors import Error, UsageError
+from ..database import DatabaseAway
 from ..traffic import share_of
 from . import calling, streaming
 from .asking import ALLOWED, asked_of, check_messages
@@ -120,6 +121,10 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             services = self.services
         except Error as error:
             calling.log.error("%s", error)
+            if isinstance(error, DatabaseAway):
+                again = {"Retry-After": f"{_AGAIN_SECONDS:.0f}"}
+                message = "the cascades' database is away; try again later"
+                raise ToldError(503, message, code="database_away", headers=again) from None
             raise ToldError(
                 500, "the cascades cannot be opened; the proxy's log says why", code="configuration"
             ) from None

@@ -108,8 +108,8 @@ constexpr Help kHelps[] = {
      "Measures the errors of the tabulated indices against exact solves. Use it when you change --grid, --samples or "
      "--bins.",
      {{"pandora oracle check --environment uniform --solves 100",
-       "prints the largest and the mean error of the grid and of the quantile bins, beside the Monte Carlo "
-       "standard error: they should be well below it."}}},
+       "prints the largest error and the root mean square error of the grid and of the quantile bins, beside the Monte "
+       "Carlo standard error: they should be well below it."}}},
     {"oracle grid",
      "Computes the oracle tables of a study ahead of time, into a cache or an HDF5 file. Runs that name the cache do "
      "not compute them again.",

@@ -15,7 +15,7 @@ Instance draw_instance(const Dimensions& dimensions, const Environment& environm
 /// The radius for a unit vector `direction` in place of theta_*. `instance` must have all other parameters.
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction);
 
-/// The radius r from pooled |u' phi|. Changes the order of `magnitude`.
+/// The radius r from pooled |v' phi|, where v is the direction of theta_*. Changes the order of `magnitude`.
 double radius_of(std::vector<double>& magnitude);
 
 /// A vector uniform on the unit sphere, from one period of the stream.

@@ -65,8 +65,9 @@ void add_dimensions(Keys& keys) {
   size("dimensions.reward_features", "", "d, length of the reward features phi.", kMaxRewardFeatures,
        &Dimensions::reward_features);
   size("dimensions.radius_draws", "",
-       "Pooled draws of u' phi(x, omega_a) whose median is the radius of theta_* (docs/conventions.md).", 1 << 24,
-       &Dimensions::radius_draws);
+       "Pooled draws of v' phi(x, omega_a), v the direction of theta_*, whose median is the radius of theta_* "
+       "(docs/conventions.md).",
+       1 << 24, &Dimensions::radius_draws);
   keys.word("dimensions.index_features", "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.",
             {"affine", "affine_and_squares"}, path(&Study::dimensions, &Dimensions::index_features));
 }
@@ -171,7 +172,7 @@ void add_oracle_and_engine(Keys& keys) {
   keys.integer("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAnyInteger,
                path(&Study::oracle, &OracleOptions::samples));
   keys.add({"oracle.grid", Kind::integers, "three integers from 2 to 2001", "nodes",
-            "Nodes of the index grid in l, s and cost."},
+            "Nodes of the index grid in l, s and the square root of the cost."},
            "[61, 21, 61]", [](Study& s, const StudyValue& v) {
              if (v.integers.size() != 3) refuse(v.where, "is not a grid; give three integers, nodes in l, s and cost");
              const auto nodes = [&v](std::size_t axis) { return require_range(v, v.integers[axis], 2, 2001); };

@@ -3,7 +3,7 @@
 //
 // With independent boxes, all that a policy has seen counts by how often each box was opened, n, and the best value so
 // far, b (bottom before the first opening). Box i allows N_i openings. Each of them costs c_i and reveals v_ik with
-// probability p_ik; e_i is one opening of box i (docs/wider.md):
+// probability p_ik; e_i is one opening of box i (docs/exact.md):
 //
 //   V(n, b) = max { b;  o;  max_{i: n_i < N_i} E[v_i];  max_{i: n_i < N_i} -c_i + sum_k p_ik V(n + e_i, max(b, v_ik)) }
 //

@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LINKING = "tutorial cascades kinds promises logs frontier metrics serving traces studies python commands results".split()
-LINKING += ["comparing", "story", "story-service"]
+LINKING = "tutorial cascades kinds promises logs frontier metrics serving traces studies keys python commands results".split()
+LINKING += ["service-tables", "table-studies", "operating", "learning"]
+LINKING += ["columns", "datasets", "routing", "cascade-json", "comparing", "story", "story-service"]
 LONGEST_SENTENCE, MEAN_SENTENCE, CHARACTERS = 35, 18, 120
 # A document says what holds now. Former behaviour belongs into the changelog only.
 MISPLACED = {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables of the names and forms of those that docs/beyond.md reads and that are no part of this repository.
+"""Tables of the names and forms of those that docs/rivals.md reads and that are no part of this repository.
 
 Usage: scripts/made-up-tables.py FOLDER. What is in them is made up: they let the page's commands be run, no more.
 """

@@ -14,7 +14,7 @@ namespace pandora::rivals {
 namespace {
 
 // After Liu, Chen, Wang, Luo and Ratliff (arXiv 2505.18828): learns the law of each box's value, makes it optimistic,
-// and solves Weitzman's equation for it. DOW learns the index itself instead. docs/beyond.md says which parts are
+// and solves Weitzman's equation for it. DOW learns the index itself instead. docs/rivals.md says which parts are
 // theirs.
 class Liu : public IndexPolicy {
  public:

@@ -1,6 +1,6 @@
 // Newton steps inside a block. There are two kinds: rho_hat's own (under `tracking`, and LinUCB's), and the moves by
 // which rho_hat follows theta_hat. Inside a block a step moves the predictions p_i = psi_i' rho of later periods and N
-// = Psi' Q. rho and Q themselves follow at the block's end or before a solve (flush). docs/performance.md has the
+// = Psi' Q. rho and Q themselves follow at the block's end or before a solve (flush). docs/fast-engine.md has the
 // algebra.
 #pragma once
 

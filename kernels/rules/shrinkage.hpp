@@ -7,7 +7,7 @@
 // which puts a ridge lambda_m on the mean slope (A times) and lambda_d on the deviations from it. Where boxes are tied
 // (Shrinkage::tied), the mean is that of each group, with the group's size in place of A, and lambda_d is so large that
 // the slopes of a group are equal. Both are learned by
-// the fixed point of their evidence, and so is the dispersion kappa_a of a box's moments. docs/beyond.md has the
+// the fixed point of their evidence, and so is the dispersion kappa_a of a box's moments. docs/shrinkage.md has the
 // derivation. The weak prior of the ridges is in units of the features' own scale, so that multiplying features by a
 // factor does not change the problem.
 #pragma once

@@ -91,8 +91,8 @@ enum class Loss : std::uint8_t {
 enum class Fit : std::uint8_t {
   separate,  ///< each from its own samples, with the ridges eta_1 and eta_slopes, (eq:known-theta-rho-estimator),
              ///< (eq:hat:rho:at)
-  shrunk     ///< together, slopes shrunk towards a common one (docs/beyond.md); the width is ||psi||_{C_aa}, with C_aa
-             ///< box a's block of the joint fit's inverse Hessian (kernels/solve/joint_factor.hpp)
+  shrunk     ///< together, slopes shrunk towards a common one (docs/shrinkage.md); the width is ||psi||_{C_aa}, with
+             ///< C_aa box a's block of the joint fit's inverse Hessian (kernels/solve/joint_factor.hpp)
 };
 
 /// Which ridges a shrunk fit learns from the data.

@@ -2,7 +2,7 @@
 """Measures how often a Monitor gives a false alarm, and how soon it notices that one of three models falls.
 usage: alarms.py RUNS      (python of `make python`)
 
-README.md has the results of 400 runs, and docs/serving.md uses them.
+README.md has the results of 400 runs, and docs/operating.md uses them.
 """
 import sys
 

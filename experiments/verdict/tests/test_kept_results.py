@@ -151,7 +151,7 @@ def test_of_kept_means_differences_are_told_without_intervals() -> None:
 
 
 def test_groups_of_the_conventions_are_those_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """The rows of geometric:1.5 with eta_1 = 1 in docs/replication.md."""
+    """The rows of geometric:1.5 with eta_1 = 1 in docs/open-choices.md."""
     folder = SETTINGS / "conventions.csv"
     (key,) = {p.setting for p in read_panels(folder) if "geometric:1.5" in p.setting and p.setting.endswith("=1")}
     found = [n for v in verdicts(read_panels(folder)) if v.setting == key for n in v.numbers]

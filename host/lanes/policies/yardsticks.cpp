@@ -130,7 +130,7 @@ Policy best_of_n() {
                    "known", best_of_n_outputs, true);
 }
 
-// docs/wider.md has its guarantee. It is the benchmark's neighbour: a rule that needs no dynamic programme.
+// docs/exact.md has its guarantee. It is the benchmark's neighbour: a rule that needs no dynamic programme.
 Policy commit_or_search() {
   return yardstick("commit_or_search", "Commit or search",
                    "yardstick that knows the laws: commits to one box that it never opens, or to none, and plays "

@@ -14,7 +14,7 @@ namespace pandora {
 
 class JsonRows;
 
-/// Reads the lines of a cascade's decision log, from one or several files (docs/serving.md). A decision becomes a row,
+/// Reads the lines of a cascade's decision log, from one or several files (docs/learning.md). A decision becomes a row,
 /// and its calls are those of a log. Feedback brings the quality of the deployed answer, in any order. With the
 /// evaluator "quality" every score is a quality. The probability that an answer's quality became known is
 ///

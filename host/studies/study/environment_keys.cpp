@@ -144,7 +144,7 @@ void add_reading(TableOptions& all) {
            &TraceKeys::table);
   all.text(
       "laws", "path",
-      "Boxes with finite laws (docs/wider.md) in place of the paper's model: a file as of `pandora oracle exact`, of "
+      "Boxes with finite laws (docs/game.md) in place of the paper's model: a file as of `pandora oracle exact`, of "
       "which the laws and costs count.",
       &TraceKeys::laws);
   all.text("laws_text", "TOML", "What counts in `laws`; a run fills it in.", &TraceKeys::laws_text);
@@ -175,8 +175,8 @@ void add_reading(TableOptions& all) {
 
 void add_use(TableOptions& all) {
   all.text("evaluator", "quality, score, score:NAME, noisy:S or column:NAME",
-           "The value that is seen of an answer when its model is opened (docs/traces.md).", &TraceKeys::evaluator,
-           [](const StudyValue& v) { (void)parsed(v, scores_wanted); });
+           "The value that is seen of an answer when its model is opened (docs/table-studies.md).",
+           &TraceKeys::evaluator, [](const StudyValue& v) { (void)parsed(v, scores_wanted); });
   all.text("feedback", "graded, bernoulli or column:NAME",
            "The feedback on the deployed answer: its quality, a draw of 0 or 1 with that mean, or a column.",
            &TraceKeys::feedback, [](const StudyValue& v) {

@@ -281,7 +281,7 @@ std::string commented_defaults() {
   out +=
       "\n# An environment of another name needs law, u and stream; two with one stream have the same draws.\n"
       "# [environment.NAME]\n"
-      "\n# A table of outcomes, prompts x models, is an environment too (docs/traces.md has its keys):\n"
+      "\n# A table of outcomes, prompts x models, is an environment too (docs/table-studies.md has its keys):\n"
       "# [environment.NAME]\n# table = \"table.jsonl\"\n# price = 20.0\n"
       "\n# Hyperparameters are those of all policies that have them, unless a policy has values of its own:\n"
       "# [hyperparameters.dow]\n# c_rho = [0.1]\n"

@@ -1,4 +1,4 @@
-// Studies as files: TOML in, one or more studies out. docs/studies.md documents every key, and so does
+// Studies as files: TOML in, one or more studies out. docs/keys.md and docs/studies.md document every key, and so does
 // `pandora run --print-defaults`; both come from the list in study_keys.cpp.
 #pragma once
 

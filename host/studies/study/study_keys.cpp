@@ -120,7 +120,7 @@ void add_estimation(Keys& keys) {
                -1, 1000000, of(&EstimationOptions::forced));
   keys.word(
       "estimation.shrinkage",
-      "Which ridges shrunk_weitzman learns (docs/beyond.md): those of the mean slope and of deviations from it, one "
+      "Which ridges shrunk_weitzman learns (docs/shrinkage.md): those of the mean slope and of deviations from it, one "
       "ridge, or none.",
       {"policy", "two_level", "one_level", "fixed"}, of(&EstimationOptions::shrinkage));
   keys.number(
@@ -136,8 +136,8 @@ void add_estimation(Keys& keys) {
                of(&EstimationOptions::joint_steps));
   keys.number(
       "estimation.joint_tolerance", "",
-      "Such a refit also ends with a step whose squared decrement is at most this (docs/beyond.md); 0: as each policy "
-      "has it, 1.",
+      "Such a refit also ends with a step whose squared decrement is at most this (docs/shrinkage.md); 0: as each "
+      "policy has it, 1.",
       zero_or(kPositive, "number from 0 on"), of(&EstimationOptions::joint_tolerance));
   const auto of_forgetting = path(&Study::estimation, &EstimationOptions::forgetting);
   keys.number("estimation.forget", "periods",

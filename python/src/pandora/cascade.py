@@ -153,7 +153,7 @@ class Request:
     def fail(self, reason: str = "", dollars: float = 0.0, model: Optional[str] = None) -> None:
         """Reports that a model was called and gave no answer. The request goes on without it, and nothing is learned.
 
-        `dollars` that the call cost all the same are counted. A model that fails repeatedly rests (docs/serving.md).
+        `dollars` that the call cost all the same are counted. A model that fails repeatedly rests (docs/operating.md).
         """
         named, what = self._to_call(model, "fail()"), f"request {self.number}:"
         self._live.fail(self.number, named, number(f"{what} dollars", dollars), text(f"{what} reason", reason))

@@ -77,7 +77,7 @@ class Folder:
         A row for every selected lane. It has the best hyperparameters; with hyperparameter="all" there is a row for
         each. If nothing else is named, these are all rows of summary.csv.
 
-        The columns are those of summary.csv (docs/results.md). The regret is time-averaged, x 1000, against the oracle,
+        The columns are those of summary.csv (docs/columns.md). The regret is time-averaged, x 1000, against the oracle,
         and half-widths are 95% by Student's t. `best` marks the least mean regret among the hyperparameters of a policy
         and reward setting. `lane` is the lane's name without the replication.
         """

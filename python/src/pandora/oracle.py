@@ -83,7 +83,7 @@ def _law_of(number: int, box: Mapping[str, Any]) -> tuple[float, list[float], li
 def solve_exactly(
     boxes: Sequence[Mapping[str, Any]], *, uninspected: bool = False, outside: Optional[float] = None
 ) -> ExactPolicy:
-    """The optimal policy of Pandora's problem with finite laws, by dynamic programming (docs/wider.md).
+    """The optimal policy of Pandora's problem with finite laws, by dynamic programming (docs/exact.md).
 
     Each box has `cost` (at least 0, of an opening), `values` (distinct), their `probabilities` (sum 1) and, if it can
     be opened more than once, `openings`. `uninspected`: a box with an opening left may be deployed unopened, for its

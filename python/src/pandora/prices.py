@@ -39,7 +39,7 @@ class Prices:
 
     @classmethod
     def read(cls, path: Union[str, os.PathLike[str]]) -> Prices:
-        """A list of prices (docs/traces.md), or "litellm". Raises UsageError with file, line and remedy."""
+        """A list of prices (docs/service-tables.md), or "litellm". Raises UsageError with file, line and remedy."""
         if path == _LITELLM:
             return cls(_of_litellm())
         return cls(dict(_core.price_list(os.fspath(path))))

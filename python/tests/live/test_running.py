@@ -90,7 +90,7 @@ def serve(
 
 
 def courses(order: list[int], threshold: float, scores: list[float], explore: float) -> dict[tuple[int, ...], float]:
-    """The probability of each course of a request by the rules of docs/serving.md, written from that page alone. A
+    """The probability of each course of a request by the rules of docs/learning.md, written from that page alone. A
     course has the called models, and then the deployed one. `threshold` belongs to the first model.
     """
     found: dict[tuple[int, ...], float] = defaultdict(float)

@@ -74,7 +74,7 @@ def _why_stopped(members: Members, request: UnderWay) -> str:
 
 
 def decision_line(cascade: RunningCascade, request: UnderWay) -> Json:
-    """A deployed request as a line of a decision log (docs/serving.md)."""
+    """A deployed request as a line of a decision log (docs/learning.md)."""
     members = cascade.members
     names = members.models
     assert request.best is not None

@@ -364,7 +364,7 @@ def require_prices(prices: Sequence[float], wanted: str) -> None:
 
 
 def check_json(check: Check) -> dict[str, Any]:
-    """docs/commands.md lists the members. Numbers that do not exist are null."""
+    """docs/routing.md lists the members. Numbers that do not exist are null."""
     table = check.table
     return json_object(
         {

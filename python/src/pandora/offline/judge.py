@@ -440,7 +440,7 @@ def _bound_sentence(judged: JudgedCascade) -> str:
 
 
 def judged_json(judged: JudgedCascade) -> dict[str, Any]:
-    """The output of `--format json`: docs/commands.md lists the members."""
+    """The output of `--format json`: docs/cascade-json.md lists the members."""
     found, meeting = judged.found, judged.meeting
     sometimes = {"latency": found.latency, "promise": judged.promise, "running": found.log_rules}
     return json_object(

@@ -1,4 +1,4 @@
-"""The record of a fit: the JSON that a cascade's file keeps as `about`. docs/commands.md lists the members."""
+"""The record of a fit: the JSON that a cascade's file keeps as `about`. docs/cascade-json.md lists the members."""
 
 from __future__ import annotations
 

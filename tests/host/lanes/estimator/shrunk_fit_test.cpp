@@ -37,7 +37,7 @@ TEST(ShrunkFit, TheGradientIsThatOfTheObjective) {
   }
 }
 
-// The objective of docs/beyond.md: a ridge on the mean slope, counted A times, and a ridge on deviations from it.
+// The objective of docs/shrinkage.md: a ridge on the mean slope, counted A times, and a ridge on deviations from it.
 TEST(ShrunkFit, TheObjectiveIsThatOfMeanAndDeviations) {
   const test::JointData data(4, 5, 100, 42);
   Dense fit(data, shrunk(), 0.6);

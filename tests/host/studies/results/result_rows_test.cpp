@@ -97,7 +97,7 @@ TEST(Csv, KeysThatVaryAreTheFirstColumns) {
 // patterns.
 TEST(Csv, EveryColumnStandsInTheDocumentation) {
   std::stringstream page;
-  page << std::ifstream(PANDORA_SOURCE "/docs/results.md").rdbuf();
+  page << std::ifstream(PANDORA_SOURCE "/docs/columns.md").rdbuf();
   std::vector<std::string> elsewhere;
   for (const Hyperparameter& h : all_hyperparameters()) elsewhere.push_back(h.name);
   Study study;

@@ -76,7 +76,7 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[hyperparameters]\nc_rho = []", {"is empty"});
   expect_refusal("[estimation]\nrefit = \"sometimes\"", {"sometimes", "geometric:g"});
   expect_refusal("[estimation]\nrefit_reward = \"every:2\"", {"estimation.refit_reward", "every:2", "geometric:g"});
-  // Outside of these bounds the engines need not agree (docs/studies.md).
+  // Outside of these bounds the engines need not agree (docs/keys.md).
   for (const char* value : {"0", "1e-7", "1.1e8", "inf", "nan"})
     expect_refusal(std::string("[estimation]\neta_index = ") + value, {"out of range", "from 1e-06 to 1e+08"});
   for (const char* value : {"-1", "1e-4", "1.1e8", "inf", "nan"})

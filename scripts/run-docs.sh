@@ -29,7 +29,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
 
 # What the documents call pandora: the program, with sizes that a paper needs and a check does not scaled down. (120
-# periods: of 300 in heavy_tail under tracking, which docs/beyond.md runs, one lane fails, as it says there.)
+# periods: with 300, one lane of heavy_tail under tracking fails.)
 cat >"$work/bin/pandora" <<SHIM
 #!/usr/bin/env bash
 set -euo pipefail

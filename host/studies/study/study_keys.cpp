@@ -125,8 +125,8 @@ void add_estimation(Keys& keys) {
       {"policy", "two_level", "one_level", "fixed"}, of(&EstimationOptions::shrinkage));
   keys.number(
       "estimation.ridge_mean", "",
-      "lambda_m, ridge of the mean slope if ridges are fixed; times v (docs/shrinkage.md) the start of every ridge that "
-      "is learned. No effect where estimation.shrinkage is policy.",
+      "lambda_m, ridge of the mean slope if ridges are fixed; times v (docs/shrinkage.md) the start of every ridge "
+      "that is learned. No effect where estimation.shrinkage is policy.",
       from_to(1e-2, 1e12), of(&EstimationOptions::ridge_mean));
   keys.number("estimation.ridge_own", "",
               "lambda_d, ridge of a box's deviation from the mean slope; only where estimation.shrinkage is fixed.",

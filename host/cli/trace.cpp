@@ -76,7 +76,8 @@ Environment table_of(const Study& study, const std::string& name) {
     if (environment.trace != nullptr && laws_of(environment) == nullptr && (name.empty() || environment.name == name))
       return environment;
   throw Error(ExitCode::usage, name.empty()
-                                   ? "the study has no environment that is a table of outcomes"
+                                   ? "the study has no environment that is a table of outcomes; give a study's file "
+                                     "with the key environment.NAME.table"
                                    : fmt::format("--environment {}: is no table of outcomes of the study", name));
 }
 
@@ -91,7 +92,7 @@ void features_command(const FileArguments& o) {
 void add_features(CLI::App& trace, Session& session) {
   const auto o = std::make_shared<FileArguments>();
   CLI::App* command = add_command(trace, "features");
-  o->study.add_to(*command, {"--t0"});
+  o->study.add_to(*command, {"--t0"}, "the TOML file of a study with a table of outcomes");
   command->add_option("--environment", o->environment, "of the study (default: its first table)");
   command->add_option("--out", o->out, "the file")->required();
   command->add_flag("--force", o->force, "replace the file that --out names");

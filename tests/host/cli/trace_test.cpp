@@ -63,6 +63,7 @@ price = 5
   EXPECT_EQ(test::read_file(work() / "study.toml"), study);
   for (const char* name : {"a\"b", "a.b", "", "ü"})
     expect_refused({"trace", "export", "study.toml", "--out", "new", "--name", name}, 2, "cannot stand in a study");
+  expect_refused({"trace", "features", "--out", "new"}, 2, "give a study's file with the key environment.NAME.table");
   EXPECT_FALSE(std::filesystem::exists(work() / "new"));
 }
 

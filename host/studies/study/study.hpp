@@ -141,7 +141,8 @@ Preparation preparation_of(const Study& study, const Plan& plan, const Unit& uni
 /// unopened or none at all.
 inline std::size_t entries_of_period(const Study& study) {
   const bool one_more = study.actions.uninspected || study.actions.has_outside();
-  return static_cast<std::size_t>(study.dimensions.boxes * study.actions.openings + (one_more ? 1 : 0));
+  const int openings = study.dimensions.boxes * study.actions.openings;
+  return static_cast<std::size_t>(openings) + (one_more ? 1 : 0);
 }
 
 /// How many rows of a table of outcomes stand behind a period: one, or one for each opening of each box.

@@ -8,6 +8,8 @@
 // P follows at the block's end.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/base/assert.hpp"
 #include "kernels/lane/tracking.hpp"
 
@@ -104,7 +106,7 @@ PANDORA_HD void learn_late_sample(const Team& team, const Shape& shape, const Bo
   combine_rows(team, stride, image, g.u, q, g.row, u);
   const Real error =
                  static_cast<Real>(static_cast<double>(padded_product<V>(sample.psi, box.rho, stride)) - sample.payoff),
-             f = ::sqrt(Real(1) / (Real(1) + padded_product<V>(sample.psi, u, stride))), weight = f * error;
+             f = std::sqrt(Real(1) / (Real(1) + padded_product<V>(sample.psi, u, stride))), weight = f * error;
   if (row >= 0)
     combine_rows(team, width, g.gram + row * width, g.column, q, g.row, C);
   else

@@ -161,7 +161,7 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
         if (phi(k)[i] != 0.0f) sparse.insertBack(i, k) = phi(k)[i];
     }
     sparse.finalize();
-    return fit(std::move(sparse), samples, ridge, radius, state);
+    return fit(sparse, samples, ridge, radius, state);  // Eigen cannot move it
   }
   Eigen::MatrixXd dense(d, n);
   for (int k = 0; k < n; ++k) dense.col(k) = Eigen::Map<const Eigen::VectorXf>(phi(k), d).cast<double>();

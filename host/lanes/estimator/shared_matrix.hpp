@@ -31,7 +31,7 @@ class SharedMatrix {
 
   SharedMatrix(const SharedMatrix& other) : matrix_(other.matrix_), packed_(other.packed_) {}
   SharedMatrix& operator=(const SharedMatrix& other) {
-    matrix_ = other.matrix_, packed_ = other.packed_;
+    if (this != &other) matrix_ = other.matrix_, packed_ = other.packed_;
     return *this;
   }
   SharedMatrix(SharedMatrix&&) = default;

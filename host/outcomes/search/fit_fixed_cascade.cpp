@@ -75,7 +75,7 @@ class CascadeFit {
   // On made-up tables of 7 to 11 models, searching all cascades of at most 4 models lost 0.01 to 0.02 of utility
   // against the beam search.
   FixedCascade best_of_both() {
-    const FixedCascade by_beam = refined(beam());
+    FixedCascade by_beam = refined(beam());
     for (const std::size_t quantiles : {16, 8}) {
       if (additions(quantiles) > static_cast<double>(effort_.most_steps)) continue;
       const FixedCascade found = of_all(models_.size(), quantiles);

@@ -82,7 +82,7 @@ std::string NamedColumns::model_of_cost(const std::string& name) const {
   const bool priced = builder_.is_of_answers(what) && what == "prompt_tokens" && !has(name.substr(0, bar) + "|cost") &&
                       !has(name.substr(0, bar) + "|total_cost");
   if (!is_cost(what) && !priced) return "";
-  const std::string model = name.substr(0, bar);
+  std::string model = name.substr(0, bar);
   const auto is_own = [&](std::string_view column, const auto& is) {
     return column.starts_with(model + "|") && is(column.substr(bar + 1));
   };

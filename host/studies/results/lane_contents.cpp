@@ -143,8 +143,7 @@ LaneNotes notes_of(const Study& study, const json& in) {
   LaneNotes notes;
   if (!in.is_object()) throw Damaged("is not laid out as a part");
   if (const auto list = in.find("list"); list != in.end()) {
-    if (!list->is_array() || list->empty() ||
-        list->size() > static_cast<std::size_t>(dim.boxes * study.actions.openings) || !in.contains("thresholds"))
+    if (!list->is_array() || list->empty() || list->size() > openings_of_period(study) || !in.contains("thresholds"))
       throw Damaged("holds a list of boxes that cannot be");
     for (const json& box : *list) {
       if (!box.is_number_integer()) throw Damaged("holds a list of boxes that cannot be");

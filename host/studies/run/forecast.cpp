@@ -238,7 +238,7 @@ Least least_of(const Study& study, const Plan& plan, const Environment& environm
 std::string drawn_in(const Setting& setting) {
   std::string out;
   for (const auto& [key, value] : setting.varied)
-    if (!key.starts_with("budget.")) out += key + "=" + value + ";";
+    if (!key.starts_with("budget.")) out.append(key).append("=").append(value).append(";");
   return out;
 }
 

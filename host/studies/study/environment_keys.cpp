@@ -219,9 +219,10 @@ std::vector<EnvironmentOption> make_options() {
   add_reading(of_tables);
   add_use(of_tables);
   for (const KeyOf<TraceKeys>& key : of_tables.keys)
-    all.push_back({{key, [text = key.text](const Environment& e) { return text(keys_of(e)); },
-                    [set = key.set](Environment& e, const StudyValue& v) { set(keys_of(e), v); }},
-                   true});
+    all.push_back(
+        {{static_cast<const KeyText&>(key), [text = key.text](const Environment& e) { return text(keys_of(e)); },
+          [set = key.set](Environment& e, const StudyValue& v) { set(keys_of(e), v); }},
+         true});
   for (EnvironmentOption& option : all) {
     const auto is = [&option](std::initializer_list<const char*> names) {
       return std::ranges::count(names, option.name) > 0;
@@ -259,7 +260,7 @@ std::vector<StudyKey> environment_keys(const std::string& name) {
   std::vector<StudyKey> keys;
   for (const EnvironmentOption& option : environment_options()) {
     if (known != nullptr && !option.is_for(*known)) continue;
-    keys.push_back({option, option.text(standard), [](Study&, const StudyValue&) {}});
+    keys.push_back({static_cast<const KeyText&>(option), option.text(standard), [](Study&, const StudyValue&) {}});
     keys.back().name = "environment." + name + "." + option.name;
   }
   return keys;

@@ -137,18 +137,22 @@ Plan make_plan(const Study& study);
 /// The arguments for the preparation of a unit's replication.
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit);
 
+/// How many openings a period can have: each box N times.
+inline std::size_t openings_of_period(const Study& study) {
+  const int openings = study.dimensions.boxes * study.actions.openings;
+  return static_cast<std::size_t>(openings);
+}
+
 /// How many entries a period has in LaneDecisions::order: one for each opening, and one where a box may be deployed
 /// unopened or none at all.
 inline std::size_t entries_of_period(const Study& study) {
   const bool one_more = study.actions.uninspected || study.actions.has_outside();
-  const int openings = study.dimensions.boxes * study.actions.openings;
-  return static_cast<std::size_t>(openings) + (one_more ? 1 : 0);
+  return openings_of_period(study) + (one_more ? 1 : 0);
 }
 
 /// How many rows of a table of outcomes stand behind a period: one, or one for each opening of each box.
 inline std::size_t rows_of_period(const Study& study) {
-  const Actions& actions = study.actions;
-  return actions.openings > 1 ? static_cast<std::size_t>(study.dimensions.boxes * actions.openings) : 1;
+  return study.actions.openings > 1 ? openings_of_period(study) : 1;
 }
 
 /// A lane's decisions in its T periods, if the study keeps them. A period takes 8 bytes and one for each entry, of which

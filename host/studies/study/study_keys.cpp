@@ -213,7 +213,7 @@ std::vector<StudyKey> make_general_keys() {
   const auto take = [&out](std::initializer_list<void (*)(Keys&)> groups) {
     Keys keys;
     for (const auto group : groups) group(keys);
-    for (KeyOf<Study>& key : keys.keys) out.push_back({key, key.text(Study{}), key.set});
+    for (KeyOf<Study>& key : keys.keys) out.push_back({static_cast<const KeyText&>(key), key.text(Study{}), key.set});
   };
   take({add_lists, add_dimensions});
   for (StudyKey& key : hyperparameter_keys()) out.push_back(std::move(key));

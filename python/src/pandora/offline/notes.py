@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..spelling import as_option, told
+from ..spelling import typed
 
 
 class Topic(str, Enum):
@@ -50,13 +50,12 @@ class Note(str):
         return note
 
 
-def typed_notes(notes: Iterable[str]) -> list[str]:
-    """Spells options in notes as on the command line, because notes are stored in files for any reader."""
-    out: list[str] = []
-    for note in notes:
-        text = told(note, as_option)
-        out.append(Note(text, note.topic, *note.values) if isinstance(note, Note) else text)
-    return out
+def typed_notes(notes: Sequence[str]) -> list[str]:
+    """As spelling.typed; topics and values stay."""
+    return [
+        Note(text, note.topic, *note.values) if isinstance(note, Note) else text
+        for note, text in zip(notes, typed(notes))
+    ]
 
 
 def topics_json(notes: Sequence[str]) -> list[dict[str, Any]]:

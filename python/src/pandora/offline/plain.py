@@ -59,8 +59,6 @@ _IN_SHORT = {
     Topic.NEVER_LEARNS: "One model alone learns nothing while it runs; `pandora cascade new` does.",
 }
 
-_RANKS = {topic: rank for rank, topic in enumerate(_IN_SHORT)}
-
 _ROWS: dict[str, Callable[[Worth], str]] = {
     "quality": lambda worth: interval_text(worth.quality, 4),
     "$ per 1,000 prompts": lambda worth: usd_text(worth.usd_per_1000),
@@ -81,9 +79,9 @@ def short_sheets(file: Mapping[str, Any], counts: Mapping[str, float], name: str
     out = [_models(file, record, verdict_text(file, record)), _expected(record)]
     topics = topics_of(record)
     more = len(texts_of(record.get("notes"))) - len(topics)
-    by_importance = sorted((topic for topic in topics if topic[0] in _IN_SHORT), key=lambda topic: _RANKS[topic[0]])
     notes = [*_tail_notes(record), *_service_notes(file, counts)]
-    notes += [_IN_SHORT[topic].format(*values, *[UNKNOWN] * 2) for topic, values in by_importance]
+    for topic, line in _IN_SHORT.items():  # anybody may have written the file: values may be missing
+        notes += [line.format(*values, UNKNOWN, UNKNOWN) for one, values in topics if one is topic]
     if never := texts_of(record.get("never")):
         notes.append(f"Never worth calling: {_few(never)}.")
 

@@ -57,7 +57,7 @@ void print_order(const OracleArguments& o, Session& session) {
     const Plan plan = make_plan(study);
     const Summary summary = summarise(study, plan, run_sweep(study, plan, sweep));
     print_setting(setting);
-    print_table(order_table(summary.order, study.replications, study.order_contexts, TableLayout::compact));
+    print_table(order_table({{{{}, study}, summary}}, TableLayout::compact));
   }
 }
 

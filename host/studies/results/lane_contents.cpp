@@ -12,25 +12,22 @@ namespace {
 
 using nlohmann::json;
 
-int checkpoint_count(const Study& study) {
-  return static_cast<int>(checkpoints(study.periods).size());
+void require_count(double value, double most) {
+  if (!(value >= 0.0 && value <= most && value == std::floor(value))) throw Damaged("holds a count that cannot be");
 }
 
 int whole(double value, int most) {
-  if (!(value >= 0.0 && value <= most && value == std::floor(value))) throw Damaged("holds a count that cannot be");
+  require_count(value, most);
   return static_cast<int>(value);
 }
 
 // Checks counts of boxes in a lane's periods.
-void require_counts(const LaneTally& tally, int boxes, int openings) {
+void require_counts(const LaneTally& tally, int boxes, double openings) {
   for (int a = 0; a < boxes; ++a) {
-    for (const double count : {tally.deployments_of_box[a], tally.depth[a + 1]}) (void)whole(count, tally.periods);
-    if (const double count = tally.queries_of_box[a]; openings == 1)
-      (void)whole(count, tally.periods);
-    else if (!(count >= 0.0 && count <= static_cast<double>(openings) * tally.periods && count == std::floor(count)))
-      throw Damaged("holds a count that cannot be");
+    for (const double count : {tally.deployments_of_box[a], tally.depth[a + 1]}) require_count(count, tally.periods);
+    require_count(tally.queries_of_box[a], openings * tally.periods);
   }
-  (void)whole(tally.depth[0], tally.periods);
+  require_count(tally.depth[0], tally.periods);
 }
 
 // Throws Damaged where a period opens a box that does not exist or too often, deploys nothing or more than one thing, or
@@ -82,7 +79,7 @@ std::size_t tally_size(const Study& study) {
 void append_tally(const Study& study, const LaneTally& tally, std::vector<double>& out) {
   for (const int value : {tally.periods, static_cast<int>(tally.failure), tally.failed_period})
     out.push_back(static_cast<double>(value));
-  for_each_number(tally, study.dimensions.boxes, checkpoint_count(study),
+  for_each_number(tally, study.dimensions.boxes, static_cast<int>(checkpoints(study.periods).size()),
                   [&out](double number) { out.push_back(number); });
 }
 
@@ -107,13 +104,11 @@ LaneTally tally_of(const Study& study, const double* at) {
   tally.failed_period = whole(*at++, study.periods);
   if (tally.failure == Failure::none && tally.periods != study.periods)
     throw Damaged("holds a lane that ended early without a failure");
-  const auto checked = [&tally](double value) {
-    if (tally.failure == Failure::none && !is_sum(value)) throw Damaged("holds a sum that is not finite");
-    return value;
-  };
   const std::vector<int> periods = checkpoints(study.periods);
-  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()),
-                  [&](double& number) { number = checked(*at++); });
+  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()), [&](double& number) {
+    number = *at++;
+    if (tally.failure == Failure::none && !is_sum(number)) throw Damaged("holds a sum that is not finite");
+  });
   if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes, study.actions.openings);
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);

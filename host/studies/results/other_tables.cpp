@@ -59,13 +59,10 @@ Row overview_row(const Summary& summary, const std::string& regime, const Policy
   for (const SummaryRow& row : summary.rows) {
     if (!row.best || row.regime != regime || row.policy != title.policy || row.reward != title.reward) continue;
     for (std::size_t k = 0; k < shown.size(); ++k) values[k].push_back(shown[k]->of_row(row).mean);
-    for (const SummaryRow& other : summary.rows) {
-      if (!other.best || other.policy != base || other.reward != row.reward || other.regime != row.regime ||
-          other.environment != row.environment || other.T0 != row.T0)
-        continue;
-      of_base.push_back(row.regret.mean / other.regret.mean);
-      if (other.published) of_published.push_back(row.regret.mean / other.published->value);
-    }
+    const SummaryRow* other = best_row(summary, base, row.reward, row.T0, row.regime, row.environment);
+    if (other == nullptr) continue;
+    of_base.push_back(row.regret.mean / other->regret.mean);
+    if (other->published) of_published.push_back(row.regret.mean / other->published->value);
   }
   if (values[0].empty()) return {};
   Row row{{title.brief, fmt::format("{}", values[0].size())}};
@@ -130,8 +127,7 @@ Table trace_table(const SettingSummary& summary) {
     double greatest = -HUGE_VAL;
     const std::vector<PolicyTitle> titles = policy_titles(summary.summary);
     for (const PolicyTitle& title : titles)
-      if (const SummaryRow* found = row_found(title.policy, title.reward);
-          found != nullptr && !title.yardstick && !found->told)
+      if (const SummaryRow* found = row_found(title.policy, title.reward); found != nullptr && competes(*found))
         greatest = std::fmax(greatest, found->prompts->utility.mean);
     if (const SummaryRow* benchmark = row_found("oracle", "known"); benchmark != nullptr)
       table.rows.push_back(trace_row(laws                                     ? "Benchmark: the laws are known"
@@ -141,8 +137,8 @@ Table trace_table(const SettingSummary& summary) {
     for (const PolicyTitle& title : titles)
       if (const SummaryRow* found = row_found(title.policy, title.reward); found != nullptr) {
         told = told || found->told;
-        table.rows.push_back(trace_row(title.brief, *found,
-                                       !title.yardstick && !found->told && found->prompts->utility.mean == greatest));
+        table.rows.push_back(
+            trace_row(title.brief, *found, competes(*found) && found->prompts->utility.mean == greatest));
       }
   }
   table.notes.push_back(note_on_gaps(environment));
@@ -188,19 +184,17 @@ Table overview_table(const std::vector<SettingSummary>& settings, const std::str
   for (const SettingSummary& s : settings)
     for (const Regime regime : s.setting.study.regimes) {
       const std::string label = s.setting.label(), name = regime_name(regime);
-      bool first = true;
-      for (const PolicyTitle& title : policy_titles(s.summary)) {
-        Row row = overview_row(s.summary, name, title, base, published);
-        if (row.cells.empty()) continue;
-        if (first)
-          table.rows.push_back(
-              {{},
-               fmt::format("{}{}{}", label, label.empty() ? "" : ", ",
-                           of_table(s.setting.study) ? s.setting.study.environments[0].name : "regime " + name),
-               !table.rows.empty()});
-        first = false;
-        table.rows.push_back(std::move(row));
-      }
+      std::vector<Row> rows;
+      for (const PolicyTitle& title : policy_titles(s.summary))
+        if (Row row = overview_row(s.summary, name, title, base, published); !row.cells.empty())
+          rows.push_back(std::move(row));
+      if (rows.empty()) continue;
+      table.rows.push_back(
+          {{},
+           fmt::format("{}{}{}", label, label.empty() ? "" : ", ",
+                       of_table(s.setting.study) ? s.setting.study.environments[0].name : "regime " + name),
+           !table.rows.empty()});
+      std::ranges::move(rows, std::back_inserter(table.rows));
     }
   table.notes = {
       "The parts add up to the regret: a wrong order of boxes, querying stopped too early, too many boxes opened, a "

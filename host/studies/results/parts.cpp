@@ -165,14 +165,11 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
 }
 
 std::vector<std::string> lanes_in(const json& content) {
-  const json& names = field(content, "lanes");
-  if (!names.is_array()) throw Damaged("is not laid out as a part");
-  std::vector<std::string> out;
-  for (const json& name : names) {
-    if (!name.is_string()) throw Damaged("is not laid out as a part");
-    out.push_back(name.get<std::string>());
+  try {
+    return field(content, "lanes").get<std::vector<std::string>>();
+  } catch (const json::exception&) {
+    throw Damaged("is not laid out as a part");
   }
-  return out;
 }
 
 PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content,

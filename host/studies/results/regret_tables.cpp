@@ -21,11 +21,18 @@ constexpr const char* kStarsByChance =
     " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
     "share their instances: experiments/verdict judges the count.";
 
-std::string with_published(const Estimate& ours, const PublishedValue& published, bool has_half_width,
-                           int replications) {
+std::string with_published(const Estimate& ours, const std::optional<PublishedValue>& published, int replications,
+                           bool has_half_width = true) {
+  if (!published) return plus_minus(ours);
   return fmt::format("{} ({}){}", plus_minus(ours),
-                     plus_minus({published.value, has_half_width ? published.half_width_95 : 0.0}),
-                     outside(ours, published, replications) ? "*" : "");
+                     plus_minus({published->value, has_half_width ? published->half_width_95 : 0.0}),
+                     outside(ours, *published, replications) ? "*" : "");
+}
+
+// A value of the published ones, if there are any.
+template <class Published>
+std::optional<PublishedValue> value_of(const std::optional<Published>& published, PublishedValue Published::*member) {
+  return published ? std::optional((*published).*member) : std::nullopt;
 }
 
 // Policies that the study has.
@@ -61,13 +68,10 @@ std::string costs_text(const OracleRow& oracle, const char* open, const char* cl
 
 std::string panel_heading(const OracleRow& oracle, int replications, std::size_t number, TableLayout layout) {
   constexpr const char* kNumbers[] = {"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"};
-  const auto entry = [&](const Estimate& ours, const PublishedValue* published, bool has_half_width) {
-    return published == nullptr ? plus_minus(ours) : with_published(ours, *published, has_half_width, replications);
-  };
   const std::string utility =
-      entry(oracle.utility_x1000, oracle.published ? &oracle.published->utility_x1000 : nullptr, true);
-  const std::string boxes =
-      entry(oracle.boxes_queried, oracle.published ? &oracle.published->boxes_queried : nullptr, false);
+      with_published(oracle.utility_x1000, value_of(oracle.published, &PublishedOracle::utility_x1000), replications);
+  const std::string boxes = with_published(
+      oracle.boxes_queried, value_of(oracle.published, &PublishedOracle::boxes_queried), replications, false);
   if (layout == TableLayout::paper)
     return fmt::format("{}{}: {}oracle utility × 10³: {}; {} boxes queried",
                        number < std::size(kNumbers) ? fmt::format("({}) ", kNumbers[number]) : "",
@@ -162,11 +166,9 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       group = title.group;
       for (std::size_t k = 0; k < study.T0.size(); ++k) {
         const SummaryRow* found = row_of(title, study.T0[k]);
-        row.cells.emplace_back(found == nullptr ? kNothing
-                               : found->published
-                                   ? with_published(found->regret, *found->published, true, found->replications)
-                                   : plus_minus(found->regret),
-                               least[k].is(title, found));
+        row.cells.emplace_back(
+            found == nullptr ? kNothing : with_published(found->regret, found->published, found->replications),
+            least[k].is(title, found));
       }
       table.rows.push_back(std::move(row));
     }
@@ -268,45 +270,35 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
   return table;
 }
 
-// Table 3 over all settings; the keys of a setting begin its rows.
-Table order_table_over(const std::vector<SettingSummary>& settings, TableLayout layout) {
-  const Study& study = settings[0].setting.study;
-  Table all = order_table(settings[0].summary.order, study.replications, study.order_contexts, layout);
-  if (settings.size() > 1) all.title = "Order of the oracle over the contexts of each replication";
-  all.rows.clear();
-  all.row_headers += settings[0].setting.varied.size();
-  for (auto key = settings[0].setting.varied.rbegin(); key != settings[0].setting.varied.rend(); ++key)
-    all.columns.insert(all.columns.begin(), key->first);
-  for (const SettingSummary& s : settings)
-    for (Row& row : order_table(s.summary.order, study.replications, study.order_contexts, layout).rows) {
-      for (auto key = s.setting.varied.rbegin(); key != s.setting.varied.rend(); ++key)
-        row.cells.insert(row.cells.begin(), key->second);
-      all.rows.push_back(std::move(row));
-    }
-  return all;
-}
-
 }  // namespace
 
-Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout) {
-  const bool compared = std::ranges::any_of(rows, [](const OrderRow& r) { return r.published.has_value(); });
+Table order_table(const std::vector<SettingSummary>& settings, TableLayout layout) {
+  const Study& study = settings[0].setting.study;
+  const bool compared =
+      std::ranges::any_of(settings[0].summary.order, [](const OrderRow& r) { return r.published.has_value(); });
   Table table;
   table.label = "ordering";
   table.title =
-      fmt::format("{}rder of the oracle over {} contexts in each of {} replications, mean ± 95% (Student's t){}",
-                  compared && layout == TableLayout::compact ? "Table 3: o" : "O", contexts, replications,
-                  compared ? kPublishedWith : "");
-  table.columns = {"", "permutations", "max mass", "min mass"};
-  for (const OrderRow& row : rows) {
-    const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {
-      return Cell(row.published && compared ? with_published(ours, (*row.published).*statistic, true, replications)
-                                            : plus_minus(ours));
-    };
-    table.rows.push_back(
-        {{fmt::format("{}, regime {}", row.environment, row.regime),
-          entry(row.permutations, &PublishedOrder::permutations), entry(row.max_mass, &PublishedOrder::max_mass),
-          entry(row.min_mass, &PublishedOrder::min_mass)}});
-  }
+      settings.size() > 1
+          ? "Order of the oracle over the contexts of each replication"
+          : fmt::format("{}rder of the oracle over {} contexts in each of {} replications, mean ± 95% (Student's t){}",
+                        compared && layout == TableLayout::compact ? "Table 3: o" : "O", study.order_contexts,
+                        study.replications, compared ? kPublishedWith : "");
+  for (const auto& [key, value] : settings[0].setting.varied) table.columns.push_back(key);
+  table.row_headers += table.columns.size();
+  table.columns.insert(table.columns.end(), {"", "permutations", "max mass", "min mass"});
+  for (const SettingSummary& s : settings)
+    for (const OrderRow& found : s.summary.order) {
+      const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {
+        return Cell(with_published(ours, value_of(found.published, statistic), study.replications));
+      };
+      Row& row = table.rows.emplace_back();
+      for (const auto& [key, value] : s.setting.varied) row.cells.emplace_back(value);
+      row.cells.insert(row.cells.end(), {fmt::format("{}, regime {}", found.environment, found.regime),
+                                         entry(found.permutations, &PublishedOrder::permutations),
+                                         entry(found.max_mass, &PublishedOrder::max_mass),
+                                         entry(found.min_mass, &PublishedOrder::min_mass)});
+    }
   return table;
 }
 
@@ -327,7 +319,7 @@ std::vector<Table> study_tables(const std::vector<SettingSummary>& all, TableLay
     }
   }
   if (!settings.empty())
-    if (Table order = order_table_over(settings, layout); !order.rows.empty()) tables.push_back(std::move(order));
+    if (Table order = order_table(settings, layout); !order.rows.empty()) tables.push_back(std::move(order));
   for (const SettingSummary& s : all)
     if (of_table(s.setting.study)) tables.push_back(trace_table(s));
   return tables;

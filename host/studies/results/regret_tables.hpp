@@ -17,7 +17,7 @@ enum class TableLayout {
 /// there is no such lane, or all of its lanes failed.
 std::vector<Table> study_tables(const std::vector<SettingSummary>& settings, TableLayout layout);
 
-/// Only Table 3, (tab:ordering).
-Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout);
+/// Only Table 3, (tab:ordering). The keys of a setting begin its rows.
+Table order_table(const std::vector<SettingSummary>& settings, TableLayout layout);
 
 }  // namespace pandora

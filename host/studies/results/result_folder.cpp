@@ -21,8 +21,7 @@ namespace {
 constexpr const char* kKind = "part";
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kChecksums = "checksums.sha256";
-constexpr const char* kDecisions = "decisions";  // a folder of .h5, a file for each replication
-constexpr int kFormat = 2;                       // of parts and manifest; format 1 named lanes by their numbers
+constexpr int kFormat = 2;  // of parts and manifest; format 1 named lanes by their numbers
 // The kind of half-widths in the tables. Folders without this entry have 1.96 standard errors, and no standard errors
 // beside them.
 constexpr const char* kHalfWidths = "95%, Student's t";
@@ -32,6 +31,16 @@ constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "o
                                     "boxes.csv", "choices.csv", "depth.csv",  "failures.csv",     "results.h5"};
 
 constexpr std::uint64_t kMostManifest = std::uint64_t{64} << 20;
+
+// The folders inside, and their files: decisions/ has one for each replication.
+struct Inside {
+  const char *name, *extension;
+};
+constexpr Inside kFolders[] = {{"parts", ".part"}, {"decisions", ".h5"}};
+
+bool is_folder(const std::string& name) {
+  return std::ranges::count(kFolders, name, &Inside::name) > 0;
+}
 
 // Whether the program writes files of this name in the folder, or tests with them whether it can write.
 bool is_own_temporary(const std::string& name) {
@@ -112,8 +121,7 @@ void require_empty(const std::string& path) {
 }  // namespace
 
 bool ResultFolder::writes(const std::string& name) {
-  return name == "parts" || name == kDecisions || name == "study.toml" || name == kManifest ||
-         std::ranges::count(kResults, name) > 0;
+  return is_folder(name) || name == "study.toml" || name == kManifest || std::ranges::count(kResults, name) > 0;
 }
 
 ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
@@ -124,9 +132,9 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
   const bool adds = mode == Mode::resume || mode == Mode::extend;
   if (adds && !found) require_empty(path);
-  for (const char* inside : {"parts", kDecisions})
-    if (fs::is_symlink(fs::path(path) / inside, error))
-      fail(ExitCode::usage, "{}: its folder {} is a link; name another folder", option("out", path), inside);
+  for (const Inside& inside : kFolders)
+    if (fs::is_symlink(fs::path(path) / inside.name, error))
+      fail(ExitCode::usage, "{}: its folder {} is a link; name another folder", option("out", path), inside.name);
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   std::optional<FolderLock> lock = FolderLock::take(folder.path_);
   if (!lock)
@@ -136,10 +144,9 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   // Nobody else is writing here now. A new folder may hold the file with which writing was tested.
   remove_leftovers(folder.path_, Others::none,
                    [](const std::string& target) { return target.empty() || ResultFolder::writes(target); });
-  remove_leftovers(folder.path_ / "parts", Others::none,
-                   [](const std::string& target) { return target.ends_with(".part"); });
-  remove_leftovers(folder.path_ / kDecisions, Others::none,
-                   [](const std::string& target) { return target.ends_with(".h5"); });
+  for (const Inside& inside : kFolders)
+    remove_leftovers(folder.path_ / inside.name, Others::none,
+                     [&](const std::string& target) { return target.ends_with(inside.extension); });
   if (mode == Mode::replace) folder.remove_results();
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
@@ -199,14 +206,11 @@ void ResultFolder::remove_results() {
       fail(ExitCode::output_lost, "{}: could not be removed ({}); remove it, or name another {}", file.string(),
            error.message(), option("out"));
   };
-  for (const fs::path& entry : found_in(path_ / "parts"))
-    if (entry.extension() == ".part") remove(entry);
-  for (const fs::path& entry : found_in(path_ / kDecisions))
-    if (entry.extension() == ".h5") remove(entry);
+  for (const Inside& inside : kFolders)
+    for (const fs::path& entry : found_in(path_ / inside.name))
+      if (entry.extension() == inside.extension) remove(entry);
   for (const fs::path& entry : found_in(path_))
-    if (const std::string name = entry.filename().string();
-        ResultFolder::writes(name) && name != "parts" && name != kDecisions)
-      remove(entry);
+    if (const std::string name = entry.filename().string(); writes(name) && !is_folder(name)) remove(entry);
 }
 
 void ResultFolder::check_manifest(Mode mode) {
@@ -274,10 +278,8 @@ void ResultFolder::forget(std::initializer_list<const char*> names) {
 }
 
 void ResultFolder::forget_report() {
-  std::error_code ignored;
   if (holds_report(path_ / "report"))  // from the earlier results
-    for (const char* name : {"report.html", "report.tex", "report.json", "numbers.json"})
-      fs::remove(path_ / "report" / name, ignored);
+    forget({"report/report.html", "report/report.tex", "report/report.json", "report/numbers.json"});
 }
 
 bool holds_report(const fs::path& folder) {

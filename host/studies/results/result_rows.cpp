@@ -38,8 +38,7 @@ void append_published(Fields& row, const std::string& name, const PublishedValue
 }
 
 Fields oracle_fields(const OracleRow& r, const Varied& varied) {
-  const PublishedValue none{kUnknown, kUnknown};
-  const PublishedOracle published = r.published.value_or(PublishedOracle{kUnknown, none, none});
+  const PublishedOracle published = r.published.value_or(PublishedOracle{});
   Fields row = setting_fields(varied);
   append(row, {{"regime", r.regime}, {"environment", r.environment}, {"u", r.u, "{:g}"}});
   append(row, "oracle_utility_x1000", "half_width_95_x1000", r.utility_x1000);
@@ -52,8 +51,7 @@ Fields oracle_fields(const OracleRow& r, const Varied& varied) {
 }
 
 Fields order_fields(const OrderRow& r, const Varied& varied) {
-  const PublishedValue none{kUnknown, kUnknown};
-  const PublishedOrder published = r.published.value_or(PublishedOrder{none, none, none});
+  const PublishedOrder published = r.published.value_or(PublishedOrder{});
   Fields row = setting_fields(varied);
   append(row, {{"environment", r.environment}, {"regime", r.regime}});
   append_half(row, "permutations", r.permutations);
@@ -121,14 +119,15 @@ Fields ResultRows::lead_of(const SummaryRow& row, const Varied& varied) const {
 }
 
 Fields ResultRows::summary_fields(const SummaryRow& r, const Varied& varied) {
+  const PublishedValue published = r.published.value_or(PublishedValue{});
   Fields row = lead_of(r, varied);
   append(row, {{"replications", r.replications}, {"failed", r.failed}, {"periods", r.periods}});
   for (std::size_t k = 0; k < row_statistics().size(); ++k) {
     const RowStatistic& statistic = row_statistics()[k];
     if (k == kStatisticsBefore)
       append(row, {{"best", r.best},
-                   {"published_x1000", r.published ? r.published->value : kUnknown, kAsPublished},
-                   {"published_half_width_95_x1000", r.published ? r.published->half_width_95 : kUnknown, kAsPublished},
+                   {"published_x1000", published.value, kAsPublished},
+                   {"published_half_width_95_x1000", published.half_width_95, kAsPublished},
                    {"inside_joint_95", r.inside_joint_95 ? *r.inside_joint_95 + 0.0 : kUnknown, "{}"}});
     append(row, statistic.column, statistic.half_width, statistic.of_row(r));
   }

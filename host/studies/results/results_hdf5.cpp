@@ -2,9 +2,11 @@
 #include "host/studies/results/results_hdf5.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <limits>
+#include <ranges>
 
 #include "host/ground/base/printable.hpp"
 #include "host/studies/results/summary.hpp"
@@ -17,12 +19,10 @@ using Shape = Hdf5File::Shape;
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 std::string titles_of(std::span<const RegretPart> parts) {
-  std::string out;
-  for (const RegretPart& part : parts) out += (out.empty() ? "" : ", ") + std::string(part.title);
-  return out;
+  return fmt::format("{}", fmt::join(parts | std::views::transform(&RegretPart::title), ", "));
 }
 
-// Writes the values, and then `filler` up to the size.
+// The values, and then `filler` up to the size.
 template <class T>
 std::vector<T> filled(std::vector<T> values, std::size_t size, T filler) {
   values.resize(size, filler);
@@ -30,11 +30,13 @@ std::vector<T> filled(std::vector<T> values, std::size_t size, T filler) {
 }
 
 // The datasets of lanes, of one (environment, regime).
-class LaneDatasets {
- public:
-  LaneDatasets(Hdf5File& file, const std::string& group, const Study& study, const Plan& plan,
-               const std::vector<UnitResult>& results)
-      : file_(file), group_(group), study_(study), plan_(plan), results_(results) {}
+struct LaneDatasets {
+  Hdf5File& file;
+  const std::string& group;
+  const Study& study;
+  const Plan& plan;
+  const std::vector<UnitResult>& results;
+  const std::size_t lanes = plan.lanes.size(), A = static_cast<std::size_t>(study.dimensions.boxes);
 
   void add() {
     add_names();
@@ -42,35 +44,35 @@ class LaneDatasets {
     add_curves();
     add_states();
     add_choices();
-    if (study_.estimates) add_estimates();
+    if (study.estimates) add_estimates();
   }
 
- private:
   // One value per lane.
   template <class Pick>
   void of_lane(const std::string& name, const char* meaning, const char* unit, Pick&& pick) {
-    std::vector<std::decay_t<decltype(pick(plan_.lanes[0]))>> values;
-    for (const PlannedLane& lane : plan_.lanes) values.push_back(pick(lane));
-    file_.dataset(group_ + "lanes/" + name, values, {lanes_}, {meaning, unit, "lane"});
+    std::vector<std::decay_t<decltype(pick(plan.lanes[0]))>> values;
+    for (const PlannedLane& lane : plan.lanes) values.push_back(pick(lane));
+    file.dataset(group + "lanes/" + name, values, {lanes}, {meaning, unit, "lane"});
   }
 
   // Values for every lane and replication; `pick` returns those of one, `axes` names their axes.
   template <class Pick>
   void of_run(const std::string& name, Shape last, Hdf5File::Attributes about, Pick&& pick) {
-    std::vector<std::decay_t<decltype(*pick(results_[0].lanes[0], results_[0].notes[0]).begin())>> values;
-    for (std::size_t lane = 0; lane < lanes_; ++lane)
-      for (const UnitResult& unit : results_) {
+    std::vector<std::decay_t<decltype(*pick(results[0].lanes[0], results[0].notes[0]).begin())>> values;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      for (const UnitResult& unit : results) {
         const auto own = pick(unit.lanes[lane], unit.notes[lane]);
         values.insert(values.end(), own.begin(), own.end());
       }
-    last.insert(last.begin(), {lanes_, results_.size()});
+    last.insert(last.begin(), {lanes, results.size()});
     about.dimensions = "lane x replication" + about.dimensions;
-    file_.dataset(group_ + name, values, last, about);
+    file.dataset(group + name, values, last, about);
   }
 
-  static std::vector<double> parts_of(std::span<const RegretPart> which, const RegretParts& parts) {
+  static std::vector<double> parts_of(std::span<const RegretPart> which, std::span<const RegretParts> sums) {
     std::vector<double> out;
-    for (const RegretPart& part : which) out.push_back(parts.*part.member);
+    for (const RegretParts& parts : sums)
+      for (const RegretPart& part : which) out.push_back(parts.*part.member);
     return out;
   }
 
@@ -85,12 +87,12 @@ class LaneDatasets {
     of_lane("calibrates", "1; 0: the policy ignores the calibration, the lane serves every T_0", "",
             [](const PlannedLane& l) { return std::int32_t{l.policy->uses_calibration ? 1 : 0}; });
     of_lane("name", "name, as `pandora explain --lane` takes it behind ENVIRONMENT/REGIME/REPLICATION/", "", lane_name);
-    std::vector<std::int32_t> best(lanes_);
-    for (const SummaryRow& row : summarise(study_, plan_, results_).rows)
+    std::vector<std::int32_t> best(lanes);
+    for (const SummaryRow& row : summarise(study, plan, results).rows)
       if (row.best) best[row.lane] = 1;
-    file_.dataset(group_ + "lanes/best", best, {lanes_},
-                  {"1: the least mean regret among the hyperparameters of its policy, reward and T_0", "", "lane"});
-    for (const std::string& name : hyperparameter_columns(plan_))
+    file.dataset(group + "lanes/best", best, {lanes},
+                 {"1: the least mean regret among the hyperparameters of its policy, reward and T_0", "", "lane"});
+    for (const std::string& name : hyperparameter_columns(plan))
       of_lane("hyperparameters/" + name, "value of the hyperparameter; NaN: the lane has none of that name", "",
               [&](const PlannedLane& lane) {
                 return number_of(hyperparameter_of(lane.variant.hyperparameter, name)).value_or(kAbsent);
@@ -98,42 +100,42 @@ class LaneDatasets {
   }
 
   void add_sums() {
-    const std::size_t A = boxes_;
     for (const LaneSum& sum : kLaneSums)
       of_run(sum.name, {}, {sum.meaning, sum.unit, ""},
              [&](const LaneTally& t, auto&) { return std::array{t.*sum.member}; });
     of_run("deployments_of_box", {A}, {"periods in which the box was deployed", "periods", " x box"},
-           [A](const LaneTally& t, auto&) { return std::span(t.deployments_of_box, A); });
+           [this](const LaneTally& t, auto&) { return std::span(t.deployments_of_box, A); });
     of_run("queries_of_box", {A}, {"how often the box was opened", "openings", " x box"},
-           [A](const LaneTally& t, auto&) { return std::span(t.queries_of_box, A); });
+           [this](const LaneTally& t, auto&) { return std::span(t.queries_of_box, A); });
     of_run("depth", {A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", " x k"},
-           [A](const LaneTally& t, auto&) { return std::span(t.depth, A + 1); });
+           [this](const LaneTally& t, auto&) { return std::span(t.depth, A + 1); });
     of_run("regret_parts", {std::size_t{kCountOfParts}},
            {fmt::format("what the regret, the oracle's utility less the lane's, is made of, means over two paths: {}",
                         titles_of(kRegretParts)),
             "reward", " x part"},
-           [](const LaneTally& t, auto&) { return parts_of(kRegretParts, t.regret); });
+           [](const LaneTally& t, auto&) {
+             return parts_of(kRegretParts, {&t.regret, 1});
+           });
     of_run("regret_path_gaps", {std::size_t{kCountOfGaps}},
            {fmt::format("how parts differ between the paths: {}; NaN: the parts are those of the first path",
                         titles_of(kPathGaps)),
             "reward", " x gap"},
-           [](const LaneTally& t, auto&) { return parts_of(kPathGaps, t.regret); });
+           [](const LaneTally& t, auto&) {
+             return parts_of(kPathGaps, {&t.regret, 1});
+           });
   }
 
   void add_curves() {
-    const std::vector<int> periods = checkpoints(study_.periods);
+    const std::vector<int> periods = checkpoints(study.periods);
     const std::size_t count = periods.size();
-    file_.dataset(group_ + "checkpoints", periods, {count},
-                  {"periods at which curves are recorded", "periods", "checkpoint"});
+    file.dataset(group + "checkpoints", periods, {count},
+                 {"periods at which curves are recorded", "periods", "checkpoint"});
     of_run("curve", {count}, {"utility summed up to the checkpoint; 0 after a failure", "reward", " x checkpoint"},
            [count](const LaneTally& t, auto&) { return std::span(t.curve, count); });
     const auto of_curve = [&](const char* name, std::span<const RegretPart> which, const char* axes) {
       of_run(name, {count, which.size()}, {"the same summed up to the checkpoint", "reward", axes},
              [count, which](const LaneTally& t, auto&) {
-               std::vector<double> out;
-               for (std::size_t point = 0; point < count; ++point)
-                 for (const RegretPart& part : which) out.push_back(t.regret_curve[point].*part.member);
-               return out;
+               return parts_of(which, {t.regret_curve, count});
              });
     };
     of_curve("regret_parts_curve", kRegretParts, " x checkpoint x part");
@@ -154,40 +156,29 @@ class LaneDatasets {
 
   // The boxes and thresholds that policies chose beforehand.
   void add_choices() {
-    const std::size_t A = boxes_;
     of_run("choices/length", {}, {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", ""},
            [](auto&, const LaneNotes& notes) { return std::array{static_cast<std::int32_t>(notes.list.size())}; });
     of_run("choices/box_number", {A}, {"the boxes of that order, from 1; 0 beyond its length", "", " x position"},
-           [A](auto&, const LaneNotes& notes) {
+           [this](auto&, const LaneNotes& notes) {
              std::vector<std::int32_t> numbers;
              for (const int box : notes.list) numbers.push_back(box + 1);
              return filled(numbers, A, 0);
            });
     of_run("choices/threshold", {A},
            {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward", " x position"},
-           [A](auto&, const LaneNotes& notes) { return filled(notes.thresholds, A, kAbsent); });
+           [this](auto&, const LaneNotes& notes) { return filled(notes.thresholds, A, kAbsent); });
   }
 
   // The estimates of lanes in the end.
   void add_estimates() {
-    const std::size_t A = boxes_, m = static_cast<std::size_t>(study_.dimensions.index_size()),
-                      d = static_cast<std::size_t>(study_.dimensions.reward_features);
-    const auto known = [](const std::vector<double>& own, std::size_t size) {
-      return own.size() == size ? own : std::vector<double>(size, kAbsent);
-    };
+    const std::size_t m = static_cast<std::size_t>(study.dimensions.index_size()),
+                      d = static_cast<std::size_t>(study.dimensions.reward_features);
     of_run("estimates/rho", {A, m},
            {"rho_hat after the last period, LinUCB's eta_hat; NaN: the lane learns none", "", " x box x feature"},
-           [&](auto&, const LaneNotes& notes) { return known(notes.rho, A * m); });
+           [&](auto&, const LaneNotes& notes) { return filled(notes.rho, A * m, kAbsent); });
     of_run("estimates/theta", {d}, {"theta_hat after the last period; NaN: the lane learns none", "", " x feature"},
-           [&](auto&, const LaneNotes& notes) { return known(notes.theta, d); });
+           [&](auto&, const LaneNotes& notes) { return filled(notes.theta, d, kAbsent); });
   }
-
-  Hdf5File& file_;
-  const std::string& group_;
-  const Study& study_;
-  const Plan& plan_;
-  const std::vector<UnitResult>& results_;
-  const std::size_t lanes_ = plan_.lanes.size(), boxes_ = static_cast<std::size_t>(study_.dimensions.boxes);
 };
 
 void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim, const Environment& environment,
@@ -263,7 +254,7 @@ void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& grou
   file.attribute(at, "replications", std::int64_t{study.replications});
   for (const auto& [key, value] : planned.setting.varied) file.attribute(at, "vary." + key, value);
   at += "/";
-  if (study.regret) LaneDatasets(file, at, study, group, results).add();
+  if (study.regret) LaneDatasets{file, at, study, group, results}.add();
   if (study.order) {
     std::vector<double> order;
     for (const UnitResult& r : results)

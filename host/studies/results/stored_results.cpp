@@ -118,10 +118,6 @@ std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const Dama
   }
 }
 
-}  // namespace
-
-namespace {
-
 // A file for each replication, part by part.
 void write_decisions(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
                      const std::vector<Part>& parts) {
@@ -203,10 +199,6 @@ StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, St
   } catch (const Damaged& damage) {
     fail(ExitCode::bad_data, "{}: a part {}; run the study again", path, damage.what());
   }
-}
-
-void StoredResults::for_each_group(const GroupBody& body) {
-  pandora::for_each_group(folder_, settings_, parts_, body);
 }
 
 void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {

@@ -145,8 +145,9 @@ Estimate over_orders(std::span<const UnitResult> units, double OrderFrequencies:
   return estimate(values);
 }
 
-bool fails(const UnitResult& unit, std::size_t lane) {
-  return lane < unit.lanes.size() && unit.lanes[0].ran() && unit.lanes[lane].ran() && !counts(unit, lane);
+// Whether both the lane and the oracle's were run.
+bool is_there(const UnitResult& unit, std::size_t lane) {
+  return lane < unit.lanes.size() && unit.lanes[0].ran() && unit.lanes[lane].ran();
 }
 
 void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<const UnitResult> units,
@@ -165,8 +166,8 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       row.lane = lane;
       row.lane_name = lane_name(planned);
       for (const UnitResult& u : units) {
-        row.replications += counts(u, lane) ? 1 : 0;
-        row.failed += fails(u, lane) ? 1 : 0;
+        if (!is_there(u, lane)) continue;
+        ++(counts(u, lane) ? row.replications : row.failed);
         if (counts(u, lane)) row.unsolved_refits += u.lanes[lane].unsolved_refits;
       }
       row.periods = study.periods;
@@ -276,8 +277,7 @@ const std::vector<RowStatistic>& row_statistics() {
 }
 
 bool counts(const UnitResult& unit, std::size_t lane) {
-  return lane < unit.lanes.size() && unit.lanes[0].ran() && unit.lanes[lane].ran() &&
-         unit.lanes[0].failure == Failure::none && unit.lanes[lane].failure == Failure::none;
+  return is_there(unit, lane) && unit.lanes[0].failure == Failure::none && unit.lanes[lane].failure == Failure::none;
 }
 
 bool outside(const Estimate& ours, const PublishedValue& published, int replications) {

@@ -12,14 +12,12 @@ namespace pandora {
 // The paper's Tables 1 to 3, embedded at build time from experiments/published/:
 
 struct PublishedValue {
-  double value = 0.0;
-  double half_width_95 = 0.0;  ///< 1.96 standard errors; 0.005 (rounding) if the paper gives none
-
-  double standard_error() const { return half_width_95 / 1.96; }
+  double value = kUnknown;
+  double half_width_95 = kUnknown;  ///< 1.96 standard errors; 0.005 (rounding) if the paper gives none
 };
 
 struct PublishedOracle {
-  double u = 0.0;
+  double u = kUnknown;
   PublishedValue utility_x1000, boxes_queried;
 };
 

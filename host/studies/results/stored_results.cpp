@@ -201,6 +201,10 @@ StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, St
   }
 }
 
+void StoredResults::for_each_group(const GroupBody& body) {
+  pandora::for_each_group(folder_, settings_, parts_, body);
+}
+
 void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
   for (const Part& part : parts_) {
     const PlannedSetting& planned = settings_[part.setting];

@@ -31,7 +31,7 @@ class StoredResults {
   const Identity& identity() const { return folder_.identity(); }
   const nlohmann::json& manifest() const { return folder_.manifest(); }
 
-  void for_each_group(const GroupBody& body) { pandora::for_each_group(folder_, settings_, parts_, body); }
+  void for_each_group(const GroupBody& body);
 
   /// The same part by part, which takes less memory, for the parts that are wanted. `first` is the unit of results[0];
   /// the others are the replications after it.

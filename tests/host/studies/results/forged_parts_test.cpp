@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfloat>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
 #include "host/ground/files/sealed_file.hpp"
 #include "host/studies/results/other_tables.hpp"
@@ -15,6 +14,7 @@
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/sweep/sweep.hpp"
+#include "tests/host/studies/results/made_up_summary.hpp"
 
 namespace pandora {
 namespace {
@@ -42,13 +42,10 @@ class ForgedParts : public testing::Test {
     Summary summary = summarise(planned.setting.study, planned.plan, results);
     ResultRows rows({}, planned.plan, "pandora");
     rows.add(planned.setting, planned.plan, results, summary);
-    std::vector<SettingSummary> all;
-    all.push_back({planned.setting, std::move(summary)});
-    std::string out;
-    for (const std::string& file :
-         {rows.csv("summary"), rows.csv("oracle"), rows.csv("oracle_order"), rows.csv("curves"), rows.csv("boxes"),
-          rows.csv("depth"), rows.csv("choices"), table_csv(overview_table(all, ""))})
-      out += file;
+    const std::vector<SettingSummary> all = {{planned.setting, summary}};
+    std::string out = table_csv(overview_table(all, ""));
+    for (const char* file : {"summary", "oracle", "oracle_order", "curves", "boxes", "depth", "choices"})
+      out += rows.csv(file);
     for (const Table& table : study_tables(all, TableLayout::compact))
       for (const Row& row : table.rows)
         for (const Cell& cell : row.cells)
@@ -57,32 +54,11 @@ class ForgedParts : public testing::Test {
   }
 
   static double number_of_any_kind(std::mt19937_64& random) {
-    using Limits = std::numeric_limits<double>;
-    constexpr double kKinds[] = {0.0,
-                                 -0.0,
-                                 0.5,
-                                 1.0,
-                                 -1.0,
-                                 3.0,
-                                 20.0,
-                                 21.0,
-                                 1e15,
-                                 1e99,
-                                 1e100,
-                                 1.01e100,
-                                 -1e100,
-                                 1e160,
-                                 1e300,
-                                 Limits::max(),
-                                 -Limits::max(),
-                                 Limits::denorm_min(),
-                                 Limits::infinity(),
-                                 -Limits::infinity(),
-                                 Limits::quiet_NaN(),
-                                 -Limits::quiet_NaN()};
-    constexpr std::size_t kCount = sizeof kKinds / sizeof kKinds[0];
-    const std::size_t kind = random() % (kCount + 1);
-    return kind < kCount ? kKinds[kind] : std::bit_cast<double>(random());
+    constexpr double kKinds[] = {0.0,      -0.0,         0.5,      1.0,       -1.0,   3.0,   20.0,  21.0,
+                                 1e15,     1e99,         1e100,    1.01e100,  -1e100, 1e160, 1e300, DBL_MAX,
+                                 -DBL_MAX, DBL_TRUE_MIN, HUGE_VAL, -HUGE_VAL, NAN,    -NAN};
+    const std::size_t kind = random() % (std::size(kKinds) + 1);
+    return kind < std::size(kKinds) ? kKinds[kind] : std::bit_cast<double>(random());
   }
 
   // A part in which one to three numbers of a list have changed.
@@ -110,16 +86,12 @@ class ForgedParts : public testing::Test {
   // Counts cells that readers would not take for numbers, and empty cells.
   static std::size_t bad_cells(const std::string& tables, std::size_t& empty) {
     std::size_t bad = 0;
-    std::istringstream lines(tables);
-    for (std::string line; std::getline(lines, line);)
-      for (std::size_t at = 0; at <= line.size();) {
-        const std::size_t end = std::min(line.find(',', at), line.size());
-        const std::string cell = line.substr(at, end - at);
+    for (const std::string& line : test::lines_of(tables))
+      for (const std::string& cell : split(line + ',', ',')) {  // without the mark, an empty last piece is left out
         empty += cell.empty() ? 1 : 0;
         char* after = nullptr;
         const double value = std::strtod(cell.c_str(), &after);
         bad += !cell.empty() && *after == '\0' && !std::isfinite(value) ? 1 : 0;
-        at = end + 1;
       }
     return bad;
   }
@@ -143,8 +115,7 @@ class ForgedParts : public testing::Test {
       EXPECT_EQ(bad_cells(tables, empty), 0u);
       // A lane that is marked as failed is left out of the means, which may then have no half-width.
       const bool all_well = unit.order.permutations > 0.0 &&  // otherwise no orders were counted
-                            std::all_of(unit.lanes.begin(), unit.lanes.end(),
-                                        [](const LaneTally& t) { return t.failure == Failure::none; });
+                            std::ranges::all_of(unit.lanes, [](auto& t) { return t.failure == Failure::none; });
       EXPECT_EQ(all_well ? empty : wanted_empty, wanted_empty) << tables;
     }
     EXPECT_GT(taken, static_cast<std::size_t>(count / 50));

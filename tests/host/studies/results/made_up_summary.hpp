@@ -1,7 +1,6 @@
 // A summary of two rows, for tests of printed tables.
 #pragma once
 
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,10 +9,7 @@
 namespace pandora::test {
 
 inline std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
+  return split(text, '\n');
 }
 
 inline Summary two_rows() {

@@ -16,6 +16,13 @@ namespace pandora {
 namespace {
 using nlohmann::json;
 
+// An error that says what the study does not have or has otherwise.
+auto is_mismatch(const std::string& what) {
+  using testing::Property;
+  return testing::Throws<Error>(
+      testing::AllOf(Property(&Error::code, ExitCode::mismatch), Property(&Error::what, testing::HasSubstr(what))));
+}
+
 StudyConfig small_config(const std::string& more = "") {
   return StudyConfig::parse(
       "replications = 3\nperiods = 60\nT0 = [0, 5]\nenvironments = [\"uniform\", \"gaussian\"]\npolicies = [\"dow\", "
@@ -59,10 +66,11 @@ class PartFile : public testing::Test {
   std::vector<Part> parts_ = make_parts(settings_);
   Identity identity_ = {{"study.seed", "1"}, {"build.sources", "x"}};
 
-  std::vector<UnitResult> results_of(const Part& part) const {
-    Plan plan = settings_[0].plan;
+  std::vector<UnitResult> results_of(const Part& part) const { return results_of(part, settings_[0]); }
+  static std::vector<UnitResult> results_of(const Part& part, const PlannedSetting& planned) {
+    Plan plan = planned.plan;
     plan.units = {plan.units[part.first]};
-    return run_sweep(settings_[0].setting.study, plan, {});
+    return run_sweep(planned.setting.study, plan, {});
   }
 };
 
@@ -91,37 +99,32 @@ TEST_F(PartFile, OfAnotherPlaceOrShapeIsDamage) {
   EXPECT_NO_THROW(part_contents(settings_[0], part, good));
   for (const Part& other : parts_)
     if (other.name != part.name) expect_damage(good, other);
+  const auto expect_damage_with = [&](const std::string& pointer, const json& value) {
+    json bad = good;
+    bad[json::json_pointer(pointer)] = value;
+    expect_damage(bad, part);
+  };
   for (const char* field : {"place", "lanes", "units"}) {
     json bad = good;
     bad.erase(field);
     expect_damage(bad, part);
-    bad[field] = 7;
-    expect_damage(bad, part);
+    expect_damage_with(std::string("/") + field, 7);
   }
   for (const char* field : {"tallies", "notes", "order", "instance"}) {
     json bad = good;
     bad["units"][0].erase(field);
     expect_damage(bad, part);
-    bad["units"][0][field] = json::array({1, 2});
-    expect_damage(bad, part);
+    expect_damage_with(std::string("/units/0/") + field, json::array({1, 2}));
   }
-  json none = good;
-  none["units"] = json::array();
-  expect_damage(none, part);
-  json twice = good;
-  twice["lanes"][1] = twice["lanes"][0];
-  expect_damage(twice, part);
+  expect_damage_with("/units", json::array());
+  expect_damage_with("/lanes/1", good["lanes"][0]);
   std::vector<double> tallies = unpack(good["units"][0]["tallies"]);
   for (const double value : {-1.0, 0.5, 1e9, std::nan("")}) {  // for a number of periods, which is a count
-    json bad = good;
     tallies[0] = value;
-    bad["units"][0]["tallies"] = pack(tallies);
-    expect_damage(bad, part);
+    expect_damage_with("/units/0/tallies", pack(tallies));
   }
   tallies.pop_back();
-  json shorter = good;
-  shorter["units"][0]["tallies"] = pack(tallies);
-  expect_damage(shorter, part);
+  expect_damage_with("/units/0/tallies", pack(tallies));
   for (const json& content : {json(), json(3), json::array(), json::object()}) {
     expect_damage(content, part);
     EXPECT_THROW(identity_in(content), Damaged);
@@ -173,8 +176,7 @@ TEST_F(PartFile, OfASmallerStudyGivesWhatItHas) {
   std::size_t there = 0;
   for (std::size_t lane = 0; lane < large.lanes.size(); ++lane) {
     const std::string name = lane_name(large.lanes[lane]);
-    const auto same = std::find_if(small.lanes.begin(), small.lanes.end(),
-                                   [&](const PlannedLane& l) { return lane_name(l) == name; });
+    const auto same = std::ranges::find(small.lanes, name, lane_name);
     EXPECT_EQ(found.lanes[lane], same != small.lanes.end()) << name;
     EXPECT_EQ(found.units[0].lanes[lane].ran(), found.lanes[lane]) << name;
     if (!found.lanes[lane]) continue;
@@ -182,21 +184,10 @@ TEST_F(PartFile, OfASmallerStudyGivesWhatItHas) {
     EXPECT_EQ(found.units[0].lanes[lane], results[0].lanes[static_cast<std::size_t>(same - small.lanes.begin())]);
   }
   EXPECT_EQ(there, small.lanes.size());
-  try {  // a larger study's part is refused for a smaller study
-    const json whole = part_content(settings[0], part, identity_,
-                                    run_sweep(settings[0].setting.study,
-                                              [&] {
-                                                Plan plan = large;
-                                                plan.units = {large.units[part.first]};
-                                                return plan;
-                                              }(),
-                                              {}));
-    part_contents(settings_[0], part, whole);
-    FAIL() << "dropped lanes";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::mismatch);
-    EXPECT_THAT(error.what(), testing::HasSubstr("holds lane -/random_order/known, which the study does not"));
-  }
+  // A larger study's part is refused for a smaller study.
+  const json whole = part_content(settings[0], part, identity_, results_of(part, settings[0]));
+  EXPECT_THAT([&] { part_contents(settings_[0], part, whole); },
+              is_mismatch("holds lane -/random_order/known, which the study does not"));
 }
 
 TEST_F(PartFile, OfAnEnvironmentWithOtherNumbersIsAMismatch) {
@@ -204,13 +195,7 @@ TEST_F(PartFile, OfAnEnvironmentWithOtherNumbersIsAMismatch) {
   const json content = part_content(settings_[0], part, identity_, results_of(part));
   StudyConfig other = small_config();
   other.set("environment.uniform.u", "0.5", "");
-  try {
-    part_contents(make_plans(other)[0], part, content);
-    FAIL() << "took it";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::mismatch);
-    EXPECT_THAT(error.what(), testing::HasSubstr("[environment.uniform]"));
-  }
+  EXPECT_THAT([&] { part_contents(make_plans(other)[0], part, content); }, is_mismatch("[environment.uniform]"));
 }
 
 TEST(Identity, FixedPartIsWhatResultsCannotGrowBy) {

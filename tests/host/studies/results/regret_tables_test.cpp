@@ -28,14 +28,14 @@ Study small_study() {
   return study;
 }
 
-std::string text_of(const std::vector<Table>& tables, std::size_t width = 200, bool bold = false) {
-  std::string out;
-  for (const Table& table : tables) out += table_text(table, width, bold) + "\n";
-  return out;
+std::vector<Table> tables_of(const Study& study, const Summary& summary, TableLayout layout = TableLayout::compact) {
+  return study_tables({{{{}, study}, summary}}, layout);
 }
 
 std::string text_of(const Study& study, const Summary& summary, std::size_t width = 200, bool bold = false) {
-  return text_of(study_tables({{{{}, study}, summary}}, TableLayout::compact), width, bold);
+  std::string out;
+  for (const Table& table : tables_of(study, summary)) out += table_text(table, width, bold) + "\n";
+  return out;
 }
 
 TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
@@ -129,7 +129,7 @@ TEST(RegretTables, TheLeastRegretIsBoldAmongThoseThatKnowAsMuch) {
   Study study = small_study();
   study.policies = {};
   study.T0 = {50};
-  const Table table = study_tables({{{{}, study}, several_policies()}}, TableLayout::compact)[0];
+  const Table table = tables_of(study, several_policies())[0];
   std::vector<std::string> bold;
   for (const Row& row : table.rows)
     for (const Cell& cell : row.cells)
@@ -140,7 +140,7 @@ TEST(RegretTables, TheLeastRegretIsBoldAmongThoseThatKnowAsMuch) {
 TEST(RegretTables, HaveThePapersLayoutToo) {
   Study study = small_study();
   study.policies = {};
-  const Table table = study_tables({{{{}, study}, several_policies()}}, TableLayout::paper)[0];
+  const Table table = tables_of(study, several_policies(), TableLayout::paper)[0];
   EXPECT_EQ(table.row_headers, 2u);
   EXPECT_EQ(table.label, "regimeA");
   const nlohmann::json found = table_json(table);
@@ -152,8 +152,7 @@ TEST(RegretTables, HaveThePapersLayoutToo) {
   EXPECT_THAT(rows, HasSubstr("7.50±0.25 (7.66±0.30)"));  // with the published value
   Summary far = several_policies();
   far.rows[0].regret = {9.0, 0.25};
-  EXPECT_THAT(table_json(study_tables({{{{}, study}, far}}, TableLayout::paper)[0]).dump(),
-              HasSubstr("9.00±0.25 (7.66±0.30)*"));
+  EXPECT_THAT(table_json(tables_of(study, far, TableLayout::paper)[0]).dump(), HasSubstr("9.00±0.25 (7.66±0.30)*"));
 }
 
 TEST(RegretTables, FitIntoTheWidthWithoutCuttingAnything) {
@@ -199,14 +198,14 @@ TEST(RegretTables, SettingsAreRowsOfOneTable) {
 // c_rho = 0.1 is the lesser of two values, and c_theta has only one value.
 TEST(RegretTables, SayOnceWhereTheBestIsAtAnEndOfItsValues) {
   const std::string ends = "where a wider grid may have less regret: DOW, unknown (c_rho = 0.1).";
-  std::vector<Table> tables = study_tables({{{{}, small_study()}, two_rows()}}, TableLayout::compact);
+  std::vector<Table> tables = tables_of(small_study(), two_rows());
   ASSERT_GE(tables.size(), 2u);
   EXPECT_THAT(tables[0].notes, Each(Not(HasSubstr("wider grid"))));
   EXPECT_THAT(tables[1].notes, testing::ElementsAre(HasSubstr(ends)));
   Summary three = two_rows();
   three.rows.push_back(three.rows[1]);
   three.rows.back().hyperparameter = "c_rho=0.01;c_theta=1";
-  tables = study_tables({{{{}, small_study()}, three}}, TableLayout::compact);
+  tables = tables_of(small_study(), three);
   EXPECT_TRUE(tables[1].notes.empty());
   // Each setting counts by itself. Values of a key that varies over settings are no grid.
   Summary other = two_rows();

@@ -57,6 +57,15 @@ std::vector<UnitResult> made_up(const Plan& plan) {
   return results;
 }
 
+// Made-up results of a study, which a test may change before it summarises them.
+struct MadeUp {
+  Study study;
+  Plan plan = make_plan(study);
+  std::vector<UnitResult> results = made_up(plan);
+
+  Summary summary() const { return summarise(study, plan, results); }
+};
+
 const SummaryRow& row_of(const Summary& summary, std::string_view policy, std::string_view hyperparameter, int T0,
                          std::string_view reward) {
   for (const SummaryRow& row : summary.rows)
@@ -66,14 +75,9 @@ const SummaryRow& row_of(const Summary& summary, std::string_view policy, std::s
 }
 
 TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {
-  const Study study = study_of(3);
-  const Plan plan = make_plan(study);
-  const Summary summary = summarise(study, plan, made_up(plan));
-  std::size_t lane = 0;
-  for (; plan.lanes[lane].policy->name != "dow" || plan.lanes[lane].T0 != 50; ++lane) {
-  }
-  const SummaryRow& row = row_of(summary, "dow", plan.lanes[lane].variant.hyperparameter, 50, "known");
-  const double l = static_cast<double>(lane);  // losses x 1000: l, l + 0.1, l + 0.2, without the oracle's spread
+  const Summary summary = MadeUp{study_of(3)}.summary();
+  const SummaryRow& row = row_of(summary, "dow", "c_rho=0.1", 50, "known");
+  const double l = static_cast<double>(row.lane);  // losses x 1000: l, l + 0.1, l + 0.2, without the oracle's spread
   EXPECT_NEAR(row.regret.mean, l + 0.1, 1e-9);
   EXPECT_NEAR(row.regret.half_width_95, kOfThree * 0.1 / std::sqrt(3.0), 1e-9);
   EXPECT_NEAR(row.regret.standard_error, 0.1 / std::sqrt(3.0), 1e-9);
@@ -87,9 +91,7 @@ TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {
 }
 
 TEST(Summarise, ReportsEveryVariantForEveryT0WhereItApplies) {
-  const Study study = study_of(2);
-  const Plan plan = make_plan(study);
-  const Summary summary = summarise(study, plan, made_up(plan));
+  const Summary summary = MadeUp{study_of(2)}.summary();
   // Rows: 1 of the oracle, 2 + 4 of dow, 2 of the static policy (only T0 = 50), and 1 of query_all.
   EXPECT_EQ(summary.rows.size(), 2u * (1 + 6 + 1) + 2u);
   for (const char* hyperparameter : {"c_rho=0.1", "c_rho=1"})
@@ -99,9 +101,7 @@ TEST(Summarise, ReportsEveryVariantForEveryT0WhereItApplies) {
 }
 
 TEST(Summarise, ReportsPoliciesThatIgnoreTheCalibrationForEachT0) {
-  const Study study = study_of(2);
-  const Plan plan = make_plan(study);
-  const Summary summary = summarise(study, plan, made_up(plan));
+  const Summary summary = MadeUp{study_of(2)}.summary();
   const SummaryRow &first = row_of(summary, "query_all", "", 0, "known"),
                    &second = row_of(summary, "query_all", "", 50, "known");
   EXPECT_EQ(first.regret.mean, second.regret.mean);
@@ -109,32 +109,23 @@ TEST(Summarise, ReportsPoliciesThatIgnoreTheCalibrationForEachT0) {
 }
 
 TEST(Summarise, OneBestHyperparameterPerPolicyRewardAndCell) {
-  const Study study = study_of(2);
-  const Plan plan = make_plan(study);
-  std::vector<UnitResult> results = made_up(plan);
+  MadeUp made{study_of(2)};
   // For dow with unknown reward at T0 = 50, the last of the four is made the best.
-  std::size_t chosen = 0;
-  for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane)
-    if (plan.lanes[lane].policy->name == "dow" && plan.lanes[lane].variant.reward == "unknown" &&
-        plan.lanes[lane].T0 == 50)
-      chosen = lane;
-  for (UnitResult& unit : results) unit.lanes[chosen].utility = unit.lanes[0].utility;
-  const Summary summary = summarise(study, plan, results);
-  for (const SummaryRow& row : summary.rows) {
+  const std::size_t chosen = row_of(made.summary(), "dow", "c_rho=1;c_theta=1", 50, "unknown").lane;
+  for (UnitResult& unit : made.results) unit.lanes[chosen].utility = unit.lanes[0].utility;
+  for (const SummaryRow& row : made.summary().rows) {
     if (row.policy != "dow") {
       EXPECT_TRUE(row.best) << row.policy;  // there is no choice
       continue;
     }
     std::string wanted = row.reward == "known" ? "c_rho=0.1" : "c_rho=0.1;c_theta=0.1";
-    if (row.reward == "unknown" && row.T0 == 50) wanted = plan.lanes[chosen].variant.hyperparameter;
+    if (row.reward == "unknown" && row.T0 == 50) wanted = "c_rho=1;c_theta=1";
     EXPECT_EQ(row.best, row.hyperparameter == wanted) << row.reward << " " << row.hyperparameter << " " << row.T0;
   }
 }
 
 TEST(Summarise, PutsThePublishedValueOnTheBestRow) {
-  const Study study = study_of(2);
-  const Plan plan = make_plan(study);
-  const Summary summary = summarise(study, plan, made_up(plan));
+  const Summary summary = MadeUp{study_of(2)}.summary();
   EXPECT_EQ(row_of(summary, "dow", "c_rho=0.1", 0, "known").published->value, 7.59);  // Table 1
   EXPECT_FALSE(row_of(summary, "dow", "c_rho=1", 0, "known").published);
   EXPECT_FALSE(row_of(summary, "query_all", "", 0, "known").published);
@@ -144,31 +135,22 @@ TEST(Summarise, PutsThePublishedValueOnTheBestRow) {
 
 TEST(Summarise, MarksAgreementFromTenReplicationsOn) {
   for (const int replications : {9, 10}) {
-    const Study study = study_of(replications);
-    const Plan plan = make_plan(study);
-    std::vector<UnitResult> results = made_up(plan);
-    const auto lane_of = [&](const char* hyperparameter, int T0) {
-      std::size_t lane = 0;
-      while (plan.lanes[lane].variant.hyperparameter != hyperparameter || plan.lanes[lane].T0 != T0) ++lane;
-      return lane;
+    MadeUp made{study_of(replications)};
+    const auto lane_of = [before = made.summary()](const char* hyperparameter, int T0) {
+      return row_of(before, "dow", hyperparameter, T0, "known").lane;
     };
     // The regret is near the published 7.59 at T0 = 0, and far from the published 7.66 at T0 = 50.
-    for (UnitResult& unit : results) {
+    for (UnitResult& unit : made.results) {
       unit.lanes[lane_of("c_rho=0.1", 0)].utility = unit.lanes[0].utility - 4 * 0.00759;
       unit.lanes[lane_of("c_rho=1", 0)].utility = 0.0;
       unit.lanes[lane_of("c_rho=0.1", 50)].utility = unit.lanes[0].utility - 4 * 0.02;
       unit.lanes[lane_of("c_rho=1", 50)].utility = 0.0;
     }
-    const Summary summary = summarise(study, plan, results);
+    const Summary summary = made.summary();
     const SummaryRow &near = row_of(summary, "dow", "c_rho=0.1", 0, "known"),
                      &far = row_of(summary, "dow", "c_rho=0.1", 50, "known");
-    if (replications < 10) {
-      EXPECT_FALSE(near.inside_joint_95.has_value());
-      EXPECT_FALSE(far.inside_joint_95.has_value());
-    } else {
-      EXPECT_EQ(near.inside_joint_95, std::optional<bool>(true));
-      EXPECT_EQ(far.inside_joint_95, std::optional<bool>(false));
-    }
+    EXPECT_EQ(near.inside_joint_95, replications < 10 ? std::nullopt : std::optional(true));
+    EXPECT_EQ(far.inside_joint_95, replications < 10 ? std::nullopt : std::optional(false));
     EXPECT_FALSE(row_of(summary, "dow", "c_rho=1", 0, "known").inside_joint_95.has_value());
   }
 }
@@ -181,9 +163,7 @@ TEST(Outside, IsSilentBelowTenReplications) {
 }
 
 TEST(Summarise, OracleAndOrderRows) {
-  const Study study = study_of(3);
-  const Plan plan = make_plan(study);
-  const Summary summary = summarise(study, plan, made_up(plan));
+  const Summary summary = MadeUp{study_of(3)}.summary();
   ASSERT_EQ(summary.oracle.size(), 1u);
   EXPECT_NEAR(summary.oracle[0].utility_x1000.mean, 1010.0, 1e-9);
   EXPECT_NEAR(summary.oracle[0].utility_x1000.half_width_95, kOfThree * 10.0 / std::sqrt(3.0), 1e-8);
@@ -202,8 +182,7 @@ TEST(Summarise, ComparesOnlyThePapersProblemWithThePaper) {
   const auto published = [](auto&& change) {
     Study study = study_of(2);
     change(study);
-    const Plan plan = make_plan(study);
-    const Summary summary = summarise(study, plan, made_up(plan));
+    const Summary summary = MadeUp{study}.summary();
     return std::vector<bool>{row_of(summary, "dow", "c_rho=0.1", 0, "known").published.has_value(),
                              summary.oracle[0].published.has_value(), summary.order[0].published.has_value()};
   };
@@ -214,51 +193,42 @@ TEST(Summarise, ComparesOnlyThePapersProblemWithThePaper) {
 }
 
 TEST(Summarise, LeavesOutLanesThatFailed) {
-  const Study study = study_of(3);
-  const Plan plan = make_plan(study);
-  std::vector<UnitResult> results = made_up(plan);
-  std::size_t lane = 0;
-  while (plan.lanes[lane].policy->name != "dow" || plan.lanes[lane].T0 != 50) ++lane;
-  results[1].lanes[lane].utility = std::nan("");
-  results[1].lanes[lane].fail(Failure::not_finite, 3);
-  const std::string hyperparameter = plan.lanes[lane].variant.hyperparameter;
-  const Summary summary = summarise(study, plan, results);
-  const SummaryRow& row = row_of(summary, "dow", hyperparameter, 50, "known");
+  MadeUp made{study_of(3)};
+  const std::size_t lane = row_of(made.summary(), "dow", "c_rho=0.1", 50, "known").lane;
+  made.results[1].lanes[lane].utility = std::nan("");
+  made.results[1].lanes[lane].fail(Failure::not_finite, 3);
+  const Summary summary = made.summary();
+  const SummaryRow& row = row_of(summary, "dow", "c_rho=0.1", 50, "known");
   EXPECT_EQ(row.failed, 1);
   EXPECT_EQ(row.replications, 2);
   EXPECT_NEAR(row.regret.mean, static_cast<double>(lane) + 0.1, 1e-9);  // the mean of replications 0 and 2
-  EXPECT_EQ(row_of(summary, "dow", hyperparameter, 0, "known").failed, 0);
-  for (UnitResult& unit : results) unit.lanes[lane].fail(Failure::not_finite, 3);
-  const Summary none = summarise(study, plan, results);
-  EXPECT_TRUE(std::isnan(row_of(none, "dow", hyperparameter, 50, "known").regret.mean));
-  EXPECT_FALSE(row_of(none, "dow", hyperparameter, 50, "known").best);
+  EXPECT_EQ(row_of(summary, "dow", "c_rho=0.1", 0, "known").failed, 0);
+  for (UnitResult& unit : made.results) unit.lanes[lane].fail(Failure::not_finite, 3);
+  const Summary none = made.summary();
+  EXPECT_TRUE(std::isnan(row_of(none, "dow", "c_rho=0.1", 50, "known").regret.mean));
+  EXPECT_FALSE(row_of(none, "dow", "c_rho=0.1", 50, "known").best);
 }
 
 // A mean over fewer replications may be small because those with much regret are missing.
 TEST(Summarise, TheBestIsOneOfThoseWithTheMostReplications) {
-  const Study study = study_of(3);
-  const Plan plan = make_plan(study);
-  std::vector<UnitResult> results = made_up(plan);
-  const SummaryRow* best = nullptr;
-  const Summary whole = summarise(study, plan, results);
-  for (const SummaryRow& row : whole.rows)
-    if (row.policy == "dow" && row.reward == "known" && row.T0 == 50 && row.best) best = &row;
+  MadeUp made{study_of(3)};
+  const Summary whole = made.summary();
+  const SummaryRow* const best = best_row(whole, "dow", "known", 50, "A", "uniform");
   ASSERT_NE(best, nullptr);
-  results[2].lanes[best->lane].fail(Failure::not_finite, 3);
-  for (const SummaryRow& row : summarise(study, plan, results).rows)
+  made.results[2].lanes[best->lane].fail(Failure::not_finite, 3);
+  for (const SummaryRow& row : made.summary().rows)
     if (row.policy == "dow" && row.reward == "known" && row.T0 == 50) {
       EXPECT_EQ(row.best, row.lane != best->lane);
     }
 }
 
 TEST(Summarise, LeavesOutWhatWasNotAskedFor) {
-  Study study = study_of(2);
-  study.order = false;
-  const Plan plan = make_plan(study);
-  EXPECT_TRUE(summarise(study, plan, made_up(plan)).order.empty());
-  study.order = true;
-  study.regret = false;
-  const Summary order_only = summarise(study, plan, made_up(plan));
+  MadeUp made{study_of(2)};
+  made.study.order = false;
+  EXPECT_TRUE(made.summary().order.empty());
+  made.study.order = true;
+  made.study.regret = false;
+  const Summary order_only = made.summary();
   EXPECT_TRUE(order_only.rows.empty());
   EXPECT_TRUE(order_only.oracle.empty());
   EXPECT_EQ(order_only.order.size(), 1u);

@@ -30,6 +30,13 @@ SummaryRow row_of(const std::string& policy, double utility, int replications = 
   return row;
 }
 
+// The half-width is that of 50 replications.
+SummaryRow with_regret(const std::string& policy, double mean, double half_width, int replications = 50) {
+  SummaryRow row = row_of(policy, 20.0, replications);
+  row.regret = student_estimate(mean, half_width / 2.00957524, replications - 1.0);
+  return row;
+}
+
 SettingSummary setting_of(const std::vector<SummaryRow>& rows) {
   SettingSummary out;
   out.setting.study.environments = {paper_environments()[0]};
@@ -119,6 +126,71 @@ TEST(TableNotes, StandBelowAHeadingWithoutTheUOfAnEnvironmentThatIsCode) {
   };
   EXPECT_TRUE(std::isnan(u(drawn)));
   EXPECT_EQ(u(paper_environments()[0]), 0.23);
+}
+
+std::string note_of(const std::vector<SummaryRow>& rows) {
+  return benchmark_note(rows);
+}
+
+TEST(BenchmarkNote, IsOfRegretsThatAreNegativeBeyondTheirInterval) {
+  EXPECT_EQ(note_of({with_regret("dow", 3.0, 1.0), with_regret("online_plugin", -0.9, 1.0)}), "");
+  const std::string told = note_of(
+      {with_regret("dow", -31.0, 1.0), with_regret("online_plugin", -2.0, 1.0), with_regret("linucb", 5.0, 1.0)});
+  EXPECT_THAT(told, HasSubstr("2 of 3 regrets are negative beyond the 95% interval"));
+  EXPECT_THAT(told, HasSubstr("least: dow in uniform/A, -31.00±1.00"));
+  EXPECT_THAT(told, HasSubstr("the benchmark is not optimal"));
+}
+
+TEST(BenchmarkNote, AsksForMoreWhereReplicationsAreFew) {
+  EXPECT_EQ(note_of({with_regret("dow", -2.0, 1.0, 1)}), "");
+  EXPECT_EQ(note_of({with_regret("dow", -2.0, 1.0, 2)}), "");  // Student's factor is 12.7
+  EXPECT_NE(note_of({with_regret("dow", -2.0, 1.0, 8)}), "");
+}
+
+TEST(BudgetNote, CountsRowsThatSpendMoreBeyondTheirInterval) {
+  std::vector<SummaryRow> rows = {with_regret("dow", 3.0, 1.0), with_regret("liu", 3.0, 1.0),
+                                  with_regret("query_all", 3.0, 1.0)};
+  rows[0].queries = {1.21, 0.02};
+  rows[1].queries = {1.4, 0.1};
+  rows[2].queries = {3.0, 0.0};
+  for (SummaryRow& row : rows) row.cost = {1000.0 * row.queries.mean / 10.0, 1000.0 * row.queries.half_width_95 / 10.0};
+  const auto note = [&rows](const Pacing& budget) {
+    return budget_note(rows, std::vector<Pacing>(rows.size(), budget));
+  };
+  EXPECT_EQ(note({}), "");
+  EXPECT_EQ(note({Pacing::Of::queries, 1.2}),
+            "Budget of 1.2 boxes per period: 1 of 2 rows spends more, beyond the 95% interval (most: liu in uniform/A, "
+            "1.4000±0.1000).");
+  EXPECT_THAT(
+      note({Pacing::Of::costs, 0.15}),
+      HasSubstr("Budget of 0.15 of costs per period: 0 of 2 rows spend more, beyond the 95% interval (most: liu "
+                "in uniform/A, 0.1400±0.0100)"));
+}
+
+// Each setting has its own budget. 1.21 boxes are more than 1.2 and less than 3. Without a budget, nothing is too much.
+TEST(BudgetNote, IsOfEachRowsOwnBudget) {
+  std::vector<SummaryRow> rows(4, with_regret("dow", 3.0, 1.0));
+  for (SummaryRow& row : rows) row.queries = {1.21, 0.001};
+  rows[2].queries = {1.6, 0.01};
+  rows[3].queries = {5.0, 0.01};
+  const std::vector<Pacing> budgets = {
+      {Pacing::Of::queries, 3.0}, {Pacing::Of::queries, 1.2}, {Pacing::Of::queries, 1.5}, {}};
+  EXPECT_EQ(budget_note(rows, budgets),
+            "Budgets of 1.2, 1.5, 3 boxes per period: 2 of 3 rows spend more than their own, beyond the 95% interval "
+            "(most beyond it: dow in uniform/A, 1.6000±0.0100 of 1.5).");
+  EXPECT_EQ(budget_note(rows, std::vector<Pacing>(4)), "");
+}
+
+TEST(BenchmarkNote, IsNotOfYardsticks) {
+  EXPECT_EQ(note_of({with_regret("hindsight", -31.0, 1.0), with_regret("best_single", -3.0, 1.0)}), "");
+}
+
+TEST(BenchmarkNote, StandsBelowTheTablesOfAStudy) {
+  SettingSummary one = setting_of({with_regret("dow", -31.0, 1.0)});
+  one.setting.study.regimes = {Regime::A};
+  one.summary.oracle = {{"A", "uniform", 0.23, {500.0, 1.0}, {1.5, 0.1}, {}}};
+  for (const TableLayout layout : {TableLayout::compact, TableLayout::paper})
+    EXPECT_THAT(study_tables({one}, layout)[0].notes, testing::Contains(HasSubstr("not optimal")).Times(1));
 }
 
 }  // namespace

@@ -21,6 +21,9 @@
 namespace pandora {
 namespace {
 
+using testing::Property;
+using testing::Throws;
+
 Study two_box_study() {
   Study study = test::small_study(test::small_dimensions(2, 4, 2), {test::cheap_environment()}, {0, 4}, 1);
   study.policies = {"online_plugin", "linucb_online"};
@@ -47,6 +50,13 @@ PreparerFactory host_preparer() {
   };
 }
 
+SweepOptions on_devices(const std::vector<int>& devices, int threads = 2) {
+  SweepOptions options;
+  options.threads = threads;
+  options.devices.ids = devices;
+  return options;
+}
+
 std::vector<UnitResult> collected(const Study& study, const Plan& plan, const SweepOptions& options,
                                   const UnitRunner& run, DeviceGroups groups = {}) {
   std::vector<UnitResult> results(plan.units.size());
@@ -70,17 +80,12 @@ std::vector<std::vector<double>> numbers(const std::vector<UnitResult>& results)
 TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
   const Study study = two_box_study();
   const Plan plan = make_plan(study);
-  SweepOptions options;
-  options.threads = 2;
-  options.devices.ids = {0};
-  const auto expected = numbers(collected(study, plan, options, host_runner(study)));
+  const auto expected = numbers(collected(study, plan, on_devices({0}), host_runner(study)));
   ASSERT_EQ(expected.size(), plan.units.size());
   for (const auto& unit : expected) EXPECT_EQ(unit.size(), 3 * plan.lanes.size());
   for (const DeviceGroups groups : {DeviceGroups{1, 1}, {1, 3}, {3, 1}, {3, 2}, {100, 1}})
-    for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {2, 0, 1}}) {
-      options.devices.ids = devices;
-      EXPECT_EQ(numbers(collected(study, plan, options, host_runner(study), groups)), expected);
-    }
+    for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {2, 0, 1}})
+      EXPECT_EQ(numbers(collected(study, plan, on_devices(devices), host_runner(study), groups)), expected);
 }
 
 // A device has room for one group. A group without room beside others runs again alone. A group without room alone
@@ -89,13 +94,11 @@ TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
   Study study = two_box_study();
   study.estimates = true;
   const Plan plan = make_plan(study);
-  SweepOptions options;
-  options.threads = 2;
-  options.devices.ids = {0, 1};
+  const SweepOptions options = on_devices({0, 1});
   const auto rho_of = [](const std::vector<UnitResult>& results) {
     std::vector<std::vector<double>> out;
     for (const UnitResult& unit : results)
-      for (const LaneNotes& notes : unit.notes) out.emplace_back(notes.rho.begin(), notes.rho.end());
+      for (const LaneNotes& notes : unit.notes) out.push_back(notes.rho);
     return out;
   };
   const std::vector<UnitResult> expected = collected(study, plan, options, host_runner(study), {1, 1});
@@ -133,11 +136,8 @@ TEST(DeviceSweep, AgreesWithTheCpuSweepWhereNothingIsLearned) {
   Study study = two_box_study();
   study.policies = {"query_all", "random_order"};
   const Plan plan = make_plan(study);
-  SweepOptions options;
-  options.threads = 1;
-  const auto cpu = run_sweep(study, plan, options);
-  options.devices.ids = {0};
-  const auto device = collected(study, plan, options, host_runner(study));
+  const auto cpu = run_sweep(study, plan, on_devices({}, 1));
+  const auto device = collected(study, plan, on_devices({0}, 1), host_runner(study));
   EXPECT_EQ(numbers(device), numbers(cpu));
   for (std::size_t u = 0; u < cpu.size(); ++u) EXPECT_EQ(device[u].order.max_mass, cpu[u].order.max_mass);
 }
@@ -151,39 +151,26 @@ LaneSpec listed(std::initializer_list<int> boxes, int T0 = 0) {
   return spec;
 }
 
-template <class Change>
-LaneSpec without_learning(Change&& change) {
-  LaneSpec spec;
-  change(spec);
-  return spec;
-}
-
 using MakeLane = std::function<LaneSpec(const Replication&, int)>;
+
+template <class Thrown>
+MakeLane throws(const Thrown& thrown) {
+  return [thrown](const Replication&, int) -> LaneSpec { throw thrown; };
+}
 
 // Lanes that no policy may make, and the failure of each.
 std::vector<std::pair<MakeLane, Failure>> broken_lanes() {
-  return {
-      {[](const Replication&, int) {
-         return listed({0, 0});
-       },
-       Failure::policy},
-      {[](const Replication&, int) {
-         return listed({0, 2});
-       },
-       Failure::policy},
-      {[](const Replication&, int) { return listed({-1}); }, Failure::policy},
-      {[](const Replication&, int) { return listed({}); }, Failure::policy},
-      {[](const Replication&, int) { return listed({1}, 5); }, Failure::policy},
-      {[](const Replication&, int) { return listed({1}, -1); }, Failure::policy},
-      {[](const Replication&, int) -> LaneSpec { throw std::runtime_error("a bug"); }, Failure::policy},
-      {[](const Replication&, int) { return without_learning([](LaneSpec& s) { s.score = Score::learned_index; }); },
-       Failure::policy},
-      {[](const Replication&, int) { return without_learning([](LaneSpec& s) { s.score = Score::learned_payoff; }); },
-       Failure::policy},
-      {[](const Replication&, int) { return without_learning([](LaneSpec& s) { s.reward = RewardModel::learned; }); },
-       Failure::policy},
-      {[](const Replication&, int) -> LaneSpec { throw LaneFailure(Failure::reward_fit); }, Failure::reward_fit},
-      {{}, Failure::policy}};
+  LaneSpec indices, payoffs, rewards;  // learned without learning
+  indices.score = Score::learned_index;
+  payoffs.score = Score::learned_payoff;
+  rewards.reward = RewardModel::learned;
+  std::vector<std::pair<MakeLane, Failure>> lanes = {{throws(std::runtime_error("a bug")), Failure::policy},
+                                                     {throws(LaneFailure(Failure::reward_fit)), Failure::reward_fit},
+                                                     {{}, Failure::policy}};
+  for (const LaneSpec& spec : {listed({0, 0}), listed({0, 2}), listed({-1}), listed({}), listed({1}, 5),
+                               listed({1}, -1), indices, payoffs, rewards})
+    lanes.emplace_back([spec](const Replication&, int) { return spec; }, Failure::policy);
+  return lanes;
 }
 
 // A mistake in a policy's code ends only its lane, on a device and on the CPU.
@@ -194,9 +181,7 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
   study.T0 = {4};
   study.policies = {"query_all", "random_order"};
   const Plan sound = make_plan(study);
-  SweepOptions on_cpu, on_device;
-  on_cpu.threads = on_device.threads = 1;
-  on_device.devices.ids = {0};
+  const SweepOptions on_cpu = on_devices({}, 1), on_device = on_devices({0}, 1);
   const auto run = [&](const Plan& plan) {
     return std::vector{run_sweep(study, plan, on_cpu), collected(study, plan, on_device, host_runner(study))};
   };
@@ -220,12 +205,10 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
   for (PlannedLane& lane : none.lanes) lane.variant.lane = broken[0].first;
   for (const auto& results : run(none))
     for (const LaneTally& lane : results[0].lanes) EXPECT_EQ(lane.failure, Failure::policy);
-  none.lanes[0].variant.lane = [](const Replication&, int) -> LaneSpec {
-    throw Error(ExitCode::usage, "for the user");
-  };
+  none.lanes[0].variant.lane = throws(Error(ExitCode::usage, "for the user"));
   EXPECT_THROW(run_sweep(study, none, on_cpu), Error);
   EXPECT_THROW(collected(study, none, on_device, host_runner(study)), Error);
-  none.lanes[0].variant.lane = [](const Replication&, int) -> LaneSpec { throw std::bad_alloc(); };
+  none.lanes[0].variant.lane = throws(std::bad_alloc());
   EXPECT_THROW(run_sweep(study, none, on_cpu), std::bad_alloc);
   EXPECT_THROW(collected(study, none, on_device, host_runner(study)), std::bad_alloc);
 }
@@ -233,9 +216,7 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
 TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
   const Study study = two_box_study();
   const Plan plan = make_plan(study);
-  SweepOptions options;
-  options.threads = 2;
-  options.devices.ids = {0, 1};
+  SweepOptions options = on_devices({0, 1});
   std::size_t last = 0;
   options.progress = [&last, &plan](std::size_t done, std::size_t total) {
     EXPECT_GT(done, last);
@@ -248,13 +229,12 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
                                 std::span<LaneRecord>) -> std::vector<std::vector<LaneTally>> {
     throw Error(ExitCode::device, "device " + std::to_string(device) + " fell off the bus");
   };
-  try {
-    collected(study, plan, options, failing, {1, 2});
-    FAIL() << "went on";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::device);
-    EXPECT_THAT(error.what(), testing::HasSubstr("fell off the bus"));
-  }
+  EXPECT_THAT(
+      [&] {
+        collected(study, plan, options, failing, {1, 2});
+      },
+      Throws<Error>(AllOf(Property(&Error::code, ExitCode::device),
+                          Property(&Error::what, testing::HasSubstr("fell off the bus")))));
 }
 
 // Estimates and choices reach their lanes, also if a chunk holds several replications.
@@ -263,10 +243,7 @@ TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
   study.policies = {"online_plugin", "linucb_online", "frugalgpt"};
   study.estimates = true;
   const Plan plan = make_plan(study);
-  SweepOptions options;
-  options.threads = 2;
-  options.devices.ids = {0, 1};
-  const std::vector<UnitResult> results = collected(study, plan, options, host_runner(study), {3, 1});
+  const std::vector<UnitResult> results = collected(study, plan, on_devices({0, 1}), host_runner(study), {3, 1});
   for (std::size_t u = 0; u < results.size(); ++u) {
     test::ScalarPrepareBackend backend;
     const Replication replication =
@@ -294,9 +271,7 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   const Plan plan = make_plan(study);
   ASSERT_EQ(plan.units.size(), 8u);
   std::atomic<bool> interrupted{false};
-  SweepOptions options;
-  options.threads = 2;
-  options.devices.ids = {0};
+  SweepOptions options = on_devices({0});
   options.interrupted = &interrupted;
   // The signal comes when all units are prepared, so that only the device's own thread sees it.
   std::atomic<int> prepared{0};
@@ -315,13 +290,12 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
     return on_host(device, units, records);
   };
   std::set<std::size_t> finished;
-  try {
-    run_device_sweep(study, plan, options, prepare, run,
-                     [&finished](std::size_t unit, UnitResult&&) { finished.insert(unit); }, {4, 1});
-    FAIL() << "went on";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::interrupted);
-  }
+  const UnitSink sink = [&finished](std::size_t unit, UnitResult&&) { finished.insert(unit); };
+  EXPECT_THAT(
+      [&] {
+        run_device_sweep(study, plan, options, prepare, run, sink, {4, 1});
+      },
+      Throws<Error>(Property(&Error::code, ExitCode::interrupted)));
   EXPECT_EQ(finished.size(), 4u);
 }
 

@@ -46,8 +46,7 @@ std::vector<const RowStatistic*> titled_statistics() {
 // Whether the paper has numbers for the base among those shown. If not, the column would consist of dashes.
 bool has_published(const std::vector<SettingSummary>& settings, const std::string& base) {
   return std::ranges::any_of(settings, [&](const SettingSummary& s) {
-    return std::ranges::any_of(s.summary.rows,
-                               [&](const SummaryRow& r) { return r.best && r.policy == base && r.published; });
+    return std::ranges::any_of(s.summary.rows, [&](const SummaryRow& r) { return r.policy == base && r.published; });
   });
 }
 

@@ -26,9 +26,9 @@ constexpr Section kSections[] = {
 };
 
 bool stands_in(const Section& section, const Policy& policy, const std::string& reward) {
-  if (policy.group != section.group || (section.reward != nullptr && reward != section.reward)) return false;
-  const bool not_printed = policy.name == kNotPrinted && reward == "known";
-  return policy.group != PolicyGroup::baseline || not_printed == (section.reward != nullptr);
+  const bool all = section.reward == nullptr, printed = policy.name != kNotPrinted || reward != "known";
+  return policy.group == section.group && (all || reward == section.reward) &&
+         (policy.group != PolicyGroup::baseline || printed == all);
 }
 
 PolicyTitle title_of(const Section& section, const Policy& policy, const std::string& reward) {
@@ -49,8 +49,7 @@ PolicyTitle title_of(const Section& section, const Policy& policy, const std::st
 // The reward settings of a policy, each once.
 std::vector<std::string> rewards_of(const Policy& policy) {
   std::vector<std::string> out;
-  for (const PolicyVariant& variant : policy.variants(Grids{}))
-    if (std::ranges::count(out, variant.reward) == 0) out.push_back(variant.reward);
+  for (const PolicyVariant& variant : policy.variants(Grids{})) add_new(out, variant.reward);
   return out;
 }
 

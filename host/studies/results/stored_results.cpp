@@ -11,7 +11,6 @@
 
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_rows.hpp"

@@ -88,25 +88,18 @@ std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, st
 // For environments without prompts: the same means with intervals over replications. Dollars are computed from the
 // price.
 PromptStatistics statistics_over_replications(std::span<const UnitResult> units, std::size_t lane, double price) {
-  const auto of = [&](double (*pick)(const LaneTally&)) {
-    return over_replications(units, lane,
-                             [=](const LaneTally&, const LaneTally& own) { return pick(own) / own.periods; });
+  const auto of = [&](auto member) {
+    return over_replications(
+        units, lane, [=](const LaneTally&, const LaneTally& own) { return per_period(std::invoke(member, own), own); });
   };
-  return {of([](const LaneTally& t) { return t.utility; }), of([](const LaneTally& t) { return t.quality; }),
-          scaled(of([](const LaneTally& t) { return t.cost; }), price > 0.0 ? 1000.0 / price : kUnknown),
-          of([](const LaneTally& t) { return t.queries(); }),
+  return {of(&LaneTally::utility), of(&LaneTally::quality),
+          scaled(of(&LaneTally::cost), price > 0.0 ? 1000.0 / price : kUnknown), of(&LaneTally::queries),
           over_replications(units, lane, [](const LaneTally& oracle, const LaneTally& own) {
             return per_period(oracle.utility, oracle) - per_period(own.utility, own);
           })};
 }
 
 std::vector<RowStatistic> make_row_statistics() {
-  std::vector<RowStatistic> out;
-  const auto add = [&out](const char* column, const char* half_width, const char* title, double factor,
-                          Estimate SummaryRow::*member, auto&& of) {
-    out.push_back(
-        {column, half_width, title, factor, [member](SummaryRow& row) -> Estimate& { return row.*member; }, of});
-  };
   const auto own = [](double LaneTally::*sum) {
     return [sum](const LaneTally&, const LaneTally& t) { return per_period(t.*sum, t); };
   };
@@ -115,15 +108,16 @@ std::vector<RowStatistic> make_row_statistics() {
       return per_period(oracle.*sum, oracle) - per_period(t.*sum, t);
     };
   };
-  add("regret_x1000", "half_width_95_x1000", "regret", 1000.0, &SummaryRow::regret, lost(&LaneTally::utility));
-  add("realised_regret_x1000", "realised_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::realised_regret,
-      lost(&LaneTally::realised_utility));
-  add("quality_x1000", "quality_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::quality, own(&LaneTally::quality));
-  add("realised_quality_x1000", "realised_quality_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::realised_quality,
-      own(&LaneTally::realised_quality));
-  add("cost_x1000", "cost_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::cost, own(&LaneTally::cost));
-  add("queries_per_period", "queries_per_period_half_width_95", nullptr, 1.0, &SummaryRow::queries,
-      [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
+  std::vector<RowStatistic> out = {
+      {"regret_x1000", "half_width_95_x1000", "regret", 1000.0, &SummaryRow::regret, lost(&LaneTally::utility)},
+      {"realised_regret_x1000", "realised_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::realised_regret,
+       lost(&LaneTally::realised_utility)},
+      {"quality_x1000", "quality_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::quality, own(&LaneTally::quality)},
+      {"realised_quality_x1000", "realised_quality_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::realised_quality,
+       own(&LaneTally::realised_quality)},
+      {"cost_x1000", "cost_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::cost, own(&LaneTally::cost)},
+      {"queries_per_period", "queries_per_period_half_width_95", nullptr, 1.0, &SummaryRow::queries,
+       [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); }}};
   const auto add_part = [&out](const RegretPart& part, const char* title, std::function<Estimate&(SummaryRow&)> in) {
     out.push_back({fmt::format("{}_x1000", part.name), fmt::format("{}_half_width_95_x1000", part.name), title, 1000.0,
                    std::move(in), [member = part.member](const LaneTally&, const LaneTally& t) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <set>
 
 #include "host/ground/base/printable.hpp"
@@ -95,21 +96,17 @@ bool competes(const SummaryRow& row) {
 }
 
 std::string benchmark_note(std::span<const SummaryRow> rows) {
-  const SummaryRow* least = nullptr;
-  std::size_t count = 0, all = 0;
-  for (const SummaryRow& row : rows) {
-    all += competes(row) ? 1 : 0;
-    if (!competes(row) || !beats_the_benchmark(row)) continue;
-    ++count;
-    if (least == nullptr || row.regret.mean < least->regret.mean) least = &row;
-  }
-  if (least == nullptr) return "";
+  auto competing = rows | std::views::filter(competes);
+  auto negative = competing | std::views::filter(beats_the_benchmark);
+  if (negative.empty()) return "";
+  const auto count = std::ranges::distance(negative);
+  const SummaryRow& least = *std::ranges::min_element(negative, {}, [](const SummaryRow& r) { return r.regret.mean; });
   return fmt::format(
       "{} of {} regrets {} negative beyond the 95% interval (least: {} in {}/{}, {}): the benchmark is not optimal "
       "there. Its indices are not those of the costs and outputs that are drawn, or boxes depend on each other given "
       "the request, or a policy sees more than the request (docs/changing.md).",
-      count, all, count == 1 ? "is" : "are", least->policy, least->environment, least->regime,
-      plus_minus(least->regret));
+      count, std::ranges::distance(competing), count == 1 ? "is" : "are", least.policy, least.environment, least.regime,
+      plus_minus(least.regret));
 }
 
 std::string budget_note(std::span<const SummaryRow> rows, std::span<const Pacing> budgets) {
@@ -152,8 +149,7 @@ void EdgeNote::see(const std::string& title, const std::string& chosen, const st
     if (less == greater || (greater && *value == 0.0)) continue;
     auto own = std::ranges::find(ends_, title, &Ends::first);
     if (own == ends_.end()) own = ends_.insert(ends_.end(), {title, {}});
-    if (const std::string end = fmt::format("{} = {}", name, text); std::ranges::count(own->second, end) == 0)
-      own->second.push_back(end);
+    add_new(own->second, fmt::format("{} = {}", name, text));
   }
 }
 

@@ -121,18 +121,6 @@ void keep_outcomes(const Study& study, const Replication& replication, const std
   if (study.decisions) notes.decisions = decisions_of(study, outcomes, replication);
 }
 
-}  // namespace
-
-void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
-  if (!periods_are_prompts(unit.environment) || !study.regret) return;
-  const auto world = TraceWorld::of(*trace_keys(unit.environment), unit.environment.name);
-  result.table = world->outcomes();
-  const std::vector<std::size_t> rows = world->online_rows(preparation_of(study, plan, unit).request).rows;
-  result.prompts.assign(rows.begin(), rows.end());
-}
-
-namespace {
-
 Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache) {
   const ReplicationRequest& request = from.request;
   const Environment& environment = request.environment;
@@ -188,6 +176,14 @@ Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, Oracle
 }
 
 }  // namespace
+
+void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
+  if (!periods_are_prompts(unit.environment) || !study.regret) return;
+  const auto world = TraceWorld::of(*trace_keys(unit.environment), unit.environment.name);
+  result.table = world->outcomes();
+  const std::vector<std::size_t> rows = world->online_rows(preparation_of(study, plan, unit).request).rows;
+  result.prompts.assign(rows.begin(), rows.end());
+}
 
 Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache) {
   const ReplicationRequest& request = from.request;

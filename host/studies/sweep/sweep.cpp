@@ -2,8 +2,6 @@
 // machine's arithmetic.
 #include "host/studies/sweep/sweep.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <list>
 

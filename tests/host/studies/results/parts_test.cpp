@@ -1,7 +1,6 @@
 #include "host/studies/results/parts.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "host/studies/results/regret_tables.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

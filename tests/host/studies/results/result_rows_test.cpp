@@ -2,7 +2,6 @@
 #include "host/studies/results/result_rows.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
@@ -145,7 +144,6 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   const std::vector<std::string> boxes = lines_of(rows.csv("boxes")), depth = lines_of(rows.csv("depth"));
   ASSERT_EQ(boxes.size(), 1u + 2 * 3);  // rows of the oracle and of FrugalGPT
   EXPECT_THAT(boxes[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
-  EXPECT_THAT(boxes[4], HasSubstr(",0.500000,"));
   EXPECT_THAT(boxes[5], StartsWith("A,uniform,50,frugalgpt,known,,,,2,1.000000,0.000000,0,0.500000,"));
   EXPECT_EQ(boxes[6], "A,uniform,50,frugalgpt,known,,,,3,0.000000,0.000000,0,0.000000,0.000000,0");
   ASSERT_EQ(depth.size(), 1u + 2 * 3);

@@ -2,7 +2,6 @@
 #include "host/studies/results/table_notes.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 
@@ -148,8 +147,7 @@ TEST(BenchmarkNote, AsksForMoreWhereReplicationsAreFew) {
 }
 
 TEST(BudgetNote, CountsRowsThatSpendMoreBeyondTheirInterval) {
-  std::vector<SummaryRow> rows = {with_regret("dow", 3.0, 1.0), with_regret("liu", 3.0, 1.0),
-                                  with_regret("query_all", 3.0, 1.0)};
+  std::vector<SummaryRow> rows = {row_of("dow", 20.0), row_of("liu", 20.0), row_of("query_all", 20.0)};
   rows[0].queries = {1.21, 0.02};
   rows[1].queries = {1.4, 0.1};
   rows[2].queries = {3.0, 0.0};
@@ -169,7 +167,7 @@ TEST(BudgetNote, CountsRowsThatSpendMoreBeyondTheirInterval) {
 
 // Each setting has its own budget. 1.21 boxes are more than 1.2 and less than 3. Without a budget, nothing is too much.
 TEST(BudgetNote, IsOfEachRowsOwnBudget) {
-  std::vector<SummaryRow> rows(4, with_regret("dow", 3.0, 1.0));
+  std::vector<SummaryRow> rows(4, row_of("dow", 20.0));
   for (SummaryRow& row : rows) row.queries = {1.21, 0.001};
   rows[2].queries = {1.6, 0.01};
   rows[3].queries = {5.0, 0.01};

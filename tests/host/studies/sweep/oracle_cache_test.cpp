@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -21,6 +20,8 @@ namespace pandora {
 namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Property;
+using testing::Throws;
 
 struct Problem {
   Instance instance;
@@ -231,21 +232,16 @@ TEST_F(OracleCacheTest, DamagedEntriesAreNamedComputedAgainAndReplaced) {
 }
 
 TEST_F(OracleCacheTest, RefusesFoldersThatCannotBe) {
-  const auto refusal = [](const fs::path& folder) {
-    try {
-      OracleCache(folder, "test");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return std::string(error.what());
-    }
-    return std::string();
+  const auto expect_refusal = [](const fs::path& folder, const std::string& said) {
+    EXPECT_THAT(([&] { OracleCache(folder, "test"); }),
+                Throws<Error>(AllOf(Property(&Error::code, ExitCode::usage), Property(&Error::what, HasSubstr(said)))));
   };
   write(base_ / "file", "mine");
-  EXPECT_THAT(refusal(base_ / "file"), HasSubstr((base_ / "file").string() + ": is a file"));
-  EXPECT_THAT(refusal(base_ / "file" / "below"), HasSubstr("cannot be created"));
-  EXPECT_THAT(refusal("/proc/pandora"), HasSubstr("/proc/pandora: cannot be created"));
-  EXPECT_THAT(refusal("/proc/self"), HasSubstr("/proc/self: cannot be written"));
-  EXPECT_EQ(refusal(base_ / "a" / "b"), "");
+  expect_refusal(base_ / "file", (base_ / "file").string() + ": is a file");
+  expect_refusal(base_ / "file" / "below", "cannot be created");
+  expect_refusal("/proc/pandora", "/proc/pandora: cannot be created");
+  expect_refusal("/proc/self", "/proc/self: cannot be written");
+  OracleCache(base_ / "a" / "b", "test");
   EXPECT_TRUE(fs::is_empty(base_ / "a" / "b"));
 }
 

@@ -1,6 +1,5 @@
 // Environments by code: drawn numbers that are refused, and indices that no longer fit.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>

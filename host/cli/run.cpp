@@ -17,7 +17,6 @@
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "host/studies/run/forecast.hpp"
-#include "host/studies/run/merge_folders.hpp"
 #include "host/studies/run/run_parts.hpp"
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/run/tune_tables.hpp"

@@ -29,7 +29,7 @@ std::string utc_now() {
 
 FolderRecord::FolderRecord(ResultFolder& folder, const StudyConfig& config, std::size_t parts,
                            const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks,
-                           const DamageLog& damage)
+                           const std::vector<std::string>& damage)
     : folder_(folder),
       config_(config),
       parts_(parts),
@@ -57,7 +57,7 @@ void FolderRecord::end(const char* state, const std::vector<json>& processes, st
   for (const json& process : processes) computed += process.at("parts_computed").get<std::size_t>();
   out["parts_computed"] = computed;
   out["processes"] = processes;
-  out["damaged"] = damage_.messages();
+  out["damaged"] = damage_;
   write_manifest(state, out, parts_there);
 }
 
@@ -79,18 +79,14 @@ void FolderRecord::write_manifest(const char* state, const json& session, std::s
 
 void FolderRecord::begin(std::size_t parts_there) {
   write_manifest("running", session_, parts_there);
-  forget_other_title();
-  folder_.write("study.toml", config_.toml());
-}
-
-void FolderRecord::forget_other_title() {
-  const std::filesystem::path file = folder_.path() / "study.toml";
   try {
-    const StudyConfig there = read_study_file(file.string());
-    const bool whole = there.identity() == config_.identity() && there.toml() == read_study_text(file.string());
+    const std::string file = (folder_.path() / "study.toml").string();
+    const StudyConfig there = read_study_file(file);
+    const bool whole = there.identity() == config_.identity() && there.toml() == read_study_text(file);
     if (whole && there.toml() != config_.toml()) folder_.forget({"results.h5", "checksums.sha256", "study.toml"});
   } catch (const Error&) {  // it does not exist or is damaged
   }
+  folder_.write("study.toml", config_.toml());
 }
 
 }  // namespace pandora

@@ -26,24 +26,13 @@ inline void rethrow(std::initializer_list<std::exception_ptr> failures) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Passes notes about damaged files on, and keeps them for the manifest.
-class DamageLog {
- public:
-  explicit DamageLog(DamageNote next) : next_(std::move(next)) {}
-
-  /// The function to call with notes; this log must outlive it.
-  DamageNote note() {
-    return [this](const std::string& message) {
-      messages_.push_back(message);
-      if (next_) next_(message);
-    };
-  }
-  const std::vector<std::string>& messages() const { return messages_; }
-
- private:
-  DamageNote next_;
-  std::vector<std::string> messages_;
-};
+/// Passes notes about damaged files on, and keeps them for the manifest in `damage`, which must outlive the function.
+inline DamageNote keeping(std::vector<std::string>& damage, const DamageNote& next) {
+  return [&damage, next](const std::string& message) {
+    damage.push_back(message);
+    if (next) next(message);
+  };
+}
 
 /// What this process records about itself.
 nlohmann::json process_json(const RunOptions& options, std::size_t computed);
@@ -53,7 +42,7 @@ nlohmann::json process_json(const RunOptions& options, std::size_t computed);
 class FolderRecord {
  public:
   FolderRecord(ResultFolder& folder, const StudyConfig& config, std::size_t parts, const RunOptions& options,
-               const std::vector<PlannedSetting>& settings, int ranks, const DamageLog& damage);
+               const std::vector<PlannedSetting>& settings, int ranks, const std::vector<std::string>& damage);
 
   /// Records that work has begun and writes the resolved study. Call it first, because it says who owns the folder.
   /// Files under another title, or with a results.h5 that is now left out, are not damaged; they are made anew.
@@ -64,12 +53,11 @@ class FolderRecord {
 
  private:
   void write_manifest(const char* state, const nlohmann::json& session, std::size_t parts_there);
-  void forget_other_title();
 
   ResultFolder& folder_;
   const StudyConfig& config_;
   const std::size_t parts_;
-  const DamageLog& damage_;
+  const std::vector<std::string>& damage_;
   nlohmann::json session_;  // as it stays if the process is killed
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

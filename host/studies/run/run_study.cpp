@@ -1,4 +1,4 @@
-// The steps of a run, which all ranks of one mpirun take together.
+// The steps of a run, which all ranks of one mpirun take together, and of a merge.
 #include "host/studies/run/run_study.hpp"
 
 #include <fmt/format.h>
@@ -37,18 +37,26 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
          options.study_file);
 }
 
+// The parts number first, first + step, and so on.
+std::vector<Part> every(int step, int first, const std::vector<Part>& parts) {
+  std::vector<Part> out;
+  for (std::size_t p = static_cast<std::size_t>(first); p < parts.size(); p += static_cast<std::size_t>(step))
+    out.push_back(parts[p]);
+  return out;
+}
+
 // The steps of a run. Ranks wait for each other in agree, broadcast, greatest and gather, which all call in the same
 // order. Between two of these calls nothing may throw, or the others would wait for ever.
 class StudyRun {
  public:
   StudyRun(const StudyConfig& config, const RunOptions& options, const Ranks& ranks)
-      : config_(config), options_(options), ranks_(ranks), damage_(options.note) {}
+      : config_(config), options_(options), ranks_(ranks), note_(keeping(damage_, options.note)) {}
 
   RunOutcome run() {
     plan();
     agree_on_identity();
     open_folder();
-    const std::vector<Part> share = share_of(missing_parts());
+    const std::vector<Part> share = every(ranks_.size(), ranks_.rank(), missing_parts());
     std::size_t stored = 0;
     const std::exception_ptr failure =
         caught([&] { run_parts(*folder_, settings_, share, options_, cache_.get(), stored); });
@@ -76,11 +84,9 @@ class StudyRun {
       if (const std::string note = unkept_budgets(settings_); first() && options_.note && !note.empty())
         options_.note(note);
       if (!options_.oracle_cache.empty())
-        cache_ = std::make_unique<OracleCache>(options_.oracle_cache, cpu_numerics(), damage_.note());
+        cache_ = std::make_unique<OracleCache>(options_.oracle_cache, cpu_numerics(), note_);
     }));
-    for (std::size_t p = 0; p < parts_.size(); ++p)
-      if (p % static_cast<std::size_t>(options_.shard.count) == static_cast<std::size_t>(options_.shard.index))
-        of_shard_.push_back(parts_[p]);
+    of_shard_ = every(options_.shard.count, options_.shard.index, parts_);
   }
 
   void agree_on_identity() {
@@ -95,18 +101,18 @@ class StudyRun {
   void open_folder() {
     ranks_.agree(caught([&] {
       if (!first()) return;
-      folder_.emplace(ResultFolder::open(options_.out, options_.mode, identity_, damage_.note()));
+      folder_.emplace(ResultFolder::open(options_.out, options_.mode, identity_, note_));
       if (options_.mode == ResultFolder::Mode::extend || folder_->unknown()) folder_->require_among(parts_);
     }));
     const std::string path = ranks_.broadcast(folder_ ? folder_->path().string() : "");
-    if (!folder_) folder_.emplace(path, identity_, damage_.note());
+    if (!folder_) folder_.emplace(path, identity_, note_);
     record_.emplace(*folder_, config_, parts_.size(), options_, settings_, ranks_.size(), damage_);
     outcome_.folder = folder_->path();
     outcome_.parts = parts_.size();
   }
 
-  // The names of the shard's missing parts. Rank 0 finds them for all ranks, because these must agree.
-  std::vector<std::string> missing_parts() {
+  // The shard's missing parts. Rank 0 finds them for all ranks, because these must agree.
+  std::vector<Part> missing_parts() {
     std::string names;
     ranks_.agree(caught([&] {
       if (!first()) return;
@@ -118,19 +124,12 @@ class StudyRun {
       record_->begin(outcome_.parts_there);
       if (options_.started) options_.started(folder_->path(), of_shard_.size() - missing.size(), of_shard_.size());
     }));
-    return split(ranks_.broadcast(names), '\n');
-  }
-
-  // This rank's share of the missing parts.
-  std::vector<Part> share_of(const std::vector<std::string>& missing) const {
-    std::set<std::string> wanted;
-    for (std::size_t k = static_cast<std::size_t>(ranks_.rank()); k < missing.size();
-         k += static_cast<std::size_t>(ranks_.size()))
-      wanted.insert(missing[k]);
-    std::vector<Part> share;
-    std::ranges::copy_if(of_shard_, std::back_inserter(share),
-                         [&wanted](const Part& part) { return wanted.contains(part.name); });
-    return share;
+    const std::vector<std::string> all = split(ranks_.broadcast(names), '\n');
+    const std::set<std::string> wanted(all.begin(), all.end());
+    std::vector<Part> out;
+    std::ranges::copy_if(of_shard_, std::back_inserter(out),
+                         [&](const Part& part) { return wanted.contains(part.name); });
+    return out;
   }
 
   // Rank 0: makes the tables if all parts are there, and writes the final manifest.
@@ -176,7 +175,8 @@ class StudyRun {
   const StudyConfig& config_;
   const RunOptions& options_;
   const Ranks& ranks_;
-  DamageLog damage_;
+  std::vector<std::string> damage_;  // what note_ was told
+  const DamageNote note_;
   std::vector<PlannedSetting> settings_;
   std::vector<Part> parts_, of_shard_;
   Identity identity_;
@@ -186,10 +186,101 @@ class StudyRun {
   RunOutcome outcome_;
 };
 
+using Folders = std::vector<ResultFolder>;
+
+void end_merge_if_interrupted(const RunOptions& options) {
+  if (options.interrupted != nullptr && options.interrupted->load())
+    throw Error(ExitCode::interrupted, "interrupted; merge again to continue");
+}
+
+// As for resuming, this program must be the one that made the results.
+void require_one_study_of_this_build(const Folders& sources) {
+  const Identity& first = sources[0].identity();
+  const std::string name = sources[0].path().string();
+  if (const auto found = differences(build_of_results(first), build_parts_of_identity()); !found.empty())
+    fail(ExitCode::mismatch, "{}: was made by another build: {}; merge with that one", name, fmt::join(found, "; "));
+  for (const ResultFolder& source : sources)
+    if (const auto found = differences(source.identity(), first); !found.empty())
+      fail(ExitCode::mismatch, "{} and {} do not belong together: {}", source.path().string(), name,
+           fmt::join(found, "; "));
+}
+
+// Finds the folder of each part. All parts must exist before anything is written.
+std::vector<ResultFolder*> find_parts(Folders& sources, const std::vector<PlannedSetting>& settings,
+                                      const std::vector<Part>& parts, const RunOptions& options) {
+  std::vector<ResultFolder*> found;
+  std::vector<std::string> missing;
+  for (const Part& part : parts) {
+    end_merge_if_interrupted(options);
+    const auto source = std::ranges::find_if(sources, [&](ResultFolder& folder) {
+      const auto there = folder.load(settings[part.setting], part);
+      return there && there->whole();
+    });
+    if (source == sources.end())
+      missing.push_back(part.name);
+    else
+      found.push_back(&*source);
+  }
+  if (!missing.empty())
+    fail(ExitCode::bad_data, "{} of {} parts are in none of the folders, the first is {}; finish the shards with {}",
+         missing.size(), parts.size(), missing[0], option("resume"));
+  return found;
+}
+
+// A merge that did not finish is repeated into the same folder.
+ResultFolder open_target(const Folders& sources, const RunOptions& options, const DamageNote& note) {
+  using Mode = ResultFolder::Mode;
+  const bool again = options.mode == Mode::fresh && ResultFolder::is_unfinished(options.out);
+  ResultFolder folder =
+      ResultFolder::open(options.out, again ? Mode::resume : options.mode, sources[0].identity(), note);
+  for (const ResultFolder& source : sources)
+    for (const nlohmann::json& earlier : source.sessions())
+      if (std::ranges::count(folder.sessions(), earlier) == 0) folder.add_session(earlier);
+  return folder;
+}
+
 }  // namespace
 
 RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const Ranks& ranks) {
   return StudyRun(config, options, ranks).run();
+}
+
+RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptions& options) {
+  std::vector<std::string> damage;
+  const DamageNote note = keeping(damage, options.note);
+  Folders sources;
+  for (const std::string& folder : folders) sources.push_back(ResultFolder::read(folder, note));
+  for (const ResultFolder& source : sources)
+    if (std::error_code error; !options.out.empty() && std::filesystem::equivalent(options.out, source.path(), error))
+      fail(ExitCode::usage, "{}: is one of the folders to merge; name another", option("out", options.out));
+  const StudyConfig config = study_of_results(sources[0], false);
+  require_one_study_of_this_build(sources);
+  const std::vector<PlannedSetting> settings = make_plans(config);
+  const std::vector<Part> parts = make_parts(settings);
+  const std::vector<ResultFolder*> source_of = find_parts(sources, settings, parts, options);
+  ResultFolder folder = open_target(sources, options, note);
+  FolderRecord record(folder, config, parts.size(), options, settings, 1, damage);
+  record.begin(0);
+  RunOutcome outcome{folder.path(), parts.size(), parts.size(), false, {}};
+  std::size_t copied = 0;
+  const std::exception_ptr failure = caught([&] {
+    for (; copied < parts.size(); ++copied) {
+      end_merge_if_interrupted(options);
+      const Part& part = parts[copied];
+      const auto results = source_of[copied]->load(settings[part.setting], part);
+      if (!results)
+        fail(ExitCode::bad_data, "{}: vanished while it was merged; merge again",
+             (source_of[copied]->path() / "parts" / part.name).string());
+      folder.store(settings[part.setting], part, results->units);
+    }
+    end_merge_if_interrupted(options);
+    outcome.findings = write_results(folder, config, settings, parts, options.program);
+    outcome.complete = true;
+  });
+  const std::exception_ptr untold =
+      caught([&] { record.end(outcome.complete ? "complete" : "interrupted", {process_json(options, 0)}, copied); });
+  rethrow({failure, untold});
+  return outcome;
 }
 
 Shard Shard::parse(const std::string& text) {

@@ -1,4 +1,4 @@
-// Runs or extends a study: from its configuration to its folder of results.
+// Runs or extends a study: from its configuration to its folder of results. Also merges the folders of shards.
 #pragma once
 
 #include <cstddef>
@@ -57,5 +57,9 @@ struct RunOutcome {
 /// Runs the missing part of this process's share. When all parts are there, writes the final files. Throws Error:
 /// interrupted (finished work is on disk), output_lost, mismatch, usage, device.
 RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const Ranks& ranks);
+
+/// Merges the parts of several folders of one study. Throws Error (mismatch) if they do not belong to one study, build
+/// and arithmetic, and Error (bad_data) with the missing parts.
+RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptions& options);
 
 }  // namespace pandora

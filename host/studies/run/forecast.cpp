@@ -34,6 +34,15 @@ double size_of_unit(const PlannedSweep& sweep) {
   return periods * m * m;
 }
 
+struct Forecast {
+  std::size_t units = 0, lanes = 0;  // replications over all (environment, regime); lanes over all units
+  double policy_periods = 0.0;
+  std::uint64_t bytes = 0;  // the greater of a sweep's peak with an incomplete part, and of making the tables
+  double seconds = 0.0, processor_seconds = 0.0;  // with calibrations; wall time is for one process alone here
+  bool rough = false;                             // the trial was smaller than the study in more than its horizon
+  TrialSize trial;
+};
+
 // Runs trials for some settings, from the first to the last; each also stands for the settings near it.
 void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::vector<LaneGroup>>& groups, int threads,
               Forecast& f) {
@@ -62,14 +71,6 @@ void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::ve
   }
 }
 
-}  // namespace
-
-std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settings) {
-  std::vector<PlannedSweep> out;
-  for (const PlannedSetting& planned : settings) out.push_back({&planned, planned.setting.study, planned.plan});
-  return out;
-}
-
 Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps, int threads) {
   Forecast f;
   std::uint64_t hdf5 = 0, tables = 0;
@@ -96,39 +97,6 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
   add_time(sweeps, groups, threads, f);
   return f;
 }
-
-std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
-                          const std::vector<Part>& parts, int threads, int processes) {
-  const Forecast all = forecast(settings, sweeps, threads);
-  const std::uint64_t machine = machine_memory();
-  const std::string too_much = machine == 0 || all.bytes <= machine
-                                   ? ""
-                                   : fmt::format(
-                                         ", and this machine has {:.2f} GiB: fewer threads, fewer periods, a smaller "
-                                         "T0 or output.hdf5 = false take less",
-                                         static_cast<double>(machine) / kGibibyte);
-  std::size_t longest = 0;
-  for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
-  const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;
-  const double seconds =
-      parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size());
-  const auto decimals = [](double value) { return value < 10.0 ? 1 : 0; };
-  return fmt::format(
-      "settings          {}\n"
-      "units             {} replications over all environments and regimes\n"
-      "lanes             {}\n"
-      "policy-periods    {:.3g}\n"
-      "memory            {:.2f} GiB per process at most{}\n"
-      "parts             {} of up to {} replications; {} processes do up to {} each\n"
-      "estimated time    {:.{}f} s on a CPU, {} threads in each of {} processes ({}{}); {:.{}f} s of processor time\n"
-      "measured          {} lanes of {} replications here, for up to {} periods each, in {:.1f} s\n",
-      settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / kGibibyte, too_much,
-      parts.size(), longest, processes, most, seconds, decimals(seconds), threads, processes,
-      settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "", all.processor_seconds,
-      decimals(all.processor_seconds), all.trial.lanes, all.trial.units, all.trial.periods, all.trial.seconds);
-}
-
-namespace {
 
 // The assumed GPU: the number of an H100's multiprocessors, and the memory that CUDA itself takes.
 constexpr int kMultiprocessors = 132;
@@ -170,7 +138,70 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
   }
 }
 
+// The least spending of the benchmark over some replications of an (environment, regime).
+struct Least {
+  double mean = 0.0, greatest = 0.0;
+};
+
+Least least_of(const Study& study, const Plan& plan, const Environment& environment, Regime regime) {
+  constexpr int kReplications = 5;
+  const int n = std::min(study.replications, kReplications);
+  Least out;
+  for (int r = 0; r < n; ++r) {
+    const double spent =
+        least_spending(preparation_of(study, plan, {environment, regime, static_cast<std::uint32_t>(r)}).request);
+    out.mean += spent / n;
+    out.greatest = std::max(out.greatest, spent);
+  }
+  return out;
+}
+
+// Everything that decides the draws of a setting; the budget does not.
+std::string drawn_in(const Setting& setting) {
+  std::string out;
+  for (const auto& [key, value] : setting.varied)
+    if (!key.starts_with("budget.")) out.append(key).append("=").append(value).append(";");
+  return out;
+}
+
 }  // namespace
+
+std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settings) {
+  std::vector<PlannedSweep> out;
+  for (const PlannedSetting& planned : settings) out.push_back({&planned, planned.setting.study, planned.plan});
+  return out;
+}
+
+std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
+                          const std::vector<Part>& parts, int threads, int processes) {
+  const Forecast all = forecast(settings, sweeps, threads);
+  const std::uint64_t machine = machine_memory();
+  const std::string too_much = machine == 0 || all.bytes <= machine
+                                   ? ""
+                                   : fmt::format(
+                                         ", and this machine has {:.2f} GiB: fewer threads, fewer periods, a smaller "
+                                         "T0 or output.hdf5 = false take less",
+                                         static_cast<double>(machine) / kGibibyte);
+  std::size_t longest = 0;
+  for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
+  const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;
+  const double seconds =
+      parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size());
+  const auto decimals = [](double value) { return value < 10.0 ? 1 : 0; };
+  return fmt::format(
+      "settings          {}\n"
+      "units             {} replications over all environments and regimes\n"
+      "lanes             {}\n"
+      "policy-periods    {:.3g}\n"
+      "memory            {:.2f} GiB per process at most{}\n"
+      "parts             {} of up to {} replications; {} processes do up to {} each\n"
+      "estimated time    {:.{}f} s on a CPU, {} threads in each of {} processes ({}{}); {:.{}f} s of processor time\n"
+      "measured          {} lanes of {} replications here, for up to {} periods each, in {:.1f} s\n",
+      settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / kGibibyte, too_much,
+      parts.size(), longest, processes, most, seconds, decimals(seconds), threads, processes,
+      settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "", all.processor_seconds,
+      decimals(all.processor_seconds), all.trial.lanes, all.trial.units, all.trial.periods, all.trial.seconds);
+}
 
 std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
   // From docs/gpu-results.md: an H100 and an H200 do the products of blocks at 4 TFLOP/s, and start and preparation
@@ -213,36 +244,6 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
       predicted ? "predicted from the machine code for an H100, not measured"
                 : "a model from parts of the paper on an H100");
 }
-
-namespace {
-
-// The least spending of the benchmark over some replications of an (environment, regime).
-struct Least {
-  double mean = 0.0, greatest = 0.0;
-};
-
-Least least_of(const Study& study, const Plan& plan, const Environment& environment, Regime regime) {
-  constexpr int kReplications = 5;
-  const int n = std::min(study.replications, kReplications);
-  Least out;
-  for (int r = 0; r < n; ++r) {
-    const double spent =
-        least_spending(preparation_of(study, plan, {environment, regime, static_cast<std::uint32_t>(r)}).request);
-    out.mean += spent / n;
-    out.greatest = std::max(out.greatest, spent);
-  }
-  return out;
-}
-
-// Everything that decides the draws of a setting; the budget does not.
-std::string drawn_in(const Setting& setting) {
-  std::string out;
-  for (const auto& [key, value] : setting.varied)
-    if (!key.starts_with("budget.")) out.append(key).append("=").append(value).append(";");
-  return out;
-}
-
-}  // namespace
 
 std::string unkept_budgets(const std::vector<PlannedSetting>& settings) {
   std::map<std::string, Least> known;

@@ -12,19 +12,8 @@ std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settin
 /// Which budgets of cost cannot be kept by any policy, estimated from a few replications; empty if there are none.
 std::string unkept_budgets(const std::vector<PlannedSetting>& settings);
 
-struct Forecast {
-  std::size_t units = 0, lanes = 0;  ///< replications over all (environment, regime); lanes over all units
-  double policy_periods = 0.0;
-  std::uint64_t bytes = 0;  ///< the greater of a sweep's peak with an incomplete part, and of making the tables
-  double seconds = 0.0, processor_seconds = 0.0;  ///< with calibrations; wall time is for one process alone here
-  bool rough = false;                             ///< the trial was smaller than the study in more than its horizon
-  TrialSize trial;
-};
-
-/// Runs a trial (trial.hpp). It takes a few seconds for any size of the study and any number of settings.
-Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps, int threads);
-
-/// The forecast as text, with how `processes` (shards and ranks) share the parts that are to be done.
+/// Work, memory and time as text, with how `processes` (shards and ranks) share the parts that are to be done. Runs a
+/// trial (trial.hpp), which takes a few seconds for any size of the study and any number of settings.
 std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
                           const std::vector<Part>& parts, int threads, int processes);
 

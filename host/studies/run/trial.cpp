@@ -32,13 +32,15 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Lanes of a policy and a reward setting whose time grows in the same way. The trial plays some of them.
+// Lanes of a policy and a reward setting whose time grows in the same way. The trial plays some of them. Preparing a
+// replication is a stratum too, with one time and no lane.
 struct Stratum {
-  std::size_t first = 0, count = 0;  // in the trial's plan
+  std::size_t first = 0, count = 1;  // among the times of a replication, of which preparing is the first
   double all = 0.0,
          played = 0.0;  // periods, with calibrations, of the plan's lanes and of the trial's over the whole horizon
   int power_of_context = 2;
-  std::vector<TrialPoint> points;
+  std::vector<TrialPoint> points = {};
+  double more = 1.0;  // all units against the few that play on
 
   std::size_t middle() const { return count / 2; }
 };
@@ -57,7 +59,6 @@ class Trial {
     plan_.estimation = sweep.plan.estimation;
     plan_.calibration_periods = std::min(sweep.plan.calibration_periods, kMostT0);
     if (study_.regret) choose_lanes(groups);
-    more_.assign(1 + strata_.size(), 1.0);
   }
 
   // First plays one period, which shows the time that does not depend on the horizon. Then it plays longer and longer
@@ -69,7 +70,7 @@ class Trial {
     const double most = study_.regret ? std::min(whole_.study.periods, kMostPeriods) : 1.0;
     step(1.0);
     size.lanes += plan_.units.size() * plan_.lanes.size();
-    fixed_ = preparing_.front().seconds;
+    fixed_ = strata_[0].points.front().seconds;
     double used = spent_;
     if (most > 1.0) lighten();
     for (double horizon = 1.0; horizon < most; used += spent_) {
@@ -92,12 +93,13 @@ class Trial {
     const double periods = study_.regret ? whole_.study.periods : 1.0;
     UnitTime out;
     out.rough = rough_;
-    const double grows = extrapolated(preparing_, periods) - preparing_.front().seconds;
+    const std::vector<TrialPoint>& preparing = strata_[0].points;
+    const double grows = extrapolated(preparing, periods) - preparing.front().seconds;
     const double longer = study_.regret
                               ? (periods + whole_.plan.calibration_periods) / (periods + plan_.calibration_periods)
                               : 1.0;  // no tape
     out.preparing = longer * (fixed_more_ * fixed_ + wider_ * grows);
-    for (const Stratum& stratum : strata_)
+    for (const Stratum& stratum : playing())
       out.playing += std::pow(wider_, stratum.power_of_context) * stratum.all / stratum.played *
                      extrapolated(stratum.points, periods);
     out.storing = storing_;
@@ -107,6 +109,9 @@ class Trial {
   }
 
  private:
+  // The strata of lanes.
+  std::span<const Stratum> playing() const { return std::span(strata_).subspan(1); }
+
   void shrink() {
     const auto limit = [](int& value, int most) {
       const double factor = static_cast<double>(std::max(value, 1)) / most;
@@ -150,7 +155,7 @@ class Trial {
         lanes[0].T0 = kMostT0;
       }
       const std::size_t n = std::min(kLanesOfStratum, lanes.size());
-      stratum.first = plan_.lanes.size();
+      stratum.first = 1 + plan_.lanes.size();
       stratum.count = n;
       for (std::size_t k = 0; k < n; ++k) {
         plan_.lanes.push_back(lanes[(2 * k + 1) * lanes.size() / (2 * n)]);
@@ -174,9 +179,9 @@ class Trial {
     keep_prompts(study_, plan_, unit, result);
     const bool done = plan_.lanes.empty() || fail_all_if_not_finite(replication, plan_.lanes.size(), result);
     std::vector<double> out = {passed()};
-    for (const Stratum& stratum : strata_)
+    for (const Stratum& stratum : playing())
       for (std::size_t k = 0; k < stratum.count; ++k) {
-        const std::size_t lane = stratum.first + k;
+        const std::size_t lane = stratum.first - 1 + k;
         if (!done && (!thin_ || k == stratum.middle()))
           run_planned_lanes(study_, plan_, replication, lane, lane + 1, result);
         out.push_back(passed());
@@ -196,9 +201,7 @@ class Trial {
       if (!thin_ || is_of_few(u)) times_[u] = times_of(u);
     });
     count_spent();
-    preparing_.push_back({horizon, more_[0] * mean_of(nullptr, thin_)});
-    for (std::size_t s = 0; s < strata_.size(); ++s)
-      strata_[s].points.push_back({horizon, more_[s + 1] * mean_of(&strata_[s], thin_)});
+    for (Stratum& stratum : strata_) stratum.points.push_back({horizon, stratum.more * mean_of(stratum, thin_)});
   }
 
   // A unit's results are written once, and read when the folder is opened, for the tables and for results.h5. This time
@@ -228,13 +231,13 @@ class Trial {
     if (std::ranges::any_of(study_.environments, moving) || study_.budget.of != Pacing::Of::nothing) return;
     study_.oracle.samples = std::min(study_.oracle.samples, kFewSamples);
     std::vector<PlannedLane> lanes;
-    std::vector<Stratum> strata;
+    std::vector<Stratum> strata = {Stratum{}};
     plan_.lanes.swap(lanes);
     strata_.swap(strata);
-    preparing_.clear();
     step(1.0);
     plan_.lanes.swap(lanes);
     strata_.swap(strata);
+    strata_[0] = strata[0];
   }
 
   // Whether the unit is among the few that play on: as many as there are threads, spread over all.
@@ -243,16 +246,14 @@ class Trial {
     return u * few / n != (u + 1) * few / n;
   }
 
-  // The mean over units in the last step: of a stratum's lanes, or of preparing; over all units, or over the few that
-  // play on.
-  double mean_of(const Stratum* stratum, bool few) const {
+  // A stratum's mean over units in the last step: over all units, or over the few that play on.
+  double mean_of(const Stratum& stratum, bool few) const {
     double sum = 0.0, n = 0.0;
     for (std::size_t u = 0; u < times_.size(); ++u) {
       if (times_[u].empty() || (few && !is_of_few(u))) continue;
       n += 1.0;
-      if (stratum == nullptr) sum += times_[u][0];
-      for (std::size_t k = 0; stratum != nullptr && k < stratum->count; ++k)
-        if (!few || k == stratum->middle()) sum += times_[u][1 + stratum->first + k];
+      for (std::size_t k = 0; k < stratum.count; ++k)
+        if (!few || k == stratum.middle()) sum += times_[u][stratum.first + k];
     }
     return sum / n;
   }
@@ -260,12 +261,8 @@ class Trial {
   // From here on a few units, and the middle lane of each stratum, stand for all, in proportion to the last step's
   // times.
   void become_thin() {
-    const auto ratio = [&](const Stratum* stratum) {
-      const double few = mean_of(stratum, true);
-      return few > 0.0 ? mean_of(stratum, false) / few : 1.0;
-    };
-    more_[0] = ratio(nullptr);
-    for (std::size_t s = 0; s < strata_.size(); ++s) more_[s + 1] = ratio(&strata_[s]);
+    for (Stratum& stratum : strata_)
+      if (const double few = mean_of(stratum, true); few > 0.0) stratum.more = mean_of(stratum, false) / few;
     thin_ = true;
     count_spent();
   }
@@ -276,8 +273,8 @@ class Trial {
     for (std::size_t u = 0; u < times_.size(); ++u) units += !thin_ || is_of_few(u) ? 1.0 : 0.0;
     const double share = units / static_cast<double>(threads_);
     spent_playing_ = 0.0;
-    for (const Stratum& stratum : strata_) spent_playing_ += share * mean_of(&stratum, thin_);
-    spent_ = spent_playing_ + share * mean_of(nullptr, thin_);
+    for (const Stratum& stratum : playing()) spent_playing_ += share * mean_of(stratum, thin_);
+    spent_ = spent_playing_ + share * mean_of(strata_[0], thin_);
   }
 
   const PlannedSweep& whole_;
@@ -286,15 +283,13 @@ class Trial {
   Plan plan_;
   double wider_ = 1.0, fixed_more_ = 1.0;
   bool rough_ = false;
-  std::vector<TrialPoint> preparing_;
   UnitResult kept_;  // of the first unit, when all lanes played
   int kept_periods_ = 0;
   double storing_ = 0.0;
-  double fixed_ = 0.0;  // seconds of preparing a tape of one period
-  std::vector<Stratum> strata_;
+  double fixed_ = 0.0;                         // seconds of preparing a tape of one period
+  std::vector<Stratum> strata_ = {Stratum{}};  // preparing, then the lanes'
   bool thin_ = false;
   std::vector<std::vector<double>> times_;    // in the last step, by unit
-  std::vector<double> more_;                  // for preparing and each stratum: all units against the few that play on
   double spent_ = 0.0, spent_playing_ = 0.0;  // in the last step: processor seconds per thread
 };
 

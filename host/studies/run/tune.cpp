@@ -123,7 +123,7 @@ std::vector<TuneCandidate*> ranking(TuneRace& race) {
   std::vector<TuneCandidate*> left;
   for (TuneCandidate& candidate : race.candidates)
     if (candidate.out == 0) left.push_back(&candidate);
-  std::ranges::stable_sort(left, [](const auto* a, const auto* b) { return better(*a, *b); });
+  std::ranges::stable_sort(left, [](const auto* a, const auto* b) { return stayed_longer(*a, *b); });
   return left;
 }
 
@@ -177,10 +177,6 @@ PairedDifference paired(const std::vector<double>& a, const std::vector<double>&
   return paired_difference(of_a, of_b);
 }
 
-std::size_t half(std::size_t candidates) {
-  return (candidates + 1) / 2;
-}
-
 // Judges the winners and, beside them, the default values, on the study's own replications. `lanes`: how many lanes a
 // candidate of each race has in one replication.
 void judge(const std::vector<PlannedSetting>& settings, const std::vector<std::size_t>& lanes, Runner& runner,
@@ -219,14 +215,10 @@ Estimate TuneCandidate::regret() const {
   return estimate(there);
 }
 
-bool better(const TuneCandidate& a, const TuneCandidate& b) {
-  if (a.failed() != b.failed()) return a.failed() < b.failed();
-  return a.regret().mean < b.regret().mean;
-}
-
 bool stayed_longer(const TuneCandidate& a, const TuneCandidate& b) {
   const auto stayed = [](const TuneCandidate& c) { return c.out == 0 ? std::numeric_limits<int>::max() : c.out; };
-  return stayed(a) != stayed(b) ? stayed(a) > stayed(b) : better(a, b);
+  if (stayed(a) != stayed(b)) return stayed(a) > stayed(b);
+  return a.failed() != b.failed() ? a.failed() < b.failed() : a.regret().mean < b.regret().mean;
 }
 
 std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates, const std::vector<std::size_t>& lanes,
@@ -242,7 +234,7 @@ std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates
   std::vector<std::size_t> wanted;  // lanes in one replication, for each round
   for (std::size_t sum = per_replication(); sum > 0; sum = per_replication()) {
     wanted.push_back(sum);
-    for (std::size_t& n : left) n = half(n);
+    for (std::size_t& n : left) n = (n + 1) / 2;
   }
   if (wanted.empty()) return rounds;
   if (const std::uint64_t least = wanted.size() * wanted[0]; budget < least)
@@ -269,7 +261,6 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
   Tuning out;
   out.races = races_of(settings);
   out.judged_replications = study.replications;
-  out.first_replication = kFirstOfChoice;
   std::vector<std::size_t> sizes, lanes;
   for (const TuneRace& race : out.races) {
     sizes.push_back(race.candidates.size());
@@ -288,7 +279,7 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
   for (std::size_t r = 0; r < lanes.size(); ++r)  // lanes of default values that do not win
     if (standard_of(out.races[r], settings)) total += R * lanes[r];
   Runner runner(settings, options, total);
-  std::uint32_t next = out.first_replication;
+  std::uint32_t next = kFirstOfChoice;
   for (std::size_t k = 0; k < out.rounds.size(); ++k) {
     std::vector<TuneCandidate*> running;
     for (TuneRace& race : out.races)
@@ -298,7 +289,7 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
     next += static_cast<std::uint32_t>(out.rounds[k].replications);
     for (TuneRace& race : out.races) {
       const std::vector<TuneCandidate*> left = ranking(race);
-      for (std::size_t place = half(left.size()); place < left.size(); ++place)
+      for (std::size_t place = (left.size() + 1) / 2; place < left.size(); ++place)
         left[place]->out = static_cast<int>(k) + 1;
     }
   }

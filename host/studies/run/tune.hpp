@@ -38,9 +38,8 @@ struct TuneRace {
 /// judged on replications that were used in the choice.
 inline constexpr std::uint32_t kFirstOfChoice = 1000000000;
 
-/// Whether a is preferred to b: by fewer failures, then by the mean. Both must have run the same replications.
-bool better(const TuneCandidate& a, const TuneCandidate& b);
-/// Whether a stayed longer than b, or equally long and is better.
+/// Whether a stayed longer than b, or equally long, and so in the same replications, and has fewer failures, or as many
+/// and the lower mean.
 bool stayed_longer(const TuneCandidate& a, const TuneCandidate& b);
 
 struct TuneRound {
@@ -51,9 +50,8 @@ struct TuneRound {
 struct Tuning {
   std::vector<TuneRace> races;
   std::vector<TuneRound> rounds;
-  std::size_t cells = 0;                ///< the largest number of cells of a race
-  std::uint32_t first_replication = 0;  ///< the first replication of the choice
-  int judged_replications = 0;          ///< R
+  std::size_t cells = 0;        ///< the largest number of cells of a race
+  int judged_replications = 0;  ///< R
 };
 
 /// The rounds of successive halving. In each round the remaining candidates run the same new replications. The better

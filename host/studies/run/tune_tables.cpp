@@ -53,6 +53,17 @@ std::vector<const TuneCandidate*> in_order(const TuneRace& race) {
   return order;
 }
 
+// The options of `pandora run` for a study of the race's winner.
+std::string winner_options(const TuneRace& race) {
+  std::string text = "--policy " + race.policy;
+  const TuneCandidate& winner = race.candidates[race.winner];
+  for (const std::string& pair : split(winner.varied, ' '))
+    if (!pair.empty()) text += " --set " + shell_word(pair);
+  for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
+    text += fmt::format(" --set hyperparameters.{}.{}={}", race.policy, name, value);
+  return text;
+}
+
 Cell number_cell(double value, bool bold = false) {
   return exact_cell(number_text(value, 3), value, bold);
 }
@@ -101,17 +112,14 @@ json regrets_json(const TuneCandidate& candidate) {
           {"regrets_x1000", candidate.regrets}};
 }
 
-json candidate_json(const TuneCandidate& candidate) {
-  json out = regrets_json(candidate);
-  out["setting"] = candidate.varied;
-  out["hyperparameters"] = candidate.hyperparameter;
-  out["out_after_round"] = candidate.out == 0 ? json() : json(candidate.out);
-  return out;
-}
-
 json race_json(const TuneRace& race) {
   json candidates = json::array();
-  for (const TuneCandidate& candidate : race.candidates) candidates.push_back(candidate_json(candidate));
+  for (const TuneCandidate& candidate : race.candidates) {
+    json& out = candidates.emplace_back(regrets_json(candidate));
+    out["setting"] = candidate.varied;
+    out["hyperparameters"] = candidate.hyperparameter;
+    out["out_after_round"] = candidate.out == 0 ? json() : json(candidate.out);
+  }
   json out = {{"policy", race.policy},
               {"reward", race.reward},
               {"candidates", std::move(candidates)},
@@ -127,28 +135,19 @@ json race_json(const TuneRace& race) {
   return out;
 }
 
-Columns columns_of(const TuneRace& race) {
+Columns columns_of(std::span<const TuneRace> races) {
   Columns out;
-  for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
+  for (const TuneRace& race : races)
+    for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
   return out;
 }
 
 }  // namespace
 
-std::string winner_options(const TuneRace& race) {
-  std::string text = "--policy " + race.policy;
-  const TuneCandidate& winner = race.candidates[race.winner];
-  for (const std::string& pair : split(winner.varied, ' '))
-    if (!pair.empty()) text += " --set " + shell_word(pair);
-  for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
-    text += fmt::format(" --set hyperparameters.{}.{}={}", race.policy, name, value);
-  return text;
-}
-
 std::vector<Table> tune_tables(const Tuning& tuning) {
   std::vector<int> replications;
   std::size_t lanes = 0;
-  int last = static_cast<int>(tuning.first_replication) - 1;
+  int last = static_cast<int>(kFirstOfChoice) - 1;
   for (const TuneRound& round : tuning.rounds) {
     replications.push_back(round.replications);
     lanes += round.lanes;
@@ -159,10 +158,10 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
   candidates.title = fmt::format(
       "Choosing by time-averaged regret x 1000, mean over {} cells ± 95% by Student's t; {} lanes in {} rounds of {} "
       "replications, numbers {} to {}",
-      tuning.cells, lanes, tuning.rounds.size(), fmt::join(replications, ", "), tuning.first_replication, last);
+      tuning.cells, lanes, tuning.rounds.size(), fmt::join(replications, ", "), kFirstOfChoice, last);
   for (const TuneRace& race : tuning.races) {
     if (race.candidates.size() < 2) continue;
-    Table of_race = columns_of(race).table();
+    Table of_race = columns_of({&race, 1}).table();
     candidates.columns = std::move(of_race.columns);
     candidates.rows.push_back({{}, of(race), !candidates.rows.empty()});
     std::move(of_race.rows.begin(), of_race.rows.end(), std::back_inserter(candidates.rows));
@@ -200,10 +199,7 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
 }
 
 Columns tune_columns(const Tuning& tuning) {
-  Columns out;
-  for (const TuneRace& race : tuning.races)
-    for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
-  return out;
+  return columns_of(tuning.races);
 }
 
 json tune_json(const Tuning& tuning, const StudyConfig& config) {
@@ -213,7 +209,7 @@ json tune_json(const Tuning& tuning, const StudyConfig& config) {
   for (const TuneRace& race : tuning.races) races.push_back(race_json(race));
   return {{"program", program_json()},
           {"study_toml", config.toml()},
-          {"first_replication_of_choice", tuning.first_replication},
+          {"first_replication_of_choice", kFirstOfChoice},
           {"rounds", std::move(rounds)},
           {"judged_replications", tuning.judged_replications},
           {"races", std::move(races)}};

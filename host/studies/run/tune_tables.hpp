@@ -12,9 +12,6 @@ std::vector<Table> tune_tables(const Tuning& tuning);
 /// One row per candidate; those of winners with the results of the judgement.
 Columns tune_columns(const Tuning& tuning);
 
-/// The options of `pandora run` for a study of the race's winner.
-std::string winner_options(const TuneRace& race);
-
 /// Everything, with the regrets of every replication and the study that was tuned: the content of the file that `--out`
 /// names.
 nlohmann::json tune_json(const Tuning& tuning, const StudyConfig& config);

@@ -10,7 +10,6 @@
 #include "host/ground/base/fail.hpp"
 #include "host/lanes/estimator/checks.hpp"
 #include "host/lanes/model/drift.hpp"
-#include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

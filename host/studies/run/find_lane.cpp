@@ -12,7 +12,6 @@
 #include "host/lanes/model/feedback.hpp"
 #include "host/studies/results/stored_results.hpp"
 #include "host/studies/study/study_keys.hpp"
-#include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sound.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
@@ -22,10 +21,8 @@ namespace {
 using nlohmann::json;
 
 template <class Numbers>
-json numbers(const Numbers& from, std::size_t first, std::size_t count) {
-  json out = json::array();
-  for (std::size_t k = first; k < first + count; ++k) out.push_back(static_cast<double>(from[k]));
-  return out;
+std::vector<double> numbers(const Numbers& from, std::size_t first, std::size_t count) {
+  return {from.data() + first, from.data() + first + count};
 }
 
 // The table of outcomes that the environment is, or null.
@@ -46,17 +43,16 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
   const std::size_t A = boxes.size(), d = static_cast<std::size_t>(tape.contexts.reward_features),
                     online = static_cast<std::size_t>(tape.online_row(0)),
                     T = static_cast<std::size_t>(tape.online_rows);  // openings after the first are further answers
-  json line = {
-      {"prompt_id", row == 0       ? "initial"
-                    : row < online ? fmt::format("calibration {}", row)
-                                   : fmt::format("online {}", (row - online) % T + 1)},
-      {"part", row < online ? "calibration" : "online"},
-      {"x", numbers(tape.contexts.psi, row * static_cast<std::size_t>(tape.contexts.index_stride) + 1,
-                    static_cast<std::size_t>(tape.contexts.index_size) - 1)},
-      {"phi", numbers(tape.phi, row * A * d, A * d)},
-      {"feedback", numbers(tape.reward, row * A, A)},
-      // a drawer need not give indices before the online rows
-      {"index", row < online ? numbers(std::vector<double>(A), 0, A) : numbers(replication.sigma, row * A, A)}};
+  json line = {{"prompt_id", row == 0       ? "initial"
+                             : row < online ? fmt::format("calibration {}", row)
+                                            : fmt::format("online {}", (row - online) % T + 1)},
+               {"part", row < online ? "calibration" : "online"},
+               {"x", numbers(tape.contexts.psi, row * static_cast<std::size_t>(tape.contexts.index_stride) + 1,
+                             static_cast<std::size_t>(tape.contexts.index_size) - 1)},
+               {"phi", numbers(tape.phi, row * A * d, A * d)},
+               {"feedback", numbers(tape.reward, row * A, A)},
+               // a drawer need not give indices before the online rows
+               {"index", row < online ? std::vector<double>(A) : numbers(replication.sigma, row * A, A)}};
   json& models = line["models"] = json::object();
   for (std::size_t a = 0; a < A; ++a) {
     const double mu = tape.mu[row * A + a], cost = tape.cost[row * A + a];
@@ -160,10 +156,6 @@ std::size_t FoundLane::prompt(int t) const {
   UnitResult rows;
   keep_prompts(study(), planned_->plan, unit(), rows);
   return rows.prompts[static_cast<std::size_t>(t - 1)];
-}
-
-Replication FoundLane::prepare() const {
-  return prepare_replication(study(), planned_->plan, unit(), nullptr);
 }
 
 UnitResult FoundLane::run(const Replication& replication) const {

@@ -3,6 +3,7 @@
 
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/study/study_config.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 
 namespace pandora {
 
@@ -42,7 +43,7 @@ class FoundLane {
   const std::string& name() const { return name_; }
 
   /// Draws the replication.
-  Replication prepare() const;
+  Replication prepare() const { return prepare_replication(study(), planned_->plan, unit(), nullptr); }
 
   /// The table of outcomes of its environment, or null; and the table's row in period t, from 1.
   std::shared_ptr<const TraceWorld> table() const;

@@ -1,7 +1,6 @@
 // Defines the keys of environments: of the paper's model, and of tables of outcomes.
 #include "host/studies/study/environment_keys.hpp"
 
-#include "host/ground/base/printable.hpp"
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/trace_keys.hpp"

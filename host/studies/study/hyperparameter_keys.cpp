@@ -1,8 +1,6 @@
 // The values and defaults of policies' hyperparameters, and those that a study sets.
 #include "host/studies/study/hyperparameter_keys.hpp"
 
-#include "host/ground/base/printable.hpp"
-
 namespace pandora {
 namespace {
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/studies/study/study_config.hpp"
 #include "pandora/error.hpp"
 
@@ -44,7 +45,10 @@ struct KeyOf : KeyText {
 };
 
 /// Throws Error (usage) with the place, the problem and the remedy.
-[[noreturn]] void refuse(const std::string& where, const std::string& problem);
+[[noreturn]] inline void refuse(const std::string& where, const std::string& problem) {
+  const std::string what = fmt::format("{}: {}", where, problem);
+  throw Error(ExitCode::usage, printable(what, what.size()));  // U+0000 in a key would end what()
+}
 template <class First, class... More>
 [[noreturn]] void refuse(const std::string& where, fmt::format_string<First, More...> problem, First&& first,
                          More&&... more) {

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "host/ground/base/printable.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "host/studies/study/toml_text.hpp"

@@ -17,9 +17,7 @@ namespace pandora {
 
 std::size_t Units::run_of(std::size_t index) const {
   PANDORA_ASSERT(index < size());
-  const auto after =
-      std::upper_bound(runs_.begin(), runs_.end(), index, [](std::size_t i, const Run& run) { return i < run.first; });
-  return static_cast<std::size_t>(after - runs_.begin()) - 1;
+  return static_cast<std::size_t>(std::ranges::upper_bound(runs_, index, {}, &Run::first) - runs_.begin()) - 1;
 }
 
 Unit Units::operator[](std::size_t index) const {
@@ -162,14 +160,11 @@ std::vector<std::pair<std::string, std::string>> hyperparameter_values(const std
 
 std::vector<std::string> hyperparameter_columns(const Plan& plan) {
   std::vector<std::string> names;
-  const auto add = [&names](const std::string& name) {
-    if (std::ranges::count(names, name) == 0) names.push_back(name);
-  };
   for (const Policy& policy : all_policies())
     for (const Hyperparameter& h : policy.hyperparameters)
-      if (!policy.by_name_only) add(h.name);
+      if (!policy.by_name_only) add_new(names, h.name);
   for (const PlannedLane& lane : plan.lanes)
-    for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter)) add(name);
+    for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter)) add_new(names, name);
   return names;
 }
 

@@ -21,16 +21,6 @@ using StudyValues = std::map<std::string, StudyValue>;
 /// All keys except those of environments. The list is made anew after policies were registered.
 const std::vector<StudyKey>& general_keys();
 
-/// The pieces of scenario.NAME.KEY. For other keys `scenario` is absent and `key` is the whole name.
-struct InScenario {
-  std::optional<std::string> scenario;
-  std::string key;
-};
-InScenario in_scenario(const std::string& key);
-
-/// Throws Error (usage) if the key cannot vary between settings.
-void require_varies(const StudyKey& key, const std::string& where);
-
 /// All keys in the order of the file. Of environments, those with something in `values`; without values, those that are
 /// known.
 std::vector<StudyKey> study_keys(const StudyValues& values = {});

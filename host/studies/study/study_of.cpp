@@ -171,18 +171,16 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   return environment;
 }
 
-// Refuses more arms than a period can have. `of`: the value to change.
-void refuse_arms(const Actions& actions, int boxes, const std::string& where, const char* remedy) {
+// Refuses more arms than a period can have, and unopened deployment where its benchmark would take too long.
+// `arms`, `unopened`: the places of the values to change.
+void refuse_arms(const Actions& actions, int boxes, const std::string& arms, const char* remedy,
+                 const std::string& unopened) {
   if (actions.wide() && actions.arms(boxes) > kMaxBoxes)
-    refuse(where, "makes {} things to open in a period (boxes times openings{}), and {} are the most; {}",
+    refuse(arms, "makes {} things to open in a period (boxes times openings{}), and {} are the most; {}",
            actions.arms(boxes), actions.has_outside() ? ", and the outside option" : "", kMaxBoxes, remedy);
-}
-
-// Refuses unopened deployment where its benchmark would take too long.
-void refuse_unopened(const Actions& actions, int boxes, const std::string& where) {
   if (actions.uninspected && boxes * actions.openings > kMostUnopenedArms)
     refuse(
-        where,
+        unopened,
         "uninspected needs a benchmark, a dynamic programme over {} openings in a period (boxes times openings), and "
         "{} are the most; use fewer boxes or openings, or leave uninspected out",
         boxes * actions.openings, kMostUnopenedArms);
@@ -196,10 +194,9 @@ void refuse_actions(const Study& study, const StudyValues& values) {
                    &any = actions.uninspected    ? uninspected
                           : actions.openings > 1 ? openings
                                                  : values.at("actions.outside");
-  if (!std::ranges::all_of(study.environments, [](const Environment& e) { return e.trace != nullptr; })) {
-    refuse_arms(actions, study.dimensions.boxes, (actions.openings > 1 ? openings : any).where, "give fewer");
-    refuse_unopened(actions, study.dimensions.boxes, uninspected.where);
-  }
+  if (!std::ranges::all_of(study.environments, [](const Environment& e) { return e.trace != nullptr; }))
+    refuse_arms(actions, study.dimensions.boxes, (actions.openings > 1 ? openings : any).where, "give fewer",
+                uninspected.where);
   if (study.engine.block < actions.openings)
     refuse(openings.where, "needs blocks of at least {} periods; give engine.block at least that", actions.openings);
   if (study.budget.of != Pacing::Of::nothing)
@@ -298,8 +295,8 @@ Study study_of_table(const Study& all, const Environment& environment) {
          "smaller T0, or a larger environment.{}.split",
          environment.name, T0, sizes.calibration, environment.name);
   const std::string where = fmt::format("environment {}: [actions]", environment.name);
-  refuse_arms(all.actions, sizes.boxes, where, "lower actions.openings, leave actions.outside out, or use fewer boxes");
-  refuse_unopened(all.actions, sizes.boxes, where);
+  refuse_arms(all.actions, sizes.boxes, where, "lower actions.openings, leave actions.outside out, or use fewer boxes",
+              where);
   if (openings > 1 && keys.sizes.empty())
     TraceWorld::of(keys, environment.name)->require_answers(openings, environment.name);
   if (!keys.repeat) study.periods = std::min(all.periods, sizes.periods(openings));

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <filesystem>
 
-#include "host/ground/base/printable.hpp"
 #include "host/studies/study/environment_keys.hpp"
 #include "host/studies/study/hyperparameter_keys.hpp"
 #include "host/studies/study/toml_text.hpp"
@@ -187,6 +186,18 @@ std::vector<StudyValue> values_to_try(const StudyKey& key, const toml::node& nod
 }
 
 }  // namespace
+
+InScenario in_scenario(const std::string& key) {
+  constexpr std::string_view kPrefix = "scenario.";
+  if (!key.starts_with(kPrefix)) return {std::nullopt, key};
+  const std::size_t dot = std::min(key.find('.', kPrefix.size()), key.size());
+  return {key.substr(kPrefix.size(), dot - kPrefix.size()), key.substr(std::min(dot + 1, key.size()))};
+}
+
+void require_varies(const StudyKey& key, const std::string& where) {
+  if (key.is_list() || key.name == "title" || key.name.starts_with("output.") || !key.varies)
+    refuse(where, "{} cannot vary; keys of the study with a single value can", key.name);
+}
 
 StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where) {
   return value_of(key, *table_of_word(word, where).get("v"), where);

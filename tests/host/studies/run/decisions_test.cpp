@@ -23,11 +23,8 @@ TEST_F(Decisions, AreThoseThatExplainTells) {
   const std::vector<double> order = test::dataset(work() / "out" / kFile, "/order", shape),
                             reward = test::dataset(work() / "out" / kFile, "/reward", of_lane),
                             cost = test::dataset(work() / "out" / kFile, "/cost", of_lane);
-  const std::string listed = run({"lanes", "out"}).out;
-  std::istringstream lines(listed);
-  std::vector<std::string> lanes;  // the replication's lanes
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("uniform/A/1/")) lanes.push_back(line);
+  std::vector<std::string> lanes = split(run({"lanes", "out"}).out, '\n');
+  std::erase_if(lanes, [](const std::string& lane) { return !lane.starts_with("uniform/A/1/"); });  // the replication's
   ASSERT_EQ(shape, (std::vector<hsize_t>{lanes.size(), 150, 3}));
   ASSERT_EQ(of_lane, (std::vector<hsize_t>{lanes.size(), 150}));
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -55,10 +52,10 @@ TEST_F(Decisions, AreThoseThatExplainTells) {
 TEST_F(Decisions, ChangeNoOtherNumberAndCountInTheChecksums) {
   ASSERT_EQ(run(words("with", kKept)).exit_code, 0);
   ASSERT_EQ(run(words("without", Words(kKept.begin() + 2, kKept.end()))).exit_code, 0);
-  for (const char* name : {"summary.csv", "curves.csv", "boxes.csv", "depth.csv", "oracle.csv"})
-    EXPECT_EQ(test::read_file(work() / "with" / name), test::read_file(work() / "without" / name)) << name;
+  for (const std::string name : {"/summary.csv", "/curves.csv", "/boxes.csv", "/depth.csv", "/oracle.csv"})
+    EXPECT_EQ(text("with" + name), text("without" + name)) << name;
   EXPECT_FALSE(fs::exists(work() / "without/decisions"));
-  EXPECT_NE(test::read_file(work() / "with/checksums.sha256").find(kFile), std::string::npos);
+  EXPECT_THAT(text("with/checksums.sha256"), testing::HasSubstr(kFile));
 }
 
 TEST_F(Decisions, AreMadeAnewWhereAFileIsDamagedAndGoWithTheirFolder) {
@@ -72,17 +69,6 @@ TEST_F(Decisions, AreMadeAnewWhereAFileIsDamagedAndGoWithTheirFolder) {
   // A run that replaces it and keeps no decisions leaves none.
   ASSERT_EQ(run(words("out", {"--regime", "A"}, {"--force"})).exit_code, 0);
   EXPECT_TRUE(!fs::exists(work() / "out/decisions") || fs::is_empty(work() / "out/decisions"));
-}
-
-TEST_F(Decisions, OfShardsAreThoseOfOneProcess) {
-  ASSERT_EQ(run(words("reference", kKept)).exit_code, 0);
-  for (const char* shard : {"0/2", "1/2"}) {
-    const std::string folder = std::string("part") + shard[0];
-    ASSERT_EQ(run(words(folder, kKept, {"--shard", shard})).exit_code, 0);
-    EXPECT_FALSE(fs::exists(work() / folder / "decisions"));
-  }
-  ASSERT_EQ(run({"merge", "part0", "part1", "--quiet", "--out", "merged"}).exit_code, 0);
-  expect_same(work() / "merged", work() / "reference");
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Runs of environments that are not the paper's, from a study to a folder.
 #include <gmock/gmock.h>
 
-#include <cstring>
-
 #include "tests/host/studies/run/hdf5_dataset.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
@@ -36,17 +34,14 @@ indices = "linear"
   EXPECT_EQ(shape_of("/apart_B/instances/Q"), (Shape{2, 9, 12}));
   EXPECT_EQ(shape_of("/linear_B/instances/rho"), (Shape{2, 3, 13}));
   EXPECT_EQ(shape_of("/linear_B/instances/shock_quantiles"), (Shape{2, 512}));
-  const hid_t opened = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  EXPECT_EQ(H5Lexists(opened, "/uniform_B/instances/rho", H5P_DEFAULT), 0);
-  H5Fclose(opened);
-  EXPECT_THAT(test::read_file(work() / "out" / "oracle.csv"), HasSubstr("\nB,linear,,"));
-  const std::string summary = test::read_file(work() / "out" / "summary.csv");
+  EXPECT_FALSE(test::has_dataset(file, "/uniform_B/instances/rho"));
+  EXPECT_THAT(text("out/oracle.csv"), HasSubstr("\nB,linear,,"));
+  const std::string summary = text("out/summary.csv");
   const test::ProgramResult again = run(words("out", {"--regime", "B", "--resume"}));
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(test::read_file(work() / "out" / "summary.csv"), summary);
-  const test::ProgramResult calibrated = run({"calibrate", "study.toml", "--boxes", "1.5", "--environment", "linear"});
-  EXPECT_EQ(calibrated.exit_code, 2);
-  EXPECT_THAT(calibrated.err, HasSubstr("environment linear: has linear indices"));
+  EXPECT_EQ(text("out/summary.csv"), summary);
+  expect_refusal({"calibrate", "study.toml", "--boxes", "1.5", "--environment", "linear"}, 2,
+                 {"environment linear: has linear indices"});
 }
 
 // With every change of the problem at the same time, shards, an extended run and a resumed one give the bytes of one
@@ -72,34 +67,14 @@ queries = 1.3
 
 TEST_F(EnvironmentKinds, ChangesOfTheProblemGiveTheSameBytesHoweverTheyAreRun) {
   write("study.toml", test::small_study_text(4, 90, R"("uniform")", 2000) + kChanges);
-  run_reference();
-  for (const char* index : {"0", "1"})
-    ASSERT_EQ(run(words(std::string("shard") + index, {"--shard", std::string(index) + "/2"})).exit_code, 0);
-  ASSERT_EQ(run({"merge", "shard0", "shard1", "--out", "merged", "--quiet"}).exit_code, 0);
-  expect_same(work() / "merged", work() / "reference");
-  ASSERT_EQ(run(words("grown", {"--replications", "2"})).exit_code, 0);
-  ASSERT_EQ(run(words("grown", {"--extend"})).exit_code, 0);
-  expect_same(work() / "grown", work() / "reference");
-  std::filesystem::copy(work() / "reference", work() / "cut", std::filesystem::copy_options::recursive);
-  for (const auto& part : std::filesystem::recursive_directory_iterator(work() / "cut" / "parts"))
-    if (part.is_regular_file()) {
-      std::filesystem::remove(part);
-      break;
-    }
-  ASSERT_EQ(run(words("cut", {"--resume"})).exit_code, 0);
-  expect_same(work() / "cut", work() / "reference");
-  const std::string summary = test::read_file(work() / "reference" / "summary.csv");
+  expect_same_however_run({});
   for (const char* key :
        {"environment.uniform.correlation=0",
         "environment.uniform.drift=", "environment.uniform.arrives=", "environment.uniform.leaves=", "feedback.delay=0",
         "feedback.flip=0", "feedback.restart=", "budget.queries=0", "estimation.forget=0", "estimation.window=0"}) {
-    const test::ProgramResult other =
-        run(words(std::string("without-") + std::to_string(std::strlen(key)), {"--set", key}));
+    const test::ProgramResult other = run(words("without", {"--force", "--set", key}));
     ASSERT_EQ(other.exit_code, 0) << other.err;
-    EXPECT_NE(test::read_file(work() / (std::string("without-") + std::to_string(std::strlen(key))) / "summary.csv"),
-              summary)
-        << key;  // each key matters
-    std::filesystem::remove_all(work() / (std::string("without-") + std::to_string(std::strlen(key))));
+    EXPECT_NE(text("without/summary.csv"), text("reference/summary.csv")) << key;  // each key matters
   }
 }
 
@@ -126,8 +101,8 @@ queries = 0
 cost = 0
 )");
   ASSERT_EQ(run(words("neutral")).exit_code, 0);
-  for (const char* file : {"summary.csv", "curves.csv", "boxes.csv", "oracle.csv"})  // study.toml differs
-    EXPECT_EQ(test::read_file(work() / "neutral" / file), test::read_file(work() / "plain" / file)) << file;
+  for (const std::string file : {"/summary.csv", "/curves.csv", "/boxes.csv", "/oracle.csv"})  // study.toml differs
+    EXPECT_EQ(text("neutral" + file), text("plain" + file));
 }
 
 }  // namespace

@@ -45,18 +45,14 @@ instances = false
         run(joined({"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--force", "--out", "out"},
                    {"--engine", engine, "--precision", "double"}, more));
     EXPECT_EQ(result.exit_code, 0) << result.err;  // no lane fails
-    std::istringstream lines(test::read_file(work() / "out" / "summary.csv"));
-    std::vector<std::string> out;
-    for (std::string line; std::getline(lines, line);) out.push_back(line);
-    return out;
+    return split(text("out/summary.csv"), '\n');
   }
 
   void expect_alike(const std::vector<Words>& extremes) {
     for (const Words& extreme : extremes) {
       SCOPED_TRACE(extreme[0]);
-      Words set;
-      for (const std::string& value : extreme) set.insert(set.end(), {"--set", value});
-      const std::vector<std::string> plain = rows("reference", set), fast = rows("blocked", set);
+      const std::vector<std::string> plain = rows("reference", test::set(extreme)),
+                                     fast = rows("blocked", test::set(extreme));
       ASSERT_EQ(plain.size(), fast.size());
       ASSERT_GT(plain.size(), 50u);
       std::size_t differ = 0;

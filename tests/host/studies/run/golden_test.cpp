@@ -1,7 +1,5 @@
 // The kept numbers of tiny studies with every policy. An unintended change of numbers shows here. Other compilers and
 // instruction sets must agree with them within a bound.
-#include <sstream>
-
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/machine/build.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
@@ -11,25 +9,6 @@ namespace {
 
 const std::filesystem::path kGolden = std::filesystem::path(PANDORA_SOURCE) / "tests/host/studies/run/golden";
 
-// The rows of a CSV file without quotes, by the names of its columns.
-std::vector<std::map<std::string, std::string>> rows_of(const std::string& text) {
-  const auto cells = [](const std::string& line) {
-    std::vector<std::string> out(1);
-    for (const char c : line) c == ',' ? void(out.emplace_back()) : out.back().push_back(c);
-    return out;
-  };
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> names = cells(line);
-  std::vector<std::map<std::string, std::string>> out;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> values = cells(line);
-    for (std::size_t k = 0; k < names.size(); ++k) (k ? out.back() : out.emplace_back())[names[k]] = values.at(k);
-  }
-  return out;
-}
-
 // Runs a study of this folder. NAME.toml has its numbers in NAME.csv and its digests in the column NAME.
 class Golden : public test::RunStudyTest, public testing::WithParamInterface<std::string> {
  protected:
@@ -38,7 +17,7 @@ class Golden : public test::RunStudyTest, public testing::WithParamInterface<std
     ASSERT_EQ(run({"run", (kGolden / (GetParam() + ".toml")).string(), "--quiet", "--backend", "cpu", "--out", "here"})
                   .exit_code,
               0);
-    summary_ = test::read_file(work() / "here" / "summary.csv");
+    summary_ = text("here/summary.csv");
   }
   std::string summary_;
 };
@@ -49,7 +28,7 @@ TEST_P(Golden, ItsBytesAreThoseOfThisInstructionSet) {
   const std::map<std::string, std::string> build = build_identity();
   if (!build.at("flags").starts_with("Release -O3")) return;  // other levels of optimisation may round differently
   const std::pair asked(build.at("compiler"), build.at("instructions"));
-  for (const auto& kept : rows_of(test::read_file(kGolden / "digests.csv"))) {
+  for (const auto& kept : test::rows_of(test::read_file(kGolden / "digests.csv"))) {
     if (std::pair(kept.at("compiler"), kept.at("instructions")) == asked && !kept.at(GetParam()).empty()) {
       EXPECT_EQ(sha256(summary_), kept.at(GetParam())) << "see golden/study.toml";
     }
@@ -59,7 +38,7 @@ TEST_P(Golden, ItsBytesAreThoseOfThisInstructionSet) {
 // This holds for every build. Other rounding changes a few of hundreds of decisions, and so changes a regret by far
 // less than its interval.
 TEST_P(Golden, ItsNumbersAreTheSameEverywhere) {
-  const auto kept = rows_of(test::read_file(kGolden / (GetParam() + ".csv"))), found = rows_of(summary_);
+  const auto kept = test::rows_of(test::read_file(kGolden / (GetParam() + ".csv"))), found = test::rows_of(summary_);
   ASSERT_EQ(found.size(), kept.size());
   for (std::size_t k = 0; k < kept.size(); ++k) {
     for (const auto& [name, value] : kept[k]) {

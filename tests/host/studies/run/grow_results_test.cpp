@@ -1,4 +1,6 @@
 // Results that grow: whatever the steps to a study's full size, the bytes are those of a single run.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <random>
 
@@ -19,20 +21,14 @@ struct Size {
 
   std::vector<std::vector<std::string>*> lists() { return {&T0, &environments, &regimes, &policies, &c_rho, &c_theta}; }
   Words options() const {
-    const auto joined = [](const std::vector<std::string>& items) {
-      std::string out;
-      for (const std::string& item : items) out += (out.empty() ? "" : ",") + item;
-      return out;
-    };
-    return {"--t0",           joined(T0),
-            "--environment",  joined(environments),
-            "--regime",       joined(regimes),
-            "--policy",       joined(policies),
-            "--set",          "hyperparameters.c_rho=[" + joined(c_rho) + "]",
-            "--set",          "hyperparameters.c_theta=[" + joined(c_theta) + "]",
-            "--set",          "output.estimates=true",
-            "--set",          "output.decisions=true",
-            "--replications", std::to_string(replications)};
+    Words out = {"--replications", std::to_string(replications), "--set", "output.estimates=true",
+                 "--set",          "output.decisions=true"};
+    for (const auto& [key, items] :
+         {std::pair("T0", &T0), std::pair("environments", &environments), std::pair("regimes", &regimes),
+          std::pair("policies", &policies), std::pair("hyperparameters.c_rho", &c_rho),
+          std::pair("hyperparameters.c_theta", &c_theta)})
+      out = joined(out, {"--set", fmt::format("{}={}", key, fmt::join(*items, ","))});
+    return out;
   }
 };
 
@@ -86,7 +82,7 @@ TEST_F(GrowResults, RunsOnlyWhatIsMissing) {
   size.T0 = {"0"};
   ASSERT_EQ(run(words("out", size.options())).exit_code, 0);
   size.T0 = {"0", "7"};
-  Words more = joined(words("out", size.options()), {"--extend"});
+  Words more = words("out", size.options(), {"--extend"});
   std::erase(more, "--quiet");
   const test::ProgramResult result = run(more);
   ASSERT_EQ(result.exit_code, 0) << result.err;

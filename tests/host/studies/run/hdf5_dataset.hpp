@@ -27,4 +27,11 @@ inline std::vector<double> dataset(const std::filesystem::path& file, const std:
   return values;
 }
 
+inline bool has_dataset(const std::filesystem::path& file, const char* name) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const bool there = H5Lexists(f, name, H5P_DEFAULT) > 0;
+  H5Fclose(f);
+  return there;
+}
+
 }  // namespace pandora::test

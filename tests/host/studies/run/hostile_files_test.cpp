@@ -40,8 +40,7 @@ TEST_F(HostileFiles, NegativeZeroIsReadBack) {
     const ProgramResult result = run(words("v", {"--policy", "dow", "--set", set}));
     if (result.exit_code == 2) continue;  // this value is refused, so nothing is written
     ASSERT_TRUE(fs::exists(work() / "v" / "manifest.json")) << result.err;
-    EXPECT_EQ(run({"merge", "v", "--out", "m", "--quiet"}).exit_code, result.exit_code)
-        << test::read_file(base_ / "err");
+    EXPECT_EQ(run({"merge", "v", "--out", "m", "--quiet"}).exit_code, result.exit_code);
     EXPECT_EQ(run({"run", "v/study.toml", "--resume", "--out", "v", "--quiet"}).exit_code, result.exit_code);
   }
 }
@@ -54,6 +53,7 @@ TEST_F(HostileFiles, ClosedDescriptorsDoNotBecomeResults) {
     EXPECT_EQ(shell(program() + " run study.toml --threads 3 --out " + out + " " + closed), 0) << closed;
     expect_same(work() / out, work() / "reference");
   }
+  EXPECT_EQ(shell(program() + " run nowhere.toml >/dev/null 2>&-"), 2);
   // With a closed output the text is lost, and nobody asked for that.
   EXPECT_EQ(shell(program() + " run study.toml --quiet --out w >&- <&- 2>&-"), 6);
   expect_same(work() / "w", work() / "reference");
@@ -61,22 +61,18 @@ TEST_F(HostileFiles, ClosedDescriptorsDoNotBecomeResults) {
 
 TEST_F(LostOutput, IsNoSuccess) {
   run_reference();
-  for (const char* command :
-       {"run study.toml --out v", "run study.toml --quiet --out w", "merge reference --out m", "--help", "--version",
-        "run --help", "policies", "devices", "show reference", "run study.toml --plan", "lanes study.toml"}) {
+  for (const char* command : {"run study.toml --out v", "run study.toml --quiet --out w", "merge reference --out m",
+                              "--help", "--version", "run --help", "run --print-defaults", "policies", "devices",
+                              "show reference", "run study.toml --plan", "lanes study.toml"}) {
     EXPECT_EQ(shell(program() + " " + command + " >/dev/full 2>err"), 6) << command;
-    const std::string err = test::read_file(work() / "err");
-    EXPECT_THAT(err, testing::HasSubstr("standard output could not be written")) << command;
+    EXPECT_THAT(text("err"), testing::HasSubstr("standard output could not be written")) << command;
   }
   for (const char* folder : {"v", "w", "m"}) expect_same(work() / folder, work() / "reference");
 }
 
 TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
-  const Words grid = {"oracle", "grid", "study.toml", "--force", "--out"};
-  const auto refused = [&](const std::string& out) {
-    Words all = grid;
-    all.push_back(out);
-    expect_refusal(all, 2, {out});
+  const auto refused = [this](const std::string& out) {
+    expect_refusal({"oracle", "grid", "study.toml", "--force", "--out", out}, 2, {out});
   };
   ASSERT_EQ(::mkfifo((work() / "pipe").c_str(), 0600), 0);
   refused("pipe");
@@ -91,12 +87,12 @@ TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
   refused("same.h5");
   fs::create_symlink("study.toml", work() / "link.h5");
   refused("link.h5");
-  EXPECT_EQ(test::read_file(work() / "study.toml"), kStudyOfTwoRegimes);
+  EXPECT_EQ(text("study.toml"), kStudyOfTwoRegimes);
   // The study has the name of a result file, which --force would remove.
   run_reference();
   fs::copy_file(work() / "study.toml", work() / "reference" / "summary.csv", fs::copy_options::overwrite_existing);
   expect_refusal({"run", "reference/summary.csv", "--out", "reference", "--force"}, 2, {"reference/summary.csv"});
-  EXPECT_EQ(test::read_file(work() / "reference" / "summary.csv"), kStudyOfTwoRegimes);
+  EXPECT_EQ(text("reference/summary.csv"), kStudyOfTwoRegimes);
 }
 
 TEST_F(HostileFiles, WhatCannotBeReadIsToldAndLeft) {
@@ -125,18 +121,14 @@ TEST_F(HostileFiles, HugeFilesAreDamageAndTakeNoMemory) {
   std::vector<fs::path> victims = {work() / "reference" / "parts" / kPart, work() / "reference" / "manifest.json",
                                    work() / "reference" / "results.h5"};
   for (const auto& entry : fs::directory_iterator(work() / "cache")) victims.push_back(entry.path());
+  const std::string resume = program() + " run study.toml --quiet --resume --out reference >out 2>err";
   for (const fs::path& victim : victims) {
-    const std::string before = test::read_file(victim);
+    const std::uintmax_t before = fs::file_size(victim);
     fs::resize_file(victim, std::uintmax_t{300} << 30);
     const bool cache = victim.parent_path() == work() / "cache";
-    EXPECT_EQ(
-        shell(program() +
-              (cache ? " oracle grid study.toml --cache cache" : " run study.toml --quiet --resume --out reference") +
-              " >out 2>err"),
-        0)
-        << test::read_file(work() / "err");
-    EXPECT_THAT(test::read_file(work() / "err"), testing::HasSubstr(victim.filename().string()));
-    EXPECT_LT(fs::file_size(victim), 2 * before.size() + 1000);
+    EXPECT_EQ(shell(cache ? program() + " oracle grid study.toml --cache cache >out 2>err" : resume), 0) << text("err");
+    EXPECT_THAT(text("err"), testing::HasSubstr(victim.filename().string()));
+    EXPECT_LT(fs::file_size(victim), 2 * before + 1000);
   }
   // A forged header names the right size.
   const fs::path part = work() / "reference" / "parts" / kPart;
@@ -147,8 +139,8 @@ TEST_F(HostileFiles, HugeFilesAreDamageAndTakeNoMemory) {
     header = "pandora part 1 sha256 " + digest + " " + std::to_string(size - header.size()) + "\n";
   std::ofstream(part) << header;
   fs::resize_file(part, size);
-  EXPECT_EQ(shell(program() + " run study.toml --quiet --resume --out reference >out 2>err"), 0);
-  EXPECT_THAT(test::read_file(work() / "err"), testing::HasSubstr(kPart));
+  EXPECT_EQ(shell(resume), 0);
+  EXPECT_THAT(text("err"), testing::HasSubstr(kPart));
 }
 
 TEST_F(HostileFiles, NobodyWaitsForAPipe) {
@@ -164,9 +156,7 @@ TEST_F(HostileFiles, NobodyWaitsForAPipe) {
       const int code = shell(program() + " " + command + " >out 2>err");
       const bool unread = name == "summary.csv" && !std::string(command).starts_with("run");
       EXPECT_THAT(code, unread ? testing::AnyOf(0, 0) : testing::AnyOf(2, 3)) << name << " " << command;
-      if (!unread) {
-        EXPECT_THAT(test::read_file(work() / "err"), testing::HasSubstr(name));
-      }
+      EXPECT_THAT(text("err"), testing::HasSubstr(unread ? "" : name));
     }
     EXPECT_TRUE(fs::is_fifo(file));
     fs::remove(file);
@@ -182,24 +172,21 @@ TEST_F(Leftovers, OfTheProgramAreRemoved) {
   // A file of a process that was killed while it tested whether it can write.
   fs::create_directory(work() / "v");
   std::ofstream(work() / "v" / (".probe" + digits)) << "";
-  EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0) << test::read_file(base_ / "err");
-  expect_same(work() / "v", work() / "reference");
+  expect_reference("v", {"--resume"});
   // Files of a process that was killed before any file was complete.
   fs::create_directories(work() / "u" / "parts");
   std::ofstream(work() / "u" / "parts" / (kPart + std::string(".tmp") + digits)) << "half";
   std::ofstream(work() / "u" / ("manifest.json.tmp" + digits)) << "half";
-  EXPECT_EQ(run(words("u", {"--resume"})).exit_code, 0) << test::read_file(base_ / "err");
-  expect_same(work() / "u", work() / "reference");
+  expect_reference("u", {"--resume"});
   // Files of a process that was killed later.
   for (const std::string& name : {std::string("results.h5"), std::string("summary.csv"), std::string("parts/") + kPart})
     std::ofstream(work() / "v" / (name + ".tmp" + digits)) << "half";
   std::ofstream(work() / "v" / (".probe" + digits)) << "";
-  EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0);
-  expect_same(work() / "v", work() / "reference");
+  expect_reference("v", {"--resume"});
   // Files that are not the program's stay.
   std::ofstream(work() / "v" / "notes.txt.tmp.1") << "mine";
   EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0);
-  EXPECT_EQ(test::read_file(work() / "v" / "notes.txt.tmp.1"), "mine");
+  EXPECT_EQ(text("v/notes.txt.tmp.1"), "mine");
 }
 
 TEST_F(EndedMerge, IsRepeated) {
@@ -236,10 +223,9 @@ TEST_F(EndedMerge, IsRepeated) {
 
 TEST_F(HostileFiles, ALimitOnFilesIsAFullDisk) {
   EXPECT_EQ(shell("sh -c \"ulimit -f 1; exec " + program() + " run study.toml --quiet --out v\" >/dev/null 2>err"), 6);
-  EXPECT_THAT(test::read_file(work() / "err"), testing::HasSubstr("File too large"));
+  EXPECT_THAT(text("err"), testing::HasSubstr("File too large"));
   run_reference();
-  EXPECT_EQ(run(words("v", {"--resume"})).exit_code, 0);
-  expect_same(work() / "v", work() / "reference");
+  expect_reference("v", {"--resume"});
 }
 
 }  // namespace

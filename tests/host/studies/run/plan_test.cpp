@@ -8,7 +8,6 @@ namespace {
 namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
-using testing::Not;
 
 class PlanOfMissing : public test::ManyRunsTest {
  protected:
@@ -26,11 +25,11 @@ class PlanOfMissing : public test::ManyRunsTest {
   }
   void expect_plan(const Words& more, int units, int lanes, int parts) {
     SCOPED_TRACE(testing::PrintToString(more));
-    const std::string text = plan(more);
-    EXPECT_EQ(number(text, "units"), units) << text;
-    EXPECT_EQ(number(text, "lanes"), lanes) << text;
-    EXPECT_EQ(number(text, "policy-periods"), lanes * 40.0) << text;
-    EXPECT_EQ(number(text, "parts"), parts) << text;
+    const std::string found = plan(more);
+    EXPECT_EQ(number(found, "units"), units) << found;
+    EXPECT_EQ(number(found, "lanes"), lanes) << found;
+    EXPECT_EQ(number(found, "policy-periods"), lanes * 40.0) << found;
+    EXPECT_EQ(number(found, "parts"), parts) << found;
   }
 };
 
@@ -39,41 +38,33 @@ TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
             0)
       << test::read_file(base_ / "err");
   const auto before = files(work() / "out");
-  const std::string manifest = test::read_file(work() / "out" / "manifest.json");
+  const std::string manifest = text("out/manifest.json");
   // There are two environments. A replication has lanes of the oracle and of DOW, with (2 + 2) choices at two T_0.
   const Words dow = {"--policy", "dow", "--replications"}, extend = {"--out", "out", "--extend"};
-  const auto with = [](Words a, const Words& b, const Words& c = {}) {
-    a.insert(a.end(), b.begin(), b.end());
-    a.insert(a.end(), c.begin(), c.end());
-    return a;
-  };
-  expect_plan(with(dow, {"2"}), 4, 4 * 9, 4);
-  expect_plan(with(dow, {"5"}, extend), 6, 6 * 9, 6);
-  expect_plan(with(dow, {"2", "--out", "out", "--resume"}), 0, 0, 0);
+  expect_plan(joined(dow, {"2"}), 4, 4 * 9, 4);
+  expect_plan(joined(dow, {"5"}, extend), 6, 6 * 9, 6);
+  expect_plan(joined(dow, {"2", "--out", "out", "--resume"}), 0, 0, 0);
   // Adds a policy with known and unknown reward at two T_0 to the four existing units, and one replication to each
   // environment.
-  expect_plan(with({"--policy", "dow,online_plugin", "--replications", "3"}, extend), 6, 4 * 4 + 2 * 13, 6);
-  expect_plan(with(dow, {"2", "--out", "fresh"}, {"--extend"}), 4, 4 * 9, 4);
-  EXPECT_THAT(plan(with(dow, {"5"}, extend)), HasSubstr("missing           in out: 6 of 10 parts;"));
+  expect_plan(joined({"--policy", "dow,online_plugin", "--replications", "3"}, extend), 6, 4 * 4 + 2 * 13, 6);
+  expect_plan(joined(dow, {"2", "--out", "fresh"}, {"--extend"}), 4, 4 * 9, 4);
+  EXPECT_THAT(plan(joined(dow, {"5"}, extend)), HasSubstr("missing           in out: 6 of 10 parts;"));
   EXPECT_FALSE(fs::exists(work() / "fresh"));
   EXPECT_EQ(files(work() / "out"), before);
-  EXPECT_EQ(test::read_file(work() / "out" / "manifest.json"), manifest);
+  EXPECT_EQ(text("out/manifest.json"), manifest);
 }
 
 TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
-  Words some = words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"}, test::kFewSolves);
-  ASSERT_EQ(run(some).exit_code, 0) << test::read_file(base_ / "err");
-  Words planned = joined(some, {"--extend", "--plan"});
-  const auto with = [&planned](const Words& more) { return joined(planned, more); };
-  expect_refusal(with({"--seed", "6"}), 5, {"study.seed is 5 there and 6 here"});
-  Words fewer = planned;
-  std::replace(fewer.begin(), fewer.end(), std::string("dow"), std::string("online_plugin"));
-  expect_refusal(fewer, 5, {"dow", "results can grow but not shrink"});
+  const auto planned = [this](const std::string& folder, const std::string& policy) {
+    return words(folder, {"--regime", "A", "--replications", "2", "--policy", policy}, test::kFewSolves);
+  };
+  const Words extended = {"--extend", "--plan"};
+  ASSERT_EQ(run(planned("out", "dow")).exit_code, 0) << test::read_file(base_ / "err");
+  expect_refusal(joined(planned("out", "dow"), extended, {"--seed", "6"}), 5, {"study.seed is 5 there and 6 here"});
+  expect_refusal(joined(planned("out", "online_plugin"), extended), 5, {"dow", "results can grow but not shrink"});
   fs::create_directory(work() / "full");
   std::ofstream(work() / "full" / "letter.txt") << "dear\n";
-  Words foreign = planned;
-  std::replace(foreign.begin(), foreign.end(), std::string("out"), std::string("full"));
-  expect_refusal(foreign, 2, {"holds no results of this program"});
+  expect_refusal(joined(planned("full", "dow"), extended), 2, {"holds no results of this program"});
 }
 
 // Calibration periods are played and are part of every tape. The greater T_0 has 100,000 times the 10,000 periods of

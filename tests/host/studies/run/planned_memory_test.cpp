@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "kernels/base/sanitisers.hpp"
-#include "tests/host/run_program.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {
 
-using test::ProgramResult;
 using test::read_file;
+using test::Words;
 
 class PlannedMemory : public test::ProgramTest {
  protected:
@@ -23,34 +23,34 @@ class PlannedMemory : public test::ProgramTest {
            "policies = [\"query_all\"]\n[oracle]\nsamples = 20000\norder_contexts = 1000\n[output]\norder = false\n";
   }
 
-  void compare(const std::vector<std::string>& settings) {
-    SCOPED_TRACE(testing::PrintToString(settings));
-    std::vector<std::string> words = {"run", "s.toml", "--threads", "2", "--backend", "cpu"};
-    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
-    std::vector<std::string> plan = words;
-    plan.push_back("--plan");
-    const ProgramResult planned = run(plan);
-    ASSERT_EQ(planned.exit_code, 0) << planned.err;
-    const std::size_t at = planned.out.find("memory");
-    ASSERT_NE(at, std::string::npos) << planned.out;
-    const double expected = std::stod(planned.out.substr(at + 6)) * 1024.0;
-    words.insert(words.end(), {"--out", "v", "--force", "--quiet"});
-    const pid_t child = start(words);
+  // The memory and time of a successful run of the study with these words.
+  rusage used_by(const std::string& study, const Words& more) {
+    const pid_t child = start(joined({"run", study, "--threads", "2", "--backend", "cpu"}, more));
     int status = 0;
     rusage used{};
-    ASSERT_EQ(::wait4(child, &status, 0, &used), child);
-    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_file(base_ / "err");
+    EXPECT_EQ(::wait4(child, &status, 0, &used), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_file(base_ / "err");
+    return used;
+  }
+
+  void compare(const Words& settings) {
+    SCOPED_TRACE(testing::PrintToString(settings));
+    used_by("s.toml", joined(test::set(settings), {"--plan"}));
+    const std::string plan = read_file(base_ / "out");
+    const std::size_t at = plan.find("memory");
+    ASSERT_NE(at, std::string::npos) << plan;
+    const double expected = std::stod(plan.substr(at + 6)) * 1024.0;
+    const rusage used = used_by("s.toml", joined(test::set(settings), {"--out", "v", "--force", "--quiet"}));
     const double peak = static_cast<double>(used.ru_maxrss) / 1024.0;
     EXPECT_LE(peak, 1.5 * expected + 64.0) << "MiB planned " << expected;
     EXPECT_LE(expected, 1.5 * peak + 64.0) << "MiB taken " << peak;
   }
 
-  const std::vector<std::string> many_ = {
-      "periods=10",          "dimensions.context=2", "dimensions.reward_features=2", "oracle.samples=1000",
-      "oracle.grid=[3,3,3]", "regimes=[\"A\"]",      "dimensions.radius_draws=2000"};
-  std::vector<std::string> many(std::vector<std::string> more) const {
-    more.insert(more.begin(), many_.begin(), many_.end());
-    return more;
+  // Settings of a study with many quick replications.
+  static Words many(const Words& more) {
+    return joined({"periods=10", "dimensions.context=2", "dimensions.reward_features=2", "oracle.samples=1000",
+                   "oracle.grid=[3,3,3]", "regimes=[\"A\"]", "dimensions.radius_draws=2000"},
+                  more);
   }
 };
 
@@ -81,12 +81,8 @@ TEST_F(PlannedMemory, ThePlanOfAHugeStudyIsSmall) {
   for (const std::string setting :
        {"replications=100000000", "oracle.order_contexts=1000000000", "T0=[1000000000]", "dimensions.context=10000",
         "oracle.samples=2000000000", "periods=1000000000", "oracle.grid=[2001,2001,2001]"}) {
-    const pid_t child = start({"run", "s.toml", "--threads", "2", "--backend", "cpu", "--set", setting, "--set",
-                               "oracle.bins=100", "--set", "output.order=true", "--plan"});
-    int status = 0;
-    rusage used{};
-    ASSERT_EQ(::wait4(child, &status, 0, &used), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << setting << read_file(base_ / "err");
+    const rusage used =
+        used_by("s.toml", {"--set", setting, "--set", "oracle.bins=100", "--set", "output.order=true", "--plan"});
     EXPECT_LT(used.ru_maxrss / 1024, 600) << setting;
     EXPECT_LT(used.ru_utime.tv_sec, 30) << setting;
   }
@@ -100,12 +96,7 @@ TEST_F(PlannedMemory, ThePlanOfManyValuesIsSmall) {
   const std::string small = "periods = 1000\nreplications = 5\noracle.samples = 1000\ndimensions.radius_draws = 2000\n";
   for (const std::string& study : {small + T0 + "]\n", small + "T0 = [0]\n" + eta + "]\n"}) {
     std::ofstream(work() / "many.toml") << study;
-    const pid_t child = start({"run", "many.toml", "--threads", "2", "--backend", "cpu", "--plan"});
-    int status = 0;
-    rusage used{};
-    ASSERT_EQ(::wait4(child, &status, 0, &used), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_file(base_ / "err");
-    EXPECT_LT(used.ru_utime.tv_sec, 20) << study.substr(0, 200);
+    EXPECT_LT(used_by("many.toml", {"--plan"}).ru_utime.tv_sec, 20) << study.substr(0, 200);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "host/ground/base/printable.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora::test {
@@ -50,15 +51,30 @@ oracle.grid = [3, 3, 3]
 oracle.bins = 10
 )";
 
+/// The options that set these values.
+inline Words set(const Words& values) {
+  Words out;
+  for (const std::string& value : values) out.insert(out.end(), {"--set", value});
+  return out;
+}
+
 /// Options that make a run quick. They also leave few solves to the fingerprint of the arithmetic, which every start
 /// computes.
 inline const Words kFewSolves = {"--refit", "geometric:10", "--periods", "40"};
-inline const Words kQuick = {"--regime",  "A",  // 8 parts
-                             "--refit",   "geometric:10",
-                             "--periods", "40",
-                             "--set",     "dimensions.context=2",
-                             "--set",     "dimensions.output=2",
-                             "--set",     "dimensions.reward_features=2"};
+inline const Words kQuick =
+    joined(kFewSolves, {"--regime", "A"},  // 8 parts
+           set({"dimensions.context=2", "dimensions.output=2", "dimensions.reward_features=2"}));
+
+/// The rows of a CSV file without quotes, by the names of its columns.
+inline std::vector<std::map<std::string, std::string>> rows_of(const std::string& csv) {
+  const std::vector<std::string> lines = split(csv, '\n'), names = split(lines.at(0), ',');
+  std::vector<std::map<std::string, std::string>> out(lines.size() - 1);
+  for (std::size_t row = 0; row < out.size(); ++row) {
+    const std::vector<std::string> cells = split(lines[row + 1] + ',', ',');  // a last empty one counts
+    for (std::size_t k = 0; k < names.size(); ++k) out[row][names[k]] = cells.at(k);
+  }
+  return out;
+}
 
 /// Runs of a small study, compared file by file.
 class RunStudyTest : public ProgramTest {
@@ -114,9 +130,33 @@ class RunStudyTest : public ProgramTest {
     while (steps_done(folder) < steps && !has_ended(child)) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 
+  // A file in the program's directory.
+  std::string text(const std::string& name) const { return read_file(work() / name); }
+
   // Makes the undisturbed run with which other runs are compared.
   void run_reference(const Words& more = {}) {
     ASSERT_EQ(run(words("reference", more)).exit_code, 0) << read_file(base_ / "err");
+  }
+
+  // Runs the study into a folder and expects the reference's bytes.
+  void expect_reference(const std::string& folder, const Words& more = {}, const Words& others = {}) {
+    const ProgramResult result = run(words(folder, more, others));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    expect_same(work() / folder, work() / "reference");
+  }
+
+  // Expects the same bytes from a study however it is run: whole, in two shards, extended from a part of it, and
+  // resumed after one part is lost.
+  void expect_same_however_run(const Words& study, const Words& part_of_it = {"--replications", "2"}) {
+    run_reference(study);
+    for (const char* shard : {"0/2", "1/2"})
+      ASSERT_EQ(run(words(std::string("shard") + shard[0], study, {"--shard", shard})).exit_code, 0);
+    ASSERT_EQ(run({"merge", "--quiet", "--out", "merged", "shard0", "shard1"}).exit_code, 0);
+    expect_same(work() / "merged", work() / "reference");
+    ASSERT_EQ(run(words("grown", study, part_of_it)).exit_code, 0);
+    expect_reference("grown", study, {"--extend"});
+    std::filesystem::remove(std::filesystem::directory_iterator(work() / "grown/parts")->path());
+    expect_reference("grown", study, {"--resume"});
   }
 };
 

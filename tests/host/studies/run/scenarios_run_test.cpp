@@ -6,7 +6,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing::Not;
 
 class ScenariosRun : public test::ManyRunsTest {
  protected:
@@ -22,19 +21,15 @@ periods = 40
 )");
   }
 
-  test::Words run_words(const std::string& folder, test::Words more = {}) const {
-    more.insert(more.begin(), {"--environment", "uniform", "--regime", "A"});
-    return words(folder, more);
+  test::Words run_words(const std::string& folder, const test::Words& more = {}) const {
+    return words(folder, {"--environment", "uniform", "--regime", "A"}, more);
   }
-
-  std::string read(const std::string& file) const { return test::read_file(work() / file); }
 
   // The rows of one scenario in a CSV file, without the column of the scenario.
   std::vector<std::string> rows(const std::string& file, const std::string& scenario) const {
     std::vector<std::string> out;
-    std::istringstream lines(read(file));
     const std::string lead = scenario.empty() ? "" : scenario + ",";
-    for (std::string line; std::getline(lines, line);)
+    for (const std::string& line : split(text(file), '\n'))
       if (line.starts_with(lead)) out.push_back(line.substr(lead.size()));
     return out;
   }
@@ -44,8 +39,8 @@ TEST_F(ScenariosRun, HasTheNumbersThatEachHasAlone) {
   const test::ProgramResult result = run(run_words("out"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("scenario"));
-  EXPECT_THAT(read("out/summary.csv"), testing::StartsWith("scenario,regime,environment,"));
-  EXPECT_THAT(read("out/study.toml"), HasSubstr("\n[scenario.base]\n\n[scenario.late]\nfeedback.delay = \"20\"\n"));
+  EXPECT_THAT(text("out/summary.csv"), testing::StartsWith("scenario,regime,environment,"));
+  EXPECT_THAT(text("out/study.toml"), HasSubstr("\n[scenario.base]\n\n[scenario.late]\nfeedback.delay = \"20\"\n"));
   const std::map<std::string, test::Words> alone = {{"base", {}},
                                                     {"late", {"--set", "feedback.delay=20"}},
                                                     {"swapped", {"--set", "environment.uniform.drift=swap:30"}},
@@ -61,18 +56,11 @@ TEST_F(ScenariosRun, HasTheNumbersThatEachHasAlone) {
 }
 
 TEST_F(ScenariosRun, GrowsResumesAndIsPutTogetherFromShards) {
-  run_reference({"--environment", "uniform", "--regime", "A"});
-  ASSERT_EQ(run(run_words("grown", {"--replications", "2"})).exit_code, 0);
-  ASSERT_EQ(run(run_words("grown", {"--extend"})).exit_code, 0);
-  expect_same(work() / "grown", work() / "reference");
+  expect_same_however_run({"--environment", "uniform", "--regime", "A"});
   fs::remove_all(work() / "grown" / "parts");
   ASSERT_EQ(run(run_words("grown", {"--resume"})).exit_code, 0);
   expect_same(work() / "grown", work() / "reference");
   EXPECT_EQ(run(run_words("grown", {"--resume", "--set", "scenario.late.feedback.delay=21"})).exit_code, 5);
-  for (const char* shard : {"0", "1"})
-    ASSERT_EQ(run(run_words(std::string("shard") + shard, {"--shard", std::string(shard) + "/2"})).exit_code, 0);
-  ASSERT_EQ(run({"merge", "shard0", "shard1", "--out", "merged", "--quiet"}).exit_code, 0);
-  expect_same(work() / "merged", work() / "reference");
   const test::ProgramResult again = run({"run", "reference/study.toml", "--quiet", "--out", "again"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
   expect_same(work() / "again", work() / "reference");
@@ -93,9 +81,7 @@ TEST_F(ScenariosRun, IsComparedReplayedAndExplainedByName) {
   EXPECT_EQ(told.exit_code, 0) << told.err;
   EXPECT_THAT(run({"explain", "out", "--lane", lane, "--setting", "scenario=swaped", "--period", "1"}).err,
               HasSubstr("no such setting; the nearest is scenario=swapped"));
-  const test::ProgramResult tuned = run({"tune", "study.toml", "--policy", "dow", "--budget", "20"});
-  EXPECT_EQ(tuned.exit_code, 2);
-  EXPECT_THAT(tuned.err, HasSubstr("such as --set scenario=base"));
+  expect_refusal({"tune", "study.toml", "--policy", "dow", "--budget", "20"}, 2, {"such as --set scenario=base"});
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace {
 namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
-using testing::Not;
 
 class TableRun : public test::ManyRunsTest {
  protected:
@@ -52,11 +51,11 @@ TEST_F(TableRun, SummaryHasUtilityQualityDollarsCallsAndGap) {
   const test::ProgramResult result = run({"run", "study.toml", "--out", "out", "--threads", "2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("utility = quality - 30 x dollars per prompt"));
-  const std::string summary = test::read_file(work() / "out" / "summary.csv");
-  EXPECT_THAT(summary, HasSubstr(",utility,utility_half_width_95,utility_standard_error,quality,quality_half_width_95,"
-                                 "quality_standard_error,cost_usd_per_1000,cost_usd_per_1000_half_width_95,"
-                                 "cost_usd_per_1000_standard_error,calls,calls_half_width_95,calls_standard_error,gap,"
-                                 "gap_half_width_95,gap_standard_error,told"));
+  EXPECT_THAT(text("out/summary.csv"),
+              HasSubstr(",utility,utility_half_width_95,utility_standard_error,quality,quality_half_width_95,"
+                        "quality_standard_error,cost_usd_per_1000,cost_usd_per_1000_half_width_95,"
+                        "cost_usd_per_1000_standard_error,calls,calls_half_width_95,calls_standard_error,gap,"
+                        "gap_half_width_95,gap_standard_error,told"));
 }
 
 // Every model's answers have an order of their own. Means are the same, and intervals are over replications. Results go
@@ -66,8 +65,8 @@ TEST_F(TableRun, IndependentModelsHaveIntervalsOverReplications) {
   ASSERT_EQ(run(words("out", control)).exit_code, 0);
   const test::ProgramResult shown = run({"show", "out"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, testing::AllOf(HasSubstr("± 95% over replications"), HasSubstr("a period is no prompt"),
-                                        Not(HasSubstr("over prompts"))));
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("± 95% over replications"), HasSubstr("a period is no prompt"),
+                               Not(HasSubstr("over prompts"))));
   const test::ProgramResult compared = run({"compare", "out", "--policy", "dow,online_plugin"});
   EXPECT_EQ(compared.exit_code, 0) << compared.err;
   EXPECT_THAT(compared.out, Not(HasSubstr("over prompts")));
@@ -76,7 +75,7 @@ TEST_F(TableRun, IndependentModelsHaveIntervalsOverReplications) {
   EXPECT_THAT(explained.out, HasSubstr("period 5: request with"));
   ASSERT_EQ(run(words("grown", control, {"--replications", "2"})).exit_code, 0);
   ASSERT_EQ(run(words("grown", control, {"--extend"})).exit_code, 0);
-  EXPECT_EQ(test::read_file(work() / "grown" / "summary.csv"), test::read_file(work() / "out" / "summary.csv"));
+  EXPECT_EQ(text("grown/summary.csv"), text("out/summary.csv"));
 }
 
 TEST_F(TableRun, ResultsAreReadWithoutTheTable) {
@@ -91,43 +90,25 @@ TEST_F(TableRun, ResultsAreReadWithoutTheTable) {
 }
 
 TEST_F(TableRun, ResumedExtendedAndMergedGiveTheSameBytes) {
-  ASSERT_EQ(run(words("whole")).exit_code, 0);
-  ASSERT_EQ(run(words("grown", {"--replications", "2", "--t0", "7", "--policy", "dow"})).exit_code, 0);
-  ASSERT_EQ(run(words("grown", {"--extend"})).exit_code, 0);
-  expect_same(work() / "grown", work() / "whole");
-  ASSERT_EQ(run(words("first", {"--shard", "0/2"})).exit_code, 0);
-  ASSERT_EQ(run(words("second", {"--shard", "1/2"})).exit_code, 0);
-  ASSERT_EQ(run({"merge", "first", "second", "--out", "merged", "--quiet"}).exit_code, 0);
-  expect_same(work() / "merged", work() / "whole");
+  expect_same_however_run({}, {"--replications", "2", "--t0", "7", "--policy", "dow"});
 }
 
 TEST_F(TableRun, AnotherTableIsAnotherStudy) {
   ASSERT_EQ(run(words("out")).exit_code, 0);
   write("table.jsonl", table(91));
-  const test::ProgramResult result = run(words("out", {"--resume"}));
-  EXPECT_EQ(result.exit_code, 5);
-  EXPECT_THAT(result.err, HasSubstr("environment.mine.digest"));
+  expect_refusal(words("out", {"--resume"}), 5, {"environment.mine.digest"});
 }
 
 TEST_F(TableRun, BadTablesEndWithThreeAndNothingIsWritten) {
-  for (const auto& [text, what] : std::map<std::string, std::string>{
+  for (const auto& [lines, what] : std::map<std::string, std::string>{
            {"", "empty"},
            {"{\"prompt\": \"a\", \"models\": {\"m0\": {\"quality\": 2, \"cost\": 1}}}\n", "quality"},
            {"{\"prompt\": \"a\", \"models\": {\"m0\": {\"quality\": 1, \"cost\": -1}}}\n", "cost"},
            {"a,b,c\n1,2,3\n", "table.jsonl"}}) {
-    write("table.jsonl", text);
-    const test::ProgramResult result = run(words("out"));
-    EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_THAT(result.err, HasSubstr(what));
+    write("table.jsonl", lines);
+    expect_refusal(words("out"), 3, {what});
     EXPECT_FALSE(fs::exists(work() / "out"));
   }
-}
-
-TEST_F(TableRun, ALaneIsExplained) {
-  ASSERT_EQ(run(words("out")).exit_code, 0);
-  const test::ProgramResult result = run({"explain", "out", "--policy", "dow", "--t0", "7", "--period", "5"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("lane mine/B/0/7/dow/"));
 }
 
 TEST_F(TableRun, IsPlanned) {
@@ -140,11 +121,14 @@ TEST_F(TableRun, IsPlanned) {
   EXPECT_THAT(more.out, HasSubstr("units             2 replications"));
 }
 
-TEST_F(TableRun, AReportIsMade) {
+TEST_F(TableRun, ALaneIsExplainedAndAReportMade) {
   ASSERT_EQ(run(words("out")).exit_code, 0);
+  const test::ProgramResult lane = run({"explain", "out", "--policy", "dow", "--t0", "7", "--period", "5"});
+  EXPECT_EQ(lane.exit_code, 0) << lane.err;
+  EXPECT_THAT(lane.out, HasSubstr("lane mine/B/0/7/dow/"));
   const test::ProgramResult result = run({"report", "out"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const std::string page = test::read_file(work() / "out" / "report" / "report.html");
+  const std::string page = text("out/report/report.html");
   EXPECT_THAT(page, HasSubstr("dollars per prompt"));
   EXPECT_THAT(page, HasSubstr("the gap is the utility of the benchmark"));
   EXPECT_THAT(page, HasSubstr("has it as ± over prompts"));
@@ -163,7 +147,7 @@ TEST_F(TableRun, StandsBesideThePapersEnvironments) {
   EXPECT_THAT(run({"show", "both", "--overview"}).out, HasSubstr("\nmine\n"));
   EXPECT_THAT(run({"compare", "both", "--policy", "dow/known,dow/unknown"}).out, HasSubstr("± over prompts"));
   ASSERT_EQ(run({"report", "both"}).exit_code, 0);
-  EXPECT_THAT(test::read_file(work() / "both" / "report" / "report.html"), HasSubstr("mine, regime B"));
+  EXPECT_THAT(text("both/report/report.html"), HasSubstr("mine, regime B"));
   EXPECT_EQ(run({"explain", "both", "--policy", "dow", "--environment", "mine", "--period", "2"}).exit_code, 0);
 }
 
@@ -171,9 +155,7 @@ TEST_F(TableRun, HasNoOracleOfThePapersModel) {
   for (const Words& command :
        {Words{"oracle", "order", "study.toml"}, Words{"oracle", "grid", "study.toml", "--out", "g.h5"},
         Words{"oracle", "check", "study.toml"}, Words{"calibrate", "study.toml"}}) {
-    const test::ProgramResult result = run(command);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.err, HasSubstr("environment mine: is a table of outcomes"));
+    expect_refusal(command, 2, {"environment mine: is a table of outcomes"});
   }
 }
 

@@ -39,27 +39,21 @@ TEST(Extrapolated, NeverFalls) {
   EXPECT_NEAR(extrapolated(std::vector<TrialPoint>{{1, 0.4}, {250, 0.4}, {1000, 0.475}}, 2000), 0.575, 1e-9);  // linear
 }
 
+constexpr UnitTime kUnit = {.preparing = 1.0, .playing = 6.0, .chunks = 3};
+
 TEST(WallSeconds, SharesUnitsAndChunksOverThreads) {
-  UnitTime unit;
-  unit.preparing = 1.0;
-  unit.playing = 6.0;
-  unit.chunks = 3;
-  EXPECT_EQ(wall_seconds(unit, 10, 1, 1.0), 70.0);
-  EXPECT_EQ(wall_seconds(unit, 10, 2, 2.0), 35.0);
-  EXPECT_EQ(wall_seconds(unit, 1, 2, 2.0), 1.0 + 2 * 2.0);  // two rounds of chunks, after one thread has prepared
-  EXPECT_EQ(wall_seconds(unit, 1, 8, 8.0), 1.0 + 2.0);
-  EXPECT_EQ(wall_seconds(unit, 0, 2, 2.0), 0.0);
+  EXPECT_EQ(wall_seconds(kUnit, 10, 1, 1.0), 70.0);
+  EXPECT_EQ(wall_seconds(kUnit, 10, 2, 2.0), 35.0);
+  EXPECT_EQ(wall_seconds(kUnit, 1, 2, 2.0), 1.0 + 2 * 2.0);  // two rounds of chunks, after one thread has prepared
+  EXPECT_EQ(wall_seconds(kUnit, 1, 8, 8.0), 1.0 + 2.0);
+  EXPECT_EQ(wall_seconds(kUnit, 0, 2, 2.0), 0.0);
 }
 
 TEST(WallSeconds, GivesNoMoreThanTheCores) {
-  UnitTime unit;
-  unit.preparing = 1.0;
-  unit.playing = 6.0;
-  unit.chunks = 3;
-  EXPECT_EQ(wall_seconds(unit, 8, 4, 2.0), 8 * 7.0 / 2);  // four threads on two cores
-  EXPECT_EQ(wall_seconds(unit, 8, 2, 1.0), 8 * 7.0);      // two threads with a quota of one core
-  EXPECT_NEAR(wall_seconds(unit, 8, 2, 1.5), 8 * 7.0 / 1.5, 1e-9);
-  EXPECT_EQ(wall_seconds(unit, 1, 4, 2.0), 1.0 + 3 * 2.0 / 2);  // one thread prepares, and three play
+  EXPECT_EQ(wall_seconds(kUnit, 8, 4, 2.0), 8 * 7.0 / 2);  // four threads on two cores
+  EXPECT_EQ(wall_seconds(kUnit, 8, 2, 1.0), 8 * 7.0);      // two threads with a quota of one core
+  EXPECT_NEAR(wall_seconds(kUnit, 8, 2, 1.5), 8 * 7.0 / 1.5, 1e-9);
+  EXPECT_EQ(wall_seconds(kUnit, 1, 4, 2.0), 1.0 + 3 * 2.0 / 2);  // one thread prepares, and three play
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 
 #include "host/studies/run/tune_tables.hpp"
-#include "pandora/error.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
+#include "tests/host/studies/study/study_texts.hpp"
 
 namespace pandora {
 namespace {
@@ -34,13 +33,8 @@ TEST(HalvingRounds, ShareTheBudgetEvenly) {
 
 TEST(HalvingRounds, NeedAReplicationEach) {
   EXPECT_TRUE(halving_rounds({1, 1}, {3, 3}, 0).empty());
-  try {
-    halving_rounds({9}, {4}, 143);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_THAT(error.what(), HasSubstr("--budget 143: 4 rounds of halving need at least 144 lanes"));
-  }
+  EXPECT_THAT(test::refusal([] { halving_rounds({9}, {4}, 143); }),
+              HasSubstr("--budget 143: 4 rounds of halving need at least 144 lanes"));
   EXPECT_THROW(halving_rounds({2}, {1}, 1000000000), Error);
 }
 
@@ -182,13 +176,6 @@ TEST(Tune, ChoosesAmongKeysThatVaryToo) {
       200, 4);
 }
 
-// A study can never grow so far that it has a replication of the choice.
-TEST(Tune, ChoosesOnReplicationsThatNoStudyHas) {
-  const Tuning tuning = tune(settings_of("dow", "0.1,1", ""), {200, {}});
-  EXPECT_EQ(tuning.first_replication, 1000000000u);
-  EXPECT_EQ(tuning.judged_replications, static_cast<int>(kJudged));
-}
-
 TEST(Tune, JudgesNoDefaultWhereTheStudyHasNone) {
   for (const TuneRace& race : tune(settings_of("dow", "0.3,3", ""), {200, {}}).races) {
     EXPECT_FALSE(race.standard);
@@ -222,14 +209,8 @@ TEST(Tune, DropsWhatFails) {
 }
 
 TEST(Tune, RefusesWhatCannotBeCompared) {
-  const auto message = [](const std::vector<PlannedSetting>& settings) -> std::string {
-    try {
-      tune(settings, {1000, {}});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return error.what();
-    }
-    return "";
+  const auto message = [](const std::vector<PlannedSetting>& settings) {
+    return test::refusal([&] { tune(settings, {1000, {}}); });
   };
   EXPECT_THAT(message(settings_of("dow", "0.1,1", "[vary]\n\"dimensions.context\" = [4, 8]\n")),
               HasSubstr("[vary] dimensions.context: regrets under its values belong to different problems"));
@@ -252,46 +233,29 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   const test::ProgramResult csv = tuned({"--budget", "100", "--set", "regimes=B", "--format", "csv"});
-  std::istringstream lines(csv.out);
-  std::string line;
-  std::getline(lines, line);
-  EXPECT_EQ(
-      line,
-      "policy,reward,setting,hyperparameters,replications,failed,regret_x1000,half_width_95_x1000,out_after_round,"
-      "chosen,judged_replications,judged_failed,judged_regret_x1000,judged_half_width_95_x1000,default,"
-      "minus_chosen_x1000,minus_chosen_half_width_95_x1000");
-  std::getline(lines, line);
-  std::vector<std::string> cells;
-  std::istringstream row(line);
-  for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-  ASSERT_GE(cells.size(), 15u);
-  EXPECT_EQ(cells[9], "1");
-  EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set hyperparameters.dow." + cells[3]));
+  EXPECT_THAT(
+      csv.out,
+      testing::StartsWith(
+          "policy,reward,setting,hyperparameters,replications,failed,regret_x1000,half_width_95_x1000,out_after_round,"
+          "chosen,judged_replications,judged_failed,judged_regret_x1000,judged_half_width_95_x1000,default,"
+          "minus_chosen_x1000,minus_chosen_half_width_95_x1000\n"));
+  const auto chosen = test::rows_of(csv.out).at(0);
+  EXPECT_EQ(chosen.at("chosen"), "1");
+  const std::string values = "hyperparameters.dow." + chosen.at("hyperparameters");
+  EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set " + values));
   // The better of two values is always an end of the grid.
   EXPECT_THAT(result.out, HasSubstr("wider grid"));
 
-  ASSERT_EQ(run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters.dow." + cells[3]}))
-                .exit_code,
-            0);
-  std::istringstream summary(test::read_file(work() / "winner" / "summary.csv"));
-  std::getline(summary, line);
-  const auto place = [&, header = line](const std::string& name) {
-    return std::count(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(header.find("," + name + ",")) + 1,
-                      ',');
-  };
-  const auto regret = place("regret_x1000"), reward = place("reward");
+  ASSERT_EQ(run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", values})).exit_code, 0);
   double sum = 0.0;
   int rows = 0;
-  while (std::getline(summary, line)) {
-    std::vector<std::string> values;
-    std::istringstream fields(line);
-    for (std::string value; std::getline(fields, value, ',');) values.push_back(value);
-    if (values[3] != "dow" || values[static_cast<std::size_t>(reward)] != "known") continue;
-    sum += std::stod(values[static_cast<std::size_t>(regret)]);
+  for (const auto& row : test::rows_of(text("winner/summary.csv"))) {
+    if (row.at("policy") != "dow" || row.at("reward") != "known") continue;
+    sum += std::stod(row.at("regret_x1000"));
     ++rows;
   }
   EXPECT_EQ(rows, 4);  // two environments, two T_0
-  EXPECT_NEAR(std::stod(cells[12]), sum / rows, 1e-5);
+  EXPECT_NEAR(std::stod(chosen.at("judged_regret_x1000")), sum / rows, 1e-5);
 }
 
 TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
@@ -299,7 +263,7 @@ TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
       tuned({"--budget", "100", "--regime", "B", "--out", "t.json", "--set", "hyperparameters.c_rho=[0.1,3]"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("numbers 1000000000 to 10000000"));
-  const std::string bytes = test::read_file(work() / "t.json");
+  const std::string bytes = text("t.json");
   const nlohmann::json json = nlohmann::json::parse(bytes);
   EXPECT_EQ(json["first_replication_of_choice"], 1000000000);
   EXPECT_EQ(json["judged_replications"], 4);
@@ -314,13 +278,13 @@ TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
   write("again.toml", json["study_toml"].get<std::string>());
   ASSERT_EQ(run({"tune", "again.toml", "--threads", "1", "--quiet", "--budget", "100", "--out", "u.json"}).exit_code,
             0);
-  EXPECT_EQ(test::read_file(work() / "u.json"), bytes);
+  EXPECT_EQ(text("u.json"), bytes);
 
   const test::Words again = {"tune", "study.toml", "--quiet", "--budget", "100", "--policy", "dow", "--out", "t.json"};
   expect_refusal(again, 2, {"--out t.json: is there already", "--force"});
-  EXPECT_EQ(test::read_file(work() / "t.json"), bytes);
+  EXPECT_EQ(text("t.json"), bytes);
   EXPECT_EQ(run(joined(again, {"--force", "--periods", "40"})).exit_code, 0);
-  EXPECT_NE(test::read_file(work() / "t.json"), bytes);
+  EXPECT_NE(text("t.json"), bytes);
   expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "study.toml", "--force"}, 2,
                  {"is the input study.toml itself"});
   expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "nowhere/t.json"}, 2, {"cannot be written"});

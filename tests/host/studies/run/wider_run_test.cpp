@@ -24,20 +24,18 @@ class WiderRun : public test::RunStudyTest {
     return joined(joined(test::kFewSolves, {"--set", "dimensions.context=4", "--environment", "uniform"}), kWider,
                   more);
   }
-  // Runs a study whole, in shards, extended from two replications, and resumed after one part is lost.
-  void expect_same_bytes(const Words& study) {
-    run_reference(study);
-    for (const char* shard : {"0/2", "1/2"})
-      ASSERT_EQ(run(words(std::string("shard") + shard[0], study, {"--shard", shard})).exit_code, 0);
-    ASSERT_EQ(run({"merge", "--quiet", "--out", "merged", "shard0", "shard1"}).exit_code, 0);
-    expect_same(work() / "merged", work() / "reference");
-    ASSERT_EQ(run(words("grown", study, {"--replications", "2"})).exit_code, 0);
-    ASSERT_EQ(run(words("grown", study, {"--extend"})).exit_code, 0);
-    expect_same(work() / "grown", work() / "reference");
-    const fs::path part = fs::directory_iterator(work() / "grown/parts")->path();
-    fs::remove(part);
-    ASSERT_EQ(run(words("grown", study, {"--resume"})).exit_code, 0);
-    expect_same(work() / "grown", work() / "reference");
+  // Expects the same tables from both engines, without failed lanes in the environment.
+  void expect_engines_agree(const Words& study, const std::string& environment) {
+    ASSERT_EQ(run(words("blocked", study, {"--force", "--set", "engine.precision=double"})).exit_code, 0);
+    ASSERT_EQ(run(words("plain", study, {"--force", "--set", "engine.kind=reference"})).exit_code, 0);
+    for (const std::string name : {"/boxes.csv", "/depth.csv"}) EXPECT_EQ(text("blocked" + name), text("plain" + name));
+    EXPECT_THAT(text("blocked/failures.csv"), Not(HasSubstr(environment)));
+  }
+  // Shows the reference's folder.
+  std::string shown() {
+    const test::ProgramResult result = run({"show", "reference"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
   }
 };
 
@@ -49,12 +47,13 @@ TEST_F(WiderRun, NeutralActionsChangeNoByte) {
 }
 
 TEST_F(WiderRun, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
-  expect_same_bytes(small());
+  expect_same_however_run(small());
+  EXPECT_FALSE(fs::exists(work() / "shard0/decisions"));  // they are made of all parts
 }
 
 TEST_F(WiderRun, SoDoThoseWithTiedBoxes) {
-  expect_same_bytes(joined(test::kFewSolves, {"--set", "dimensions.context=4", "--environment", "uniform"},
-                           {"--set", "model.ties=[[1,3],[2]]", "--policy", "dow,tied_weitzman"}));
+  expect_same_however_run(joined(test::kFewSolves, {"--set", "dimensions.context=4", "--environment", "uniform"},
+                                 {"--set", "model.ties=[[1,3],[2]]", "--policy", "dow,tied_weitzman"}));
 }
 
 // A table with three answers of two models to 25 prompts, and a study that opens each of them up to three times.
@@ -89,33 +88,25 @@ decisions = true
 };
 
 TEST_F(WiderTable, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
-  expect_same_bytes({});
+  expect_same_however_run({});
   fs::remove(work() / "table.jsonl");
-  const auto shown = run({"show", "reference"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, testing::ContainsRegex("over 1[0-9] prompts in 4 orders"));
+  EXPECT_THAT(shown(), testing::ContainsRegex("over 1[0-9] prompts in 4 orders"));
 }
 
 // With one opening every row is a period, but the rows of a prompt are one draw.
 TEST_F(WiderTable, OneOpeningHasIntervalsOverPromptsToo) {
-  expect_same_bytes({"--set", "actions.openings=1"});
+  expect_same_however_run({"--set", "actions.openings=1"});
   fs::remove(work() / "table.jsonl");
-  const auto shown = run({"show", "reference"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, testing::ContainsRegex("over [345][0-9] rows of 1[0-9] prompts"));
+  EXPECT_THAT(shown(), testing::ContainsRegex("over [345][0-9] rows of 1[0-9] prompts"));
 }
 
 TEST_F(WiderTable, EnginesMakeTheSameTables) {
-  ASSERT_EQ(run(words("blocked", {}, {"--set", "engine.precision=double"})).exit_code, 0);
-  ASSERT_EQ(run(words("plain", {}, {"--set", "engine.kind=reference"})).exit_code, 0);
-  for (const char* name : {"boxes.csv", "depth.csv"})
-    EXPECT_EQ(test::read_file(work() / "blocked" / name), test::read_file(work() / "plain" / name)) << name;
-  EXPECT_THAT(test::read_file(work() / "blocked/failures.csv"), testing::Not(HasSubstr("mine")));
+  expect_engines_agree({}, "mine");
 }
 
 // Settings may open more or less often; a setting with one opening takes every answer for a period.
 TEST_F(WiderTable, TheNumberOfOpeningsMayVary) {
-  write("study.toml", test::read_file(work() / "study.toml") + "[vary]\nactions.openings = [1, 2, 3]\n");
+  write("study.toml", text("study.toml") + "[vary]\nactions.openings = [1, 2, 3]\n");
   const Words fewer = {"--policy", "dow,best_of_n"};
   ASSERT_EQ(run(words("whole", fewer)).exit_code, 0) << test::read_file(base_ / "err");
   ASSERT_EQ(run(words("grown", fewer, {"--replications", "3"})).exit_code, 0);
@@ -153,12 +144,10 @@ decisions = true
 };
 
 TEST_F(FiniteLaws, ShardsResumedAndExtendedRunsGiveTheBytesOfOne) {
-  expect_same_bytes(kWider);
+  expect_same_however_run(kWider);
   fs::remove(work() / "laws.toml");
-  const auto shown = run({"show", "reference"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("game: utility = value - costs per period, over 60 periods in 4 replications"));
-  EXPECT_THAT(shown.out, testing::AllOf(HasSubstr("Benchmark: the laws are known"), HasSubstr("cost x 1000")));
+  EXPECT_THAT(shown(), AllOf(HasSubstr("game: utility = value - costs per period, over 60 periods in 4 replications"),
+                             HasSubstr("Benchmark: the laws are known"), HasSubstr("cost x 1000")));
   EXPECT_EQ(run({"compare", "reference", "--policy", "dow,liu"}).exit_code, 0);
 }
 
@@ -175,27 +164,15 @@ TEST_F(FiniteLaws, OtherLawsAreAnotherStudy) {
 }
 
 TEST_F(FiniteLaws, EnginesMakeTheSameTables) {
-  const Words plain = {"--policy", "dow,liu,shrunk_weitzman,frugalgpt"};  // what can be played without wider actions
-  for (const Words& actions : {plain, kWider}) {
-    const std::string own = std::to_string(actions.size());
-    ASSERT_EQ(run(words("blocked" + own, actions, {"--set", "engine.precision=double"})).exit_code, 0);
-    ASSERT_EQ(run(words("plain" + own, actions, {"--set", "engine.kind=reference"})).exit_code, 0);
-    for (const char* name : {"boxes.csv", "depth.csv"})
-      EXPECT_EQ(test::read_file(work() / ("blocked" + own) / name), test::read_file(work() / ("plain" + own) / name));
-    EXPECT_THAT(test::read_file(work() / ("blocked" + own) / "failures.csv"), testing::Not(HasSubstr("game")));
-  }
+  // The first policies are those that can be played without wider actions.
+  for (const Words& study : {Words{"--policy", "dow,liu,shrunk_weitzman,frugalgpt"}, kWider})
+    expect_engines_agree(study, "game");
 }
 
 // Both engines, and code, which opens each box once.
 TEST_F(WiderRun, EnginesMakeTheSameTables) {
-  const Words policies = {"--policy",
-                          "dow,linucb_router,commit_or_search,plugin_programme,frugalgpt,hindsight,best_of_n"};
-  const Words doubled = {"--set", "engine.precision=double"}, plain = {"--set", "engine.kind=reference"};
-  ASSERT_EQ(run(words("blocked", small(policies), doubled)).exit_code, 0) << test::read_file(base_ / "err");
-  ASSERT_EQ(run(words("plain", small(policies), plain)).exit_code, 0) << test::read_file(base_ / "err");
-  for (const char* name : {"boxes.csv", "depth.csv"})
-    EXPECT_EQ(test::read_file(work() / "blocked" / name), test::read_file(work() / "plain" / name)) << name;
-  EXPECT_THAT(test::read_file(work() / "blocked/failures.csv"), testing::Not(HasSubstr("uniform")));
+  const char* const policies = "dow,linucb_router,commit_or_search,plugin_programme,frugalgpt,hindsight,best_of_n";
+  expect_engines_agree(small({"--policy", policies}), "uniform");
 }
 
 TEST_F(WiderRun, DecisionsAreThoseThatTheSumsCount) {
@@ -225,12 +202,11 @@ TEST_F(WiderRun, DecisionsAreThoseThatTheSumsCount) {
 }
 
 TEST_F(WiderRun, WhatNeedsUnopenedDeploymentsSaysSo) {
-  const auto result = run(words("out", {"--policy", "linucb_router", "--environment", "uniform"}));
-  EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("policy linucb_router: it deploys boxes unopened; set actions.uninspected = true"));
-  const auto untied = run(words("untied", {"--policy", "tied_weitzman", "--environment", "uniform"}));
-  EXPECT_EQ(untied.exit_code, 2) << untied.err;
-  EXPECT_THAT(untied.err, HasSubstr("policy tied_weitzman: it ties slopes of boxes; say which by model.ties"));
+  const auto refused = [this](const char* policy, const char* why) {
+    expect_refusal(words(policy, {"--policy", policy, "--environment", "uniform"}), 2, {why});
+  };
+  refused("linucb_router", "policy linucb_router: it deploys boxes unopened; set actions.uninspected = true");
+  refused("tied_weitzman", "policy tied_weitzman: it ties slopes of boxes; say which by model.ties");
   const Words explained = {"explain", "wide", "--lane", "uniform/A/1/-/oracle/known", "--period", "1"};
   ASSERT_EQ(run(words("wide", small())).exit_code, 0);
   EXPECT_THAT(run(explained).err, HasSubstr("output.decisions"));

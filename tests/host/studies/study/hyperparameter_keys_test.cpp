@@ -1,13 +1,11 @@
 // Values of hyperparameters belong to policies. A registration lasts, so each test with one is a process of its own.
 #include <gmock/gmock.h>
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "tests/host/studies/study/study_texts.hpp"
 
 namespace pandora {
 namespace {
+using test::expect_kept;
 using test::expect_refusal;
 using test::parsed;
 using test::refusal;
@@ -48,21 +46,6 @@ Policy own(const std::string& name, const Hyperparameter& hyperparameter) {
   return policy;
 }
 
-// Runs the body in a process of its own. Failed expectations set the exit status.
-template <class Body>
-[[noreturn]] void alone(Body&& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << error.what();
-  }
-  const testing::TestResult& result = *testing::UnitTest::GetInstance()->current_test_info()->result();
-  for (int k = 0; k < result.total_part_count(); ++k)
-    std::fprintf(stderr, "%s\n", result.GetTestPartResult(k).message());
-  std::exit(result.Failed() ? 1 : 0);
-}
-#define EXPECT_ALONE(...) EXPECT_EXIT(alone([] __VA_ARGS__), testing::ExitedWithCode(0), "")
-
 TEST(Hyperparameters, ThoseOfOnePolicyLeaveAnotherAlone) {
   const std::string both = "policies = [\"dow\", \"restarting_dow\"]\nhyperparameters.c_theta = [1]\n";
   const Names of_all = lanes_of(both + "hyperparameters.c_rho = [0.2]");
@@ -86,7 +69,7 @@ TEST(Hyperparameters, OnesOwnAreKeptInTheFileAndAreOfNoOtherStudy) {
   const StudyConfig config = parsed("policies = [\"dow\"]\n[hyperparameters.restarting_dow]\nc_rho = [0.2]\n");
   EXPECT_THAT(config.toml(), HasSubstr("[hyperparameters.restarting_dow]\nc_rho = [0.2]\n"));
   EXPECT_EQ(config.identity(), parsed("policies = [\"dow\"]").identity());
-  EXPECT_EQ(parsed(config.toml()).toml(), config.toml());
+  expect_kept(config);
   EXPECT_EQ(StudyConfig().identity().count("hyperparameters.dow.c_rho"), 0u);
 }
 
@@ -109,7 +92,7 @@ TEST(HyperparametersDeathTest, APolicyRunsTheValuesThatItDeclares) {
     const StudyConfig config = parsed("T0 = [0]\npolicies = [\"mine\"]");
     EXPECT_THAT(lanes_of(config), ElementsAre("mine/known/epsilon=7"));
     EXPECT_EQ(config.identity().at("hyperparameters.epsilon"), "[7]");
-    EXPECT_EQ(parsed(config.toml()).toml(), config.toml());
+    expect_kept(config);
     EXPECT_THAT(lanes_of("policies = [\"mine\"]\nhyperparameters.epsilon = [9]"), ElementsAre("mine/known/epsilon=9"));
     const std::string defaults = commented_defaults();
     EXPECT_THAT(defaults, HasSubstr("\n[hyperparameters.mine]\n"));
@@ -129,8 +112,7 @@ TEST(HyperparametersDeathTest, APolicyBesideAnotherOfTheSameNameKeepsItsOwn) {
     EXPECT_EQ(lanes.size(), 7u);
     EXPECT_EQ(config.identity().at("hyperparameters.c_rho"), "[0.001, 0.1, 1]");
     EXPECT_EQ(config.identity().at("hyperparameters.mine.c_rho"), "[5]");
-    EXPECT_EQ(parsed(config.toml()).toml(), config.toml());
-    EXPECT_EQ(parsed(config.toml()).identity(), config.identity());
+    expect_kept(config);
     EXPECT_EQ(lanes_of(parsed(config.toml())), lanes);
     expect_refusal(both + "hyperparameters.c_rho = [2]",
                    {"study.toml:3", "policies dow and mine each have a c_rho, by default [0.001, 0.1, 1] and [5]",
@@ -138,7 +120,7 @@ TEST(HyperparametersDeathTest, APolicyBesideAnotherOfTheSameNameKeepsItsOwn) {
     for (const char* ones : {"hyperparameters.mine.c_rho = [5]\n", "hyperparameters.dow.c_rho = [3]\n"}) {
       const StudyConfig said = parsed("T0 = [0]\n" + both + ones + "hyperparameters.c_rho = [2]");
       EXPECT_EQ(lanes_of(parsed(said.toml())), lanes_of(said));
-      EXPECT_EQ(parsed(said.toml()).toml(), said.toml());
+      expect_kept(said);
     }
     EXPECT_THAT(lanes_of(both + "hyperparameters.c_rho = [2]\nhyperparameters.mine.c_rho = [5]"),
                 IsSupersetOf({"dow/known/c_rho=2", "mine/known/c_rho=5"}));
@@ -182,7 +164,7 @@ TEST(HyperparametersDeathTest, ValuesMayBeTexts) {
     const StudyConfig config = parsed("T0 = [0]\npolicies = [\"mine\"]");
     EXPECT_THAT(lanes_of(config), ElementsAre("mine/known/mode=fast", "mine/known/mode=slow:2"));
     EXPECT_EQ(config.identity().at("hyperparameters.mode"), "[\"fast\", \"slow:2\"]");
-    EXPECT_EQ(parsed(config.toml()).toml(), config.toml());
+    expect_kept(config);
     EXPECT_THAT(lanes_of("policies = [\"mine\"]\nhyperparameters.mode = [\"x\"]"), ElementsAre("mine/known/mode=x"));
     EXPECT_THAT(lanes_of("policies = [\"mine\", \"yours\"]"),
                 ElementsAre("mine/known/mode=fast", "mine/known/mode=slow:2", "yours/known/mode=1"));
@@ -196,16 +178,13 @@ TEST(HyperparametersDeathTest, ValuesMayBeTexts) {
 
 TEST(HyperparametersDeathTest, NoNameIsAPolicysAndAHyperparameters) {
   EXPECT_ALONE({
-    EXPECT_THAT(refusal([] {
-                  register_policy(own("mine", {"dow", "a policy"}));
-                }),
-                HasSubstr("a policy has that name"));
-    EXPECT_THAT(refusal([] { register_policy(own("mine", {"mine", "itself"})); }), HasSubstr("a policy has that name"));
-    EXPECT_THAT(refusal([] {
-                  register_policy(own("c_rho", {"x", "of its own"}));
-                }),
-                HasSubstr("policy c_rho: a hyperparameter has that name"));
-    EXPECT_THAT(refusal([] { register_policy(own("mine", {.name = "x", .meaning = "how", .texts = {"a;b"}})); }),
+    const auto refused = [](const std::string& name, const Hyperparameter& hyperparameter) {
+      return refusal([&] { register_policy(own(name, hyperparameter)); });
+    };
+    EXPECT_THAT(refused("mine", {"dow", "a policy"}), HasSubstr("a policy has that name"));
+    EXPECT_THAT(refused("mine", {"mine", "itself"}), HasSubstr("a policy has that name"));
+    EXPECT_THAT(refused("c_rho", {"x", "of its own"}), HasSubstr("policy c_rho: a hyperparameter has that name"));
+    EXPECT_THAT(refused("mine", {.name = "x", .meaning = "how", .texts = {"a;b"}}),
                 AllOf(HasSubstr("policy mine"), HasSubstr("\"a;b\"")));
   });
 }

@@ -1,9 +1,7 @@
 #include "host/studies/study/price_list.hpp"
 
-#include <gmock/gmock.h>
-
-#include "pandora/error.hpp"
 #include "tests/host/folder_test.hpp"
+#include "tests/host/studies/study/study_texts.hpp"
 
 namespace pandora {
 namespace {
@@ -17,13 +15,7 @@ class PriceListTest : public test::FolderTest {
     return read_price_list(base_ / "prices.toml");
   }
   std::string refusal(const std::string& text) {
-    try {
-      (void)read(text);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return error.what();
-    }
-    return "";
+    return test::refusal([&] { read(text); });
   }
 };
 

@@ -8,9 +8,8 @@
 #include <optional>
 #include <random>
 
-#include "host/studies/study/study_config.hpp"
-#include "pandora/error.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
+#include "tests/host/studies/study/study_texts.hpp"
 
 namespace pandora {
 namespace {
@@ -101,34 +100,27 @@ class RandomStudy {
   std::mt19937_64 engine_;
 };
 
-std::map<std::string, std::string> texts_of(const std::map<std::string, StudyValue>& values) {
-  std::map<std::string, std::string> out;
-  for (const auto& [key, value] : values) out[key] = value.toml();
-  return out;
-}
-
 TEST(RandomStudies, AreWrittenAsTheyWereRead) {
   int valid = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const std::string text = RandomStudy(seed).text();
     SCOPED_TRACE(text);
-    std::optional<StudyConfig> config;
-    std::vector<Setting> settings;
+    StudyConfig config;
     try {
       config = StudyConfig::parse(text, "random");
-      settings = config->settings();
     } catch (const Error& error) {
       ASSERT_EQ(error.code(), ExitCode::usage) << error.what();
       continue;
     }
     ++valid;
-    const StudyConfig again = StudyConfig::parse(config->toml(), "written");
-    ASSERT_EQ(again.toml(), config->toml());
-    ASSERT_EQ(again.identity(), config->identity());
-    ASSERT_EQ(texts_of(again.values()), texts_of(config->values()));
-    const std::vector<Setting> read = again.settings();
-    ASSERT_EQ(read.size(), settings.size());
-    for (std::size_t s = 0; s < read.size(); ++s) ASSERT_EQ(read[s].label(), settings[s].label());
+    test::expect_kept(config);
+    const StudyConfig again = test::parsed(config.toml());
+    const std::map<std::string, StudyValue> values = config.values(), read = again.values();
+    ASSERT_EQ(read.size(), values.size());
+    for (const auto& [key, value] : values) ASSERT_EQ(read.at(key).toml(), value.toml());
+    const std::vector<Setting> settings = config.settings(), same = again.settings();
+    ASSERT_EQ(same.size(), settings.size());
+    for (std::size_t s = 0; s < same.size(); ++s) ASSERT_EQ(same[s].label(), settings[s].label());
   }
   EXPECT_GT(valid, 500);
 }
@@ -137,19 +129,11 @@ using test::Words;
 using RandomStudiesRun = test::RunStudyTest;
 
 TEST_F(RandomStudiesRun, ResultsBelongToTheStudyThatWasWritten) {
-  const Words small = {"--set",   "replications=1",
-                       "--set",   "periods=9",
-                       "--set",   "T0=0,3",
-                       "--set",   "dimensions.boxes=2",
-                       "--set",   "dimensions.context=3",
-                       "--set",   "dimensions.output=3",
-                       "--set",   "dimensions.radius_draws=2000",
-                       "--set",   "oracle.samples=1000",
-                       "--set",   "oracle.grid=3,3,3",
-                       "--set",   "oracle.bins=20",
-                       "--set",   "oracle.order_contexts=9",
-                       "--quiet", "--threads",
-                       "1"};
+  const Words small =
+      joined({"--quiet", "--threads", "1"},
+             test::set({"replications=1", "periods=9", "T0=0,3", "dimensions.boxes=2", "dimensions.context=3",
+                        "dimensions.output=3", "dimensions.radius_draws=2000", "oracle.samples=1000",
+                        "oracle.grid=3,3,3", "oracle.bins=20", "oracle.order_contexts=9"}));
   int ran = 0;
   for (std::uint64_t seed = 0; ran < 5; ++seed) {
     ASSERT_LT(seed, 60u);

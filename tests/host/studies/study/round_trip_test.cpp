@@ -14,22 +14,23 @@ namespace {
 
 using Kind = StudyValue::Kind;
 
-StudyKey key_of(Kind kind) {
-  StudyKey key = general_keys().front();
-  key.kind = kind;
-  return key;
+template <class Content>
+StudyValue with(Kind kind, Content StudyValue::*member, const std::type_identity_t<Content>& content) {
+  StudyValue value;
+  value.kind = kind;
+  value.*member = content;
+  return value;
 }
 
 StudyValue again(const StudyValue& value) {
-  return value_from_word(key_of(value.kind), value.toml(), "test");
+  StudyKey key = general_keys().front();
+  key.kind = value.kind;
+  return value_from_word(key, value.toml(), "test");
 }
 
 void expect_itself(double x) {
   for (const Kind kind : {Kind::number, Kind::numbers}) {
-    StudyValue value;
-    value.kind = kind;
-    value.numbers = {x};
-    const StudyValue back = again(value);
+    const StudyValue value = with(kind, &StudyValue::numbers, {x}), back = again(value);
     ASSERT_EQ(back.numbers.size(), 1u);
     EXPECT_EQ(std::bit_cast<std::uint64_t>(back.numbers[0]), std::bit_cast<std::uint64_t>(x)) << value.toml();
     EXPECT_EQ(back.toml(), value.toml());
@@ -54,10 +55,8 @@ TEST(RoundTrip, DoublesOfAllExponents) {
 }
 
 TEST(RoundTrip, NotANumberStaysOne) {
-  StudyValue value;
-  value.kind = Kind::number;
   for (const double x : {std::nan(""), -std::nan("")}) {
-    value.numbers = {x};
+    const StudyValue value = with(Kind::number, &StudyValue::numbers, {x});
     EXPECT_TRUE(std::isnan(again(value).numbers[0]));
     EXPECT_EQ(again(value).toml(), value.toml());
   }
@@ -68,25 +67,19 @@ TEST(RoundTrip, IntegersAndSeeds) {
   std::vector<std::int64_t> integers = {0, 1, -1, INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN};
   for (int i = 0; i < 1000; ++i) integers.push_back(static_cast<std::int64_t>(engine() >> (i % 64)) * (i % 2 ? 1 : -1));
   for (const std::int64_t x : integers) {
-    StudyValue value;
-    value.kind = Kind::integers;
-    value.integers = {x, x};
-    EXPECT_EQ(again(value).integers, value.integers) << value.toml();
-    value.kind = Kind::integer;
-    value.integers = {x};
-    EXPECT_EQ(again(value).integers, value.integers) << value.toml();
-    value.kind = Kind::seed;
-    value.seed = static_cast<std::uint64_t>(x);
-    EXPECT_EQ(again(value).seed, value.seed) << value.toml();
+    for (const StudyValue& value :
+         {with(Kind::integers, &StudyValue::integers, {x, x}), with(Kind::integer, &StudyValue::integers, {x}),
+          with(Kind::seed, &StudyValue::seed, static_cast<std::uint64_t>(x))}) {
+      EXPECT_EQ(again(value).integers, value.integers) << value.toml();
+      EXPECT_EQ(again(value).seed, value.seed) << value.toml();
+    }
   }
 }
 
 TEST(RoundTrip, Texts) {
   for (std::string text :
        {"", "a\"b", "back\\slash", "tab\tand\nline", "\x01\x1f\x7f", "β", "'", "1", "true", "\\u0041"}) {
-    StudyValue value;
-    value.kind = Kind::texts;
-    value.texts = {text, text};
+    const StudyValue value = with(Kind::texts, &StudyValue::texts, {text, text});
     EXPECT_EQ(again(value).texts, value.texts) << value.toml();
   }
 }

@@ -154,12 +154,6 @@ TEST(StudyConfig, SeedsReachTheirWholeRange) {
   expect_refusal("seed = \"18446744073709551616\"", {"0 to 2^64"});
 }
 
-// Such environments share their draws, as the comments of the defaults say.
-TEST(StudyConfig, EnvironmentsMayShareAStream) {
-  EXPECT_NO_THROW(parsed("[environment.gaussian]\nstream = 0"));
-  EXPECT_THAT(commented_defaults(), HasSubstr("two with one stream have the same draws"));
-}
-
 TEST(StudyConfig, VariesOverAllCombinations) {
   const std::vector<Setting> settings =
       parsed("[vary]\nperiods = [10, 20]\nestimation.refit = [\"tracking\", \"every:2\", \"geometric:2\"]").settings();

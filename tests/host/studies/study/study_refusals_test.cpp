@@ -9,6 +9,12 @@ using test::expect_refusal;
 using test::parsed;
 using test::refusal;
 using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+// None of the values is accepted.
+void expect_refusals(const std::string& key, const Words& values, const Words& parts) {
+  for (const std::string& value : values) expect_refusal(key + " = " + value, parts);
+}
 
 // The error about an unknown key suggests the key that was probably meant.
 TEST(StudyConfig, NamesTheNearestKey) {
@@ -77,24 +83,18 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[estimation]\nrefit = \"sometimes\"", {"sometimes", "geometric:g"});
   expect_refusal("[estimation]\nrefit_reward = \"every:2\"", {"estimation.refit_reward", "every:2", "geometric:g"});
   // Outside of these bounds the engines need not agree (docs/keys.md).
-  for (const char* value : {"0", "1e-7", "1.1e8", "inf", "nan"})
-    expect_refusal(std::string("[estimation]\neta_index = ") + value, {"out of range", "from 1e-06 to 1e+08"});
-  for (const char* value : {"-1", "1e-4", "1.1e8", "inf", "nan"})
-    expect_refusal(std::string("[estimation]\neta_reward = ") + value, {"out of range", "from 0.001 to 1e+08"});
-  for (const char* key : {"eta_slopes", "eta_loss", "radius_rho", "radius_theta"})
-    for (const char* value : {"-1", "1e-7", "1.1e8", "inf", "nan"})
-      expect_refusal(std::string("[estimation]\n") + key + " = " + value, {"out of range", "from 1e-06 to 1e+08"});
-  for (const char* key : {"eta_loss", "radius_rho", "radius_theta"})
-    expect_refusal(
-        std::string("[estimation]\n") + key + " = 2",
-        {std::string("estimation.") + key + " = 2", "works only with the reference engine", "set engine.kind"});
-  for (const char* key : {"ridge_mean", "ridge_own"})
-    for (const char* value : {"0", "0.009", "1e13", "inf"})
-      expect_refusal(std::string("[estimation]\n") + key + " = " + value, {"out of range", "from 0.01 to 1e+12"});
-  for (const char* value : {"1.1e6", "inf", "nan"})
-    expect_refusal(std::string("[environment.uniform]\nu = ") + value, {"out of range", "from 0 to 1e+06"});
-  for (const char* value : {"0", "1e-60", "9e-7", "101", "inf"})
-    expect_refusal(std::string("[environment.gaussian]\nscale = ") + value, {"out of range", "from 1e-06 to 100"});
+  const Words beyond = {"-1", "1e-7", "1.1e8", "inf", "nan"}, low = {"out of range", "from 1e-06 to 1e+08"};
+  expect_refusals("estimation.eta_index", {"0", "1e-7", "1.1e8", "inf", "nan"}, low);
+  expect_refusals("estimation.eta_slopes", beyond, low);
+  for (const std::string key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"}) {
+    expect_refusals(key, beyond, low);
+    expect_refusal(key + " = 2", {key + " = 2", "works only with the reference engine", "set engine.kind"});
+  }
+  expect_refusals("estimation.eta_reward", {"-1", "1e-4", "1.1e8", "inf", "nan"}, {"from 0.001 to 1e+08"});
+  for (const std::string key : {"estimation.ridge_mean", "estimation.ridge_own"})
+    expect_refusals(key, {"0", "0.009", "1e13", "inf"}, {"out of range", "from 0.01 to 1e+12"});
+  expect_refusals("environment.uniform.u", {"1.1e6", "inf", "nan"}, {"out of range", "from 0 to 1e+06"});
+  expect_refusals("environment.gaussian.scale", {"0", "1e-60", "9e-7", "101", "inf"}, {"from 1e-06 to 100"});
   expect_refusal("[oracle]\nsamples = 999", {"at least 1000"});
   expect_refusal("[oracle]\ngrid = [5, 5]", {"three integers"});
   expect_refusal("[oracle]\ngrid = [5, 1, 5]", {"at least 2"});
@@ -128,22 +128,20 @@ TEST(StudyConfig, RefusesBudgetsThatAreNone) {
 }
 
 TEST(StudyConfig, RefusesChangesOfTheProblemThatAreNone) {
-  for (const char* value : {"-1", "1.5", "\"soon\"", "{ law = \"geometric\" }"})
-    expect_refusal(std::string("[feedback]\ndelay = ") + value, {"feedback.delay", "give periods, such as 100"});
+  expect_refusals("feedback.delay", {"-1", "1.5", "\"soon\"", "{ law = \"geometric\" }"},
+                  {"feedback.delay", "give periods, such as 100"});
   expect_refusal("[feedback]\ndelay = { mean = 10 }", {"has no law"});
-  for (const char* key : {"share", "flip"})
-    expect_refusal(std::string("[feedback]\n") + key + " = 1.1", {"from 0 to 1"});
+  for (const char* key : {"feedback.share", "feedback.flip"}) expect_refusals(key, {"1.1"}, {"from 0 to 1"});
   expect_refusal("[feedback]\npoison = { from = 5, to = 4 }", {"first and the last period"});
-  for (const char* value : {"\"swap\"", "\"walk:2\"", "5", "{ kind = \"swap\" }"})
-    expect_refusal(std::string("[environment.gaussian]\ndrift = ") + value, {"give swap:PERIODS", "walk:SPEED"});
+  expect_refusals("environment.gaussian.drift", {"\"swap\"", "\"walk:2\"", "5", "{ kind = \"swap\" }"},
+                  {"give swap:PERIODS", "walk:SPEED"});
   expect_refusal("[environment.gaussian]\ndrift = { kind = \"swap\", when = [5] }",
                  {"has no when", "kind, at, share, speed"});
   expect_refusal(
       "environments = [\"x\"]\n[environment.x]\nlaw = \"gaussian\"\nstream = 9\nindices = \"linear\"\n"
       "drift = \"swap:9\"",
       {"drift", "indices"});
-  for (const char* value : {"1", "-0.1", "nan"})
-    expect_refusal(std::string("[environment.gaussian]\ncorrelation = ") + value, {"from 0 to below 1"});
+  expect_refusals("environment.gaussian.correlation", {"1", "-0.1", "nan"}, {"from 0 to below 1"});
 }
 
 TEST(StudyConfig, NamesWrongTypes) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -34,9 +36,31 @@ inline std::string refusal(const std::function<void()>& body) {
   return "";
 }
 
+/// Expects that the study's own text is read back to the same.
+inline void expect_kept(const StudyConfig& config) {
+  const StudyConfig again = parsed(config.toml());
+  EXPECT_EQ(again.toml(), config.toml());
+  EXPECT_EQ(again.identity(), config.identity());
+}
+
 inline void expect_refusal(const std::string& text, const std::vector<std::string>& parts) {
   const std::string message = refusal([&] { parsed(text); });
   for (const std::string& part : parts) EXPECT_THAT(message, testing::HasSubstr(part)) << text;
 }
+
+/// Runs the body in a process of its own. Failed expectations set the exit status.
+template <class Body>
+[[noreturn]] void alone(Body&& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+  const testing::TestResult& result = *testing::UnitTest::GetInstance()->current_test_info()->result();
+  for (int k = 0; k < result.total_part_count(); ++k)
+    std::fprintf(stderr, "%s\n", result.GetTestPartResult(k).message());
+  std::exit(result.Failed() ? 1 : 0);
+}
+#define EXPECT_ALONE(...) EXPECT_EXIT(::pandora::test::alone([] __VA_ARGS__), testing::ExitedWithCode(0), "")
 
 }  // namespace pandora::test

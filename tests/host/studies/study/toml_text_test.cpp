@@ -16,15 +16,19 @@ std::string repeated(const std::string& text, int n) {
   return out;
 }
 
-std::string refusal(const std::string& text) {
+// The error's text; empty if there is none.
+std::string error_of(const std::function<void()>& body) {
   try {
-    (void)StudyConfig::parse(text, "s.toml");
+    body();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     EXPECT_LT(std::string(error.what()).size(), 400u);
     return error.what();
   }
   return "";
+}
+std::string refusal(const std::string& text) {
+  return error_of([&] { StudyConfig::parse(text, "s.toml"); });
 }
 
 TEST(TomlText, DepthOfEveryKindIsLimited) {
@@ -65,13 +69,8 @@ TEST(TomlText, KeysHaveALimitedLength) {
 
 TEST(TomlText, ValuesOfOptionsAreLimitedToo) {
   StudyConfig config;
-  const auto refusal_of = [&config](const std::string& key, const std::string& word) -> std::string {
-    try {
-      config.set(key, word, "--set " + key + "=" + word);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto refusal_of = [&config](const std::string& key, const std::string& word) {
+    return error_of([&] { config.set(key, word, "--set " + key + "=" + word); });
   };
   EXPECT_THAT(refusal_of("T0", repeated("[", 45000)), HasSubstr("nest deeper than 32"));
   EXPECT_THAT(refusal_of("T0", "{" + repeated("a.", 45000) + "a = 1}"), HasSubstr("nest deeper than 32"));

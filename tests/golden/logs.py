@@ -4,7 +4,6 @@ outcomes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -158,7 +157,3 @@ def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: rounded(one) for name, one in value.items()}
     return value
-
-
-def json_lines(rows: list[Row]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)

@@ -138,22 +138,29 @@ def on_edge(program: str, case: Case, argv: list[str], found: dict[str, Any], fo
     return out
 
 
-def run(program: str, case: Case, folder: Path) -> dict[str, Any]:
-    done = outcome(program, case.argv, folder)
-    out: dict[str, Any] = {"case": case.name, "world": case.world, "argv": case.argv, "exit_code": done.returncode}
-    if done.stderr.strip() and not (done.returncode == 0 and "frontier" in case.argv):  # it says: no figures
-        out["error"] = done.stderr.strip()
-    if done.returncode == 0 and not case.is_json:
-        out["text"] = re.sub(r"(?m)^\d+ cascades, (.|\n)*", "", done.stdout)  # the last sentence names the folder
-    elif done.returncode == 0:
-        out["result"] = kept(json.loads(done.stdout))
+def result_of(case: Case, code: int, said: str, error: str, folder: Path) -> dict[str, Any]:
+    """What is kept of a command that ended with this code. `said`, `error`: standard output and standard error."""
+    out: dict[str, Any] = {"case": case.name, "world": case.world, "argv": case.argv, "exit_code": code}
+    if error.strip() and not (code == 0 and "frontier" in case.argv):  # it says: no figures
+        out["error"] = error.strip()
+    if code == 0 and not case.is_json:
+        out["text"] = re.sub(r"(?m)^\d+ cascades, (.|\n)*", "", said)  # the last sentence names the folder
+    elif code == 0:
+        out["result"] = kept(json.loads(said))
         if case.file:
             out["cascade"] = cascade_in(folder / case.file, out["result"])
+        if "--rows" in case.argv:
+            out["rows"] = rows_in(folder / case.argv[case.argv.index("--out") + 1] / "rows.csv")
+    return out
+
+
+def run(program: str, case: Case, folder: Path) -> dict[str, Any]:
+    done = outcome(program, case.argv, folder)
+    out = result_of(case, done.returncode, done.stdout, done.stderr, folder)
+    if "result" in out:
         differs = [name for factor in NUDGES for name in on_edge(program, case, nudged(case.argv, factor), out, folder)]
         if differs:
             out["knife_edge"] = sorted(set(differs))
-        if "--rows" in case.argv:
-            out["rows"] = rows_in(folder / case.argv[case.argv.index("--out") + 1] / "rows.csv")
     return out
 
 

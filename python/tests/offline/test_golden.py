@@ -26,7 +26,7 @@ sys.path.insert(0, str(GOLDEN))
 
 from cases import all_cases  # noqa: E402
 from differences import DIFFERENCES, GIVEN_UP, NOTES, REWORDED, SWITCHED_OFF  # noqa: E402
-from make import cascade_in, kept, rows_in  # noqa: E402
+from make import result_of  # noqa: E402
 from worlds import WORLDS  # noqa: E402
 
 from pandora.live.request import UnderWay  # noqa: E402
@@ -100,31 +100,14 @@ def first_in_the_file(policy: Any, outcomes: Any) -> Any:
         return walked(policy, outcomes)
 
 
-def said(words_of: list[str]) -> tuple[int, str, str]:
-    """The exit code, standard output and standard error of a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = commands.main(words_of)
-    return code, out.getvalue(), err.getvalue().strip()
-
-
 def found_of(case: Any, folder: Path) -> dict[str, Any]:
     """The result in the form that make.py keeps."""
     # A model that costs nothing in any row used to be read without a message.
     reads_free = case.world in ("free-model", "all-free") and "--free-calls" not in case.argv and case.argv[1] != "show"
-    code, out, err = said([*case.argv, *(("--free-calls", "allowed") if reads_free else ())])
-    found: dict[str, Any] = {"case": case.name, "world": case.world, "argv": case.argv, "exit_code": code}
-    if err and not (code == 0 and "frontier" in case.argv):
-        found["error"] = err
-    if code == 0 and not case.is_json:
-        found["text"] = re.sub(r"(?m)^\d+ cascades, (.|\n)*", "", out)
-    elif code == 0:
-        found["result"] = kept(json.loads(out))
-        if case.file:
-            found["cascade"] = cascade_in(folder / case.file, found["result"])
-        if "--rows" in case.argv:
-            found["rows"] = rows_in(folder / case.argv[case.argv.index("--out") + 1] / "rows.csv")
-    return found
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = commands.main([*case.argv, *(("--free-calls", "allowed") if reads_free else ())])
+    return result_of(case, code, out.getvalue(), err.getvalue(), folder)
 
 
 def as_now(golden: dict[str, Any]) -> dict[str, Any]:

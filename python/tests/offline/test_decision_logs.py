@@ -28,7 +28,6 @@ from pandora.errors import DataError
 from pandora.offline.apart import Law, cautious_single, fit_log_apart, means_of
 from pandora.offline.call_log import CallLog, Openings
 from pandora.offline.estimate import Estimate
-from pandora.offline.feedback import dependence_notes
 from pandora.offline.groups import FOLDS, Floats
 from pandora.offline.kinds import Aim, AimKind
 from pandora.offline.log_fit import fit_thresholds_to_log
@@ -45,6 +44,7 @@ from pandora.offline.paths import (
 )
 from pandora.offline.policies.order import Order
 from pandora.offline.sources.first_calls import first_call_estimates
+from pandora.offline.sources.labels import dependence_notes
 from pandora.offline.sources.log import LogSearch, LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
 
 PRICE = 40.0

@@ -24,7 +24,7 @@ from pandora.offline.options import (
     require_latency,
     require_log_for,
 )
-from pandora.offline.text import nearest
+from pandora.offline.text import nearest_text
 from pandora.spelling import as_option, typed
 from pandora.spelling import option as marked
 
@@ -88,7 +88,7 @@ def test_unknown_words_name_the_nearest() -> None:
     assert refusal(lambda: OPTIONS["estimator"].check("best")).told(as_option) == (
         "--estimator best: unknown; use plugin, ips, snips or dr"
     )
-    assert nearest("INDICES", ["router", "indices"]) == ["indices"]
+    assert nearest_text("INDICES", ["router", "indices"]) == "; the nearest is indices"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_kinds_by_what_evaluator_and_context_allow() -> None:
     assert settings(context=("x",), estimated=True).kinds == ["router", "thresholds", "routed"]
     assert settings(kind="indices").kinds == ["indices"] and settings(kind="indices").as_asked
     assert not settings(kind="thresholds").as_asked and not settings().as_asked
-    assert settings(context=("x",)).uses_context and settings(context=("x",), kind="indices").uses_context
+    assert settings(context=("x",)).used_context == settings(context=("x",), kind="indices").used_context == ("x",)
 
 
 def test_one_aim() -> None:

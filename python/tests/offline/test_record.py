@@ -16,7 +16,6 @@ from pandora import _core
 from pandora.live import load, text_of
 from pandora.offline import api
 from pandora.offline.cascade_sheets import cascade_sheets
-from pandora.offline.deploy import all_rows
 from pandora.offline.estimate import Interval
 from pandora.offline.fit import fit_source
 from pandora.offline.judge import judge_cascade, judged_json
@@ -30,7 +29,6 @@ from pandora.offline.text import (
     interval_text,
     number_text,
     printable,
-    printable_lines,
     saving_text,
     share_text,
     usd_text,
@@ -135,7 +133,7 @@ def test_what_runs_does_what_was_fitted(trace: pandora.Trace, kind: str, evaluat
     source = TableSource(trace._table, evaluator, context, settings.judge)
     fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked)
     cascade, _, _ = api.fit(trace._table, price=10.0, evaluator=evaluator, context=context, kind=kind, judge_usd=1e-4)
-    prepared = source.prepare(all_rows(source))
+    prepared = source.prepare()
     outcomes = prepared.outcomes
     psi = None if kind == "thresholds" else outcomes.psi
     cascade.set_learning(False)
@@ -314,7 +312,7 @@ def test_a_context_that_tells_the_outcomes_is_named() -> None:
         (eyes_text("score", 0.0002, 1.0), "evaluator score at $0.0002 a call"),
         (eyes_text("none", None, 1.0), "no answer is judged"),
         (printable("a\nb\x1b[31m\u202e\udcff"), "a b\\x1b[31m\\u{202e}\\xff"),
-        (printable_lines("a\n\tb\r"), "a\n\tb "),
+        (printable("a\n\tb\r", 0), "a\n\tb "),
     ],
 )
 def test_numbers_and_words(said: str, wanted: str) -> None:

@@ -64,7 +64,6 @@ def frontier(
 ) -> tuple[dict[str, list[Any]], Table, dict[str, Any]]:
     """Quality against dollars, fitted on one table and judged on the other: frontier.csv, its steps, numbers.json."""
     settings = FitSettings(Aim(AimKind.PRICE, 0.0), evaluator, tuple(context), kind, judge_usd)
-    settings.require_sound()
     found = frontier_of_tables(table, test, settings, prices)
     return frontier_columns(found), frontier_steps(found).table(), frontier_numbers(found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Optional
@@ -63,12 +63,11 @@ class CallLog:
     propensity: Floats
     label_probability: Floats
     openings: Openings
-    by_rules: Optional[Floats] = None
-    judge_usd: float = 0.0
-    has_label_propensity: bool = False
-    sampling: Floats = field(default_factory=lambda: np.ones(0))
-    stands_for: Floats = field(default_factory=lambda: np.ones(0))
-    notes: tuple[str, ...] = ()
+    by_rules: Optional[Floats]
+    judge_usd: float
+    sampling: Floats
+    stands_for: Floats
+    notes: tuple[str, ...]
 
     @staticmethod
     def of_table(table: _core.TraceTable, openings: Openings, judge_usd: float = 0.0) -> CallLog:
@@ -107,10 +106,12 @@ class CallLog:
     ) -> CallLog:
         """`usd`: as recorded. `is_judged`: whether scores of the calls are known. `dropped`: by row."""
         _require_probabilities(name, models, propensity, "propensity")
-        if label_propensity is not None:
+        if label_propensity is None:
+            label_propensity = shares_known(quality, ~np.isnan(place))
+        else:
             of_calls = np.where(np.isnan(place), np.nan, label_propensity)
             _require_probabilities(name, models, of_calls, "label_propensity")
-        all_notes, is_given = list(notes), label_propensity is not None
+        all_notes = list(notes)
         if by_rules is not None and is_judged and judge_usd > 0.0:
             usd, note = _without_judge(usd, judge_usd)
             all_notes.append(note)
@@ -137,10 +138,8 @@ class CallLog:
                     "decisions in which no toss called a model have no row; the propensities say that they are "
                     f"{100.0 * silent:.1f}% of all, and the estimates take them into account"
                 )
-        if label_propensity is None:
-            label_propensity = shares_known(quality, ~np.isnan(place))
         cells = quality, usd, place, propensity, label_propensity
-        of_rows = judge_usd, is_given, sampling, stands_for, tuple(all_notes)
+        of_rows = judge_usd, sampling, stands_for, tuple(all_notes)
         return CallLog(name, models, groups, *cells, openings, by_rules, *of_rows)
 
     @property
@@ -162,13 +161,6 @@ class CallLog:
     def folds(self) -> npt.NDArray[np.int64]:
         """By where a prompt first appears."""
         return self.groups.folds_by_appearance
-
-    def made_call(self, model: int, calls_before: int) -> Bools:
-        """By row, whether the log has this call at the place where a policy makes it, after so many others."""
-        if self.openings is not Openings.IN_ORDER:
-            return self.called[:, model]
-        made: Bools = self.place[:, model] == calls_before + 1
-        return made
 
     @cached_property
     def label_weight(self) -> Floats:

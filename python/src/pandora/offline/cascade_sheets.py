@@ -10,7 +10,6 @@ from .choose import SINGLE
 from .kinds import AimKind
 from .members import (
     aim_of_record,
-    count_of,
     judge_usd_of,
     number_of,
     object_of,
@@ -20,12 +19,12 @@ from .members import (
     text_of,
     texts_of,
 )
-from .plain import verdict_text
+from .plain import percent_text, tail_of, verdict_text
 from .policies import KINDS
 from .sheet import Sheet
-from .text import UNKNOWN, interval_text, number_text, share_text, usd_text
+from .text import interval_text, number_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, plans_text, tail_text
-from .worth import DollarTail, Worth, interval_of_json
+from .worth import Worth, interval_of_json
 
 #: Steps after which a fit of indices ends where it does not reach its tolerance.
 MOST_STEPS = 200
@@ -86,9 +85,8 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
     thresholds, shares = file.get("thresholds") or [], shares_of(record)
     for place, model in enumerate(file["models"] if by_prompt else file["order"]):
         accepted = "---" if by_prompt else f"{thresholds[place]:.4g}" if place < len(thresholds) else "always"
-        used = (share_of(shares, model, what) for what in ("called", "deployed"))
-        shown = (UNKNOWN if math.isnan(share) else f"{100.0 * share:.1f}%" for share in used)
-        out.add(model, accepted, *shown, _calibration_text(file, file["models"].index(model)))
+        used = (percent_text(share_of(shares, model, use)) for use in ("called", "deployed"))
+        out.add(model, accepted, *used, _calibration_text(file, file["models"].index(model)))
     if plans:
         out.notes.append(plans_text(file))
     if not calls_one_model(file) and not file.get("calibration") and not _learns_reward(file):
@@ -113,7 +111,7 @@ def models_of_cascade(file: Mapping[str, Any], record: Mapping[str, Any], name: 
 def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float], verdict: str) -> Sheet:
     """What was compared, and what is promised."""
     price, prompts, table = (text_of(record.get(name)) for name in ("price", "prompts", "table"))
-    single, kinds, tail = (object_of(record.get(name)) for name in ("single", "kinds", "dollar_tail"))
+    single, kinds = (object_of(record.get(name)) for name in ("single", "kinds"))
     evaluator = evaluator_text(text_of(record.get("evaluator")), judge_usd_of(record))
     out = Sheet(
         f"Fitted for {aim_of_record(record)} on {prompts} prompts with {len(texts_of(record.get('models')))} models "
@@ -144,12 +142,8 @@ def fit_of_cascade(record: Mapping[str, Any], counts: Mapping[str, float], verdi
             "saw than on a fifth that each of them did not see."
         )
     )
-    if tail.get("heavy") is True:
-        skewness, share = number_of(tail.get("skewness")), number_of(tail.get("share"))
-        why = tail_text(
-            DollarTail(skewness, count_of(record.get("prompts")), count_of(tail.get("dearest")), share, 0.0)
-        )
-        out.notes.append(f"intervals of dollars and savings may be too narrow: {why}")
+    if object_of(record.get("dollar_tail")).get("heavy") is True:
+        out.notes.append(f"intervals of dollars and savings may be too narrow: {tail_text(tail_of(record))}")
     out.notes += [*texts_of(record.get("notes")), verdict]
     return out
 

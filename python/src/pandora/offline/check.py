@@ -323,11 +323,21 @@ def _best_answers(source: TableSource, price: float) -> Floats:
     return np.stack([source.quality[cells], source.usd[cells], np.ones(len(best))])
 
 
-def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
-    """One sentence: what routing pays at this price, or that no cascade is better than the best single model."""
-    single, h = models[headroom.fitted.single], headroom
+def verdict(h: Headroom, models: Sequence[str], evaluator: str, for_people: bool = False) -> str:
+    """One sentence: what routing pays at this price, or that no cascade is better than the best single model.
+
+    `for_people`: the same in short sentences.
+    """
+    single = models[h.fitted.single]
     policy = "the fixed cascade" if h.by_cascade else "the index policy"
     gain, bound = interval_text(h.routing_gain, 4), h.bound.gain.value
+    if for_people:
+        pays = "Calling several models pays" if h.pays else f"No cascade is surely better than {single}"
+        out = (
+            f"{pays} at price {h.price:g} with evaluator {evaluator}: {policy} gains {gain} utility per prompt over "
+            f"{single}, the best single model."
+        )
+        return out if math.isnan(bound) else f"{out} No choice of models can gain more than {bound:.4f}, the bound."
     with_judge = f"with this evaluator ({evaluator})"
     if math.isnan(bound):
         pays = "routing pays" if h.pays else "no cascade is better"
@@ -341,19 +351,6 @@ def verdict(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
         f"no cascade is better than {single} {with_judge} at price {h.price:g}: {policy} gains {gain} in utility per "
         f"prompt, and the bound is {bound:.4f} above"
     )
-
-
-def told(headroom: Headroom, models: Sequence[str], evaluator: str) -> str:
-    """The same in short sentences, as people read it."""
-    single, h = models[headroom.fitted.single], headroom
-    policy = "the fixed cascade" if h.by_cascade else "the index policy"
-    gain, bound = interval_text(h.routing_gain, 4), h.bound.gain.value
-    pays = "Calling several models pays" if h.pays else f"No cascade is surely better than {single}"
-    out = (
-        f"{pays} at price {h.price:g} with evaluator {evaluator}: {policy} gains {gain} utility per prompt over "
-        f"{single}, the best single model."
-    )
-    return out if math.isnan(bound) else f"{out} No choice of models can gain more than {bound:.4f}, the bound."
 
 
 def require_prices(prices: Sequence[float], wanted: str) -> None:
@@ -498,7 +495,7 @@ def _headroom_sheet(check: Check, h: Headroom) -> Sheet:
         f"  best single: {models[h.fitted.single]}, {interval_text(h.single_in_hindsight, 4)} on the prompts that "
         "chose it",
         *(f"  {name}: {order_text([models[m] for m in order], stops)}" for name, order, stops in orders),
-        told(h, models, check.evaluator),
+        verdict(h, models, check.evaluator, for_people=True),
     ]
     return out
 

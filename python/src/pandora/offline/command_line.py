@@ -22,19 +22,12 @@ def spelt(name: str, value: Optional[str] = None) -> str:
     return as_option(SPELT.get(name, name), value)
 
 
-def _is_place(option: Option) -> bool:
-    return option.place
-
-
-def _place(option: Option) -> str:
-    return SPELT.get(option.name, option.name)
-
-
 class _Parser(argparse.ArgumentParser):
     def __init__(self, command: Command) -> None:
+        places = [SPELT.get(option.name, option.name) for option in command.options if option.place]
         super().__init__(
             prog=" ".join(["pandora", *command.words]),
-            usage=" ".join(["pandora", *command.words, "[OPTIONS]", *map(_place, filter(_is_place, command.options))]),
+            usage=" ".join(["pandora", *command.words, "[OPTIONS]", *places]),
             description=fill(command.help, 80),
             epilog=f"examples:\n{indent(command.examples, '  ')}",
             allow_abbrev=False,

@@ -29,7 +29,7 @@ from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
 from .table_fit import fit_table
-from .text import number_text, printable, printable_lines
+from .text import number_text, printable
 
 #: The output of a command: as JSON, as tables, and as a text for people at the end.
 Said = tuple[Any, list[Sheet], str]
@@ -96,7 +96,7 @@ def _print(how: str, value: Any, sheets: Sequence[Sheet], at_the_end: str) -> No
         "markdown": lambda: "".join("\n" + sheet.markdown() for sheet in sheets) + at_the_end,
         "text": lambda: "".join("\n" + sheet.text(width) for sheet in sheets) + at_the_end,
     }
-    _write(printable_lines(out[how]()))
+    _write(printable(out[how](), 0))
 
 
 def _table_reader(given: dict[str, Any], scores_alone: bool = False) -> Callable[[str], _core.TraceTable]:
@@ -107,17 +107,9 @@ def _table_reader(given: dict[str, Any], scores_alone: bool = False) -> Callable
     scale = [_range(text) for text in given["scale"]]
     prices = list(Prices.of(given["prices_file"] or None).models.items())
     free, repeats = (given[name] == "allowed" for name in ("free_calls", "repeats"))
-    how = (
-        given["missing"],
-        scale,
-        prices,
-        free,
-        repeats,
-        given["quality_column"],
-        list(given["prompt_key"]),
-        scores_alone,
-    )
-    options = _core.TraceOptions(list(given.get("models", ())), *how)
+    columns = given["quality_column"], list(given["prompt_key"])
+    models = list(given.get("models", ()))
+    options = _core.TraceOptions(models, given["missing"], scale, prices, free, repeats, *columns, scores_alone)
 
     def table(path: str) -> _core.TraceTable:
         with _bar("MiB") as bar:
@@ -256,13 +248,8 @@ def _import(given: dict[str, Any]) -> Said:
     from ..imports import Settings, export, write_whole
 
     source, out = given["source"], given["out"]
-    settings = Settings(
-        given["filter"],
-        given["metric"],
-        Prices.read(given["prices_file"]) if given["prices_file"] else None,
-        given["characters_per_token"],
-        given["quality"],
-    )
+    prices = Prices.read(given["prices_file"]) if given["prices_file"] else None
+    settings = Settings(given["filter"], given["metric"], prices, given["characters_per_token"], given["quality"])
     _core.claim_file(out, given["force"], [x for x in (source, given["prices_file"], given["quality"]) if x])
     with export(given["export"], source, settings) as (rows, notes):
         for note in notes:

@@ -117,8 +117,10 @@ def crossfit(
             without[other][:, :, rows[in_fold]] = numbers[:, :, in_fold]
             if timed:
                 seconds_without[other][:, rows[in_fold]] = seconds[:, in_fold]
-    latency_of_all = _latency_by_candidate(latency, folds) if timed else None
-    latency_without = _percentiles(seconds_without) if nested and timed else None
+    latency_of_all = latency_without = None
+    if timed:
+        latency_of_all = np.maximum(_percentiles(held_out(latency[:FOLDS], folds)), _percentiles(latency[FOLDS]))
+        latency_without = _percentiles(seconds_without) if nested else None
     return CrossFit(
         source, candidates, policies, fold_policies, whole, by_fold, without, latency_of_all, latency_without
     )
@@ -127,9 +129,3 @@ def crossfit(
 def _percentiles(seconds: Floats) -> Floats:
     """The 95th percentile along the last axis, of known values."""
     return np.apply_along_axis(lambda row: nearest_rank(row, 0.95), -1, seconds)
-
-
-def _latency_by_candidate(seconds: Floats, folds: Ints) -> Floats:
-    """By candidate, the 95th percentile of seconds on unseen prompts or, if greater, of the fit on all rows."""
-    unseen = held_out(seconds[:FOLDS], folds)
-    return np.maximum(_percentiles(unseen), _percentiles(seconds[FOLDS]))

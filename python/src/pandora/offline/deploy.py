@@ -6,14 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
-import numpy as np
-
 from .. import _core
 from ..live import Members as FileMembers
 from ..live import RunningCascade
 from ..live.learning import Learning
 from .fit import Fit
-from .groups import Ints
 from .learners.estimators import EstimatorPredictor
 from .learners.isotonic import IsotonicMap
 from .options import FitSettings
@@ -22,7 +19,7 @@ from .policies.indices import LearnedIndices, calibration_rows
 from .policies.router import Plans, plans_of, walked
 from .sources.table import PreparedTable
 
-#: The version of a cascade's file.
+#: The members of a cascade's file.
 Members = dict[str, Any]
 
 
@@ -94,14 +91,11 @@ def callers_estimator(policy: Policy) -> Optional[EstimatorPredictor]:
     return predictor if isinstance(predictor, EstimatorPredictor) else None
 
 
-def build_cascade(
-    file: dict[str, Any], prepared: Optional[PreparedTable] = None, policy: Optional[Policy] = None
-) -> RunningCascade:
+def build_cascade(file: dict[str, Any], prepared: Optional[PreparedTable], policy: Policy) -> RunningCascade:
     """The cascade from the members of its file. Indices are learned from all models' answers to the rows of `prepared`
     on which they are calibrated. `policy`: the fitted policy, whose router may be a caller's estimator.
     """
-    estimator = None if policy is None else callers_estimator(policy)
-    cascade = RunningCascade(FileMembers.of_json(file, estimator))
+    cascade = RunningCascade(FileMembers.of_json(file, callers_estimator(policy)))
     if isinstance(cascade.indices, Learning) and prepared is not None:
         outcomes = prepared.outcomes
         cost = file["price"] * (outcomes.usd + outcomes.judge_usd)
@@ -126,8 +120,3 @@ def use_of(fit: Fit, file: dict[str, Any], prepared: PreparedTable) -> Use:
     elif isinstance(policy, Plans):
         never += [name for name in names if name not in file["models"]]
     return Use(shares, never, float(made[judged].sum() / made.sum()))
-
-
-def all_rows(source: Any) -> Ints:
-    """The numbers of all rows of a source."""
-    return np.arange(len(source.groups.of_row))

@@ -171,7 +171,7 @@ def find_frontier(
     require_prices(prices, "finite numbers that are not negative")
     if test.models != source.models:
         test = TableSource(test.table.select_models(source.models), test.evaluator, test.context, test.judge_usd)
-    prepared = source.prepare(np.arange(len(source.quality)))
+    prepared = source.prepare()
     outcomes = on_other(prepared, test)
     points: list[Point] = []
     refinements_left, asked = (0, list(prices)) if len(prices) else (REFINEMENTS, price_grid(source.usd))
@@ -205,14 +205,14 @@ def frontier_of_tables(
 ) -> Frontier:
     """Fitted on one table and judged on the other. Of the settings the aim is not used."""
     settings.require_sound()
-    context = settings.context if settings.uses_context else ()
     for given in (test, table):
         if is_log(given):
             raise DataError(
                 f"{given.source}: is a log of decisions, in which models that were not called say nothing; `pandora "
                 "cascade fit` and `pandora cascade test` take logs"
             )
-    source, other = (TableSource(given, settings.evaluator, context, settings.judge) for given in (table, test))
+    how = settings.evaluator, settings.used_context, settings.judge
+    source, other = (TableSource(given, *how) for given in (table, test))
     kinds = settings.of_estimates().kinds if source.estimated else settings.kinds
     return find_frontier(source, other, kinds, prices, settings.judge_usd, progress)
 

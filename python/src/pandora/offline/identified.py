@@ -67,7 +67,7 @@ def identified(table: _core.TraceTable) -> Identified:
             "every decision made one call: policies that make one can be estimated, but what a second call would bring "
             f"only where models' answers are taken to be independent ({option('openings', 'apart')})"
         )
-    if unlabelled(table) > 0 and not log.has_label_propensity:
+    if unlabelled(table) > 0 and _core.TableArrays(table).label_propensity is None:
         reasons.append(
             "whether a call's quality is known is taken to depend on its model alone; label_propensity says it better"
         )

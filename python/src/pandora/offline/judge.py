@@ -19,13 +19,13 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import DataError, UsageError
 from ..live import RunningCascade
+from ..live.learning import Learning
 from ..spelling import option, typed
 from .apart import NOTE as APART_NOTE
 from .apart import estimate_apart
 from .call_log import Bools, CallLog, Openings
 from .errors import Refusal
 from .estimate import Estimate, Interval
-from .feedback import dependence_notes
 from .groups import Floats, Groups, Ints
 from .identified import identified
 from .learners.isotonic import IsotonicMap, applied
@@ -35,13 +35,14 @@ from .options import OPTIONS, require_log_for
 from .outcomes import USD, Outcomes, along, columns_called, nearest_rank
 from .paths import Estimator, LoggedWalks, LogReader, LogSupport, PolicyEstimate, require_possible
 from .plain import judging_text
+from .policies import Policy
+from .policies.indices import LearnedIndices
 from .policies.order import Order, best_single
-from .policies.router import walked
-from .policies.saved import policy_of
+from .policies.router import Plans, walked
 from .record import json_object
 from .sheet import Sheet
 from .sources.evaluator import NONE, TRUTH, shown_of
-from .sources.labels import QualityEstimates, label_note
+from .sources.labels import QualityEstimates, dependence_notes, label_note
 from .sources.log import LogSource, faults_of_first_calls
 from .text import interval_text, nearest_text, saving_text, share_text, usd_text
 from .words import calls_one_model, evaluator_text, eyes_text, orders_of, tail_text
@@ -209,6 +210,23 @@ class JudgedCascade:
         if meeting.openings is Openings.APART:
             sentences.append("This presumes that models' answers are independent")
         return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence)
+
+
+def policy_of(cascade: RunningCascade, outcomes: Outcomes, shown: Floats) -> Policy:
+    """The policy of a running cascade, in the form of a fit's policies, so that a test walks rows as a fit does.
+
+    It follows the rules without exploring; positions are those of the cascade's models. `outcomes` and `shown`, the
+    evaluator's values, are for all rows, by those models.
+    """
+    members = cascade.members
+    if isinstance(cascade.indices, Learning):
+        there = sum(1 << model for model in range(len(members.models)) if model not in members.removed)
+        cost = np.ascontiguousarray(members.price * (outcomes.usd + outcomes.judge_usd))
+        return LearnedIndices(cascade.indices.copied_estimator(), outcomes.psi, cost, shown, there)
+    if members.predictor is None:
+        return members.plans[0]
+    calling = [number for number, plan in enumerate(members.plans) if plan.order]
+    return Plans(tuple(members.plans[number] for number in calling), members.predictor.of_plans(calling), members.price)
 
 
 def judge_cascade(

@@ -19,7 +19,7 @@ from ..spelling import option
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
-from .deploy import Use, all_rows, build_cascade, file_of, members_of_order, use_of
+from .deploy import Use, file_of, members_of_order, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval, no_surer, unpaired
 from .fit import Fit, fit_source
@@ -31,11 +31,10 @@ from .options import FitSettings
 from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
 from .policies.order import Order
 from .progress import Progress
-from .record import FitReport
+from .record import FitReport, FitResult, finish_fit
 from .sources.evaluator import NONE
 from .sources.first_calls import FirstCalls
 from .sources.log import LONGEST, LogSearch, LogSource, PreparedLog, Searched, faults_of_first_calls
-from .table_fit import FitResult, finish_fit
 from .worth import DollarTail, Worth
 
 
@@ -70,7 +69,7 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
         used = list(dict.fromkeys([*fit.policy.order, *others]))
         members = members_of_order(fit.policy, fit.models, used, fit.calibration)
         file = {"price": fit.price, "evaluator": settings.evaluator, **members}
-        return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file, build_cascade)
+        return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file)
     return _router(table, settings, progress)
 
 
@@ -261,6 +260,6 @@ def _router(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     if fit.choice.kind == SINGLE and settings.context:
         notes.append(Note("context: not used; one model alone is the same for every prompt", Topic.NO_CONTEXT))
     blind = replace(settings, evaluator=NONE, judge_usd=None, openings="in_order")
-    prepared = source.prepare(all_rows(source))
+    prepared = source.prepare()
     file = file_of(fit.policy, fit.price, blind, prepared)
-    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file, build_cascade)
+    return finish_fit(FitReport(fit, blind, use_of(fit, file, prepared), notes, table), file)

@@ -433,9 +433,9 @@ class FitSettings:
         return "context" not in KINDS[kind].needs or bool(self.context)
 
     @property
-    def uses_context(self) -> bool:
-        """Whether features are fitted."""
-        return bool(self.context) and any("context" in KINDS[kind].needs for kind in self.kinds)
+    def used_context(self) -> tuple[str, ...]:
+        """The context if features are fitted, else nothing."""
+        return self.context if any("context" in KINDS[kind].needs for kind in self.kinds) else ()
 
     def require_sound(self) -> None:
         """Raises Refusal for a number that is out of range, where no kind is tried, and for what none uses."""

@@ -46,12 +46,8 @@ class Outcomes:
 
     def take(self, rows: Union[Ints, slice]) -> Outcomes:
         """These rows, in this order."""
-
-        def cut(values: Optional[np.ndarray]) -> Optional[np.ndarray]:
-            return None if values is None else values[rows]
-
         numbers = np.arange(len(self.quality)) if self.rows is None else self.rows
-        psi, latency = cut(self.psi), cut(self.latency)
+        psi, latency = (None if values is None else values[rows] for values in (self.psi, self.latency))
         seen, quality, usd = self.seen[rows], self.quality[rows], self.usd[rows]
         return Outcomes(seen, quality, usd, psi, self.judge_usd, latency, numbers[rows])
 

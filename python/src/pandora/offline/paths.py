@@ -30,7 +30,7 @@ from .estimate import Estimate, Interval, stretched
 from .groups import Floats, Groups, Ints
 from .notes import Note, Topic
 from .outcomes import CALLS, USD
-from .sources.labels import augmented, cross_fitted_quality
+from .sources.labels import augmented
 from .worth import Worth
 
 #: The least number of effective prompts for an estimate.
@@ -320,13 +320,6 @@ class LogReader:
         #: The judge's estimate for each call, corrected where its quality is known.
         self.estimated = augmented(guess, log.quality, log.label_probability)
         self.log_rules = LogRules.of(self)
-
-    @staticmethod
-    def guess_of(log: CallLog, score: Floats) -> Floats:
-        """From scores. DataError if no call's quality is known."""
-        if np.isnan(log.quality).all():
-            raise DataError(f"{log.name}: knows no call's quality; give that of some calls")
-        return cross_fitted_quality(log.quality, score, 1.0 / log.label_weight, log.folds)
 
     def label_noise(self, model: Ints, weight: Floats, rows: Ints) -> LabelNoise:
         """By row, for that model's answer."""

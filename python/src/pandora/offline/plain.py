@@ -150,7 +150,8 @@ def _sentences(file: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[s
     if record.get("evaluator") == NONE or (not is_single and number_of(record.get("judged_calls")) == 0.0):
         yield "No answer is judged."
     elif not is_single:
-        yield _judging(aim, record)
+        gone = "the bound may be missed" if aim.on_usd else "the gain is gone"
+        yield judging_text(judge_usd_of(record), number_of(record.get("break_even_judge_usd")), gone)
     if _has_topic(record, Topic.INDEPENDENT):
         yield "This presumes that models' answers are independent."
 
@@ -212,18 +213,13 @@ def _bound(aim: Aim, record: Mapping[str, Any]) -> str:
     else:
         what, least = f"the bound of {aim.value:g}", f"has a mean quality of at least {reached:.4f}"
     if math.isnan(reached):
-        why = tail_text(_tail(record))
+        why = tail_text(tail_of(record))
         return f"Whether it keeps {what} cannot be said with any confidence: {why}."
     if bound.get("met") is True:
         return f"With 95% confidence it {least}, which keeps {what}."
     by = f"${missed:.3g}" if aim.on_usd else f"{missed:.4f}"
     few = too_few_text(aim, prompts)
     return f"With 95% confidence it {least}, which misses {what} by {by}; nothing comes nearer{few}."
-
-
-def _judging(aim: Aim, record: Mapping[str, Any]) -> str:
-    gone = "the bound may be missed" if aim.on_usd else "the gain is gone"
-    return judging_text(judge_usd_of(record), number_of(record.get("break_even_judge_usd")), gone)
 
 
 def judging_text(usd: Optional[float], gone_at: float, gone: str, who: str = "The fit") -> str:
@@ -246,7 +242,7 @@ def _models(file: Mapping[str, Any], record: Mapping[str, Any], title: str, most
         uses = ["called", "deployed"] if shares else []  # a log does not say
         out = Sheet(title, ["model", "accepted from", *uses])
         for k, model in enumerate(order[:most]):
-            used = (_percent(share_of(shares, model, use)) for use in uses)
+            used = (percent_text(share_of(shares, model, use)) for use in uses)
             out.add(model, f"{thresholds[k]:.4g}" if k < len(thresholds) else "always", *used)
         if len(order) > most:
             out.notes.append(f"Models that follow: {len(order) - most}.")
@@ -255,7 +251,9 @@ def _models(file: Mapping[str, Any], record: Mapping[str, Any], title: str, most
     called = {model: share_of(shares, model, "called") for model in file["models"]}
     by_use = sorted(called, key=lambda model: -called[model])
     if len(called) > 1 and shares:
-        out.notes.append("Called: " + _few([f"{model} {_percent(called[model])}" for model in by_use]) + " of prompts.")
+        out.notes.append(
+            "Called: " + _few([f"{model} {percent_text(called[model])}" for model in by_use]) + " of prompts."
+        )
     if any(thresholds for _, thresholds in orders):
         out.notes.append("Plans: " + _few([order_text(*order) for order in orders], " | ") + ".")
     return out
@@ -296,7 +294,7 @@ def _service_notes(file: Mapping[str, Any], counts: Mapping[str, float]) -> Iter
 
 def _tail_notes(record: Mapping[str, Any]) -> Iterator[str]:
     """Of a bound on dollars the verdict says it."""
-    tail = _tail(record)
+    tail = tail_of(record)
     if object_of(record.get("dollar_tail")).get("heavy") is True and not aim_of_record(record).on_usd:
         yield (
             f"{tail.dearest} of {tail.prompts} prompts carry {100.0 * tail.share:.0f}% of the dollars; dollar "
@@ -312,13 +310,15 @@ def _promise(record: Mapping[str, Any]) -> Worth:
     return Worth.of_json(dict(object_of(record.get("promise"))))
 
 
-def _tail(record: Mapping[str, Any]) -> DollarTail:
+def tail_of(record: Mapping[str, Any]) -> DollarTail:
+    """How unevenly dollars are spread over prompts; the dollars of a row are not there."""
     tail = object_of(record.get("dollar_tail"))
     skewness, share = number_of(tail.get("skewness")), number_of(tail.get("share"))
     return DollarTail(skewness, count_of(record.get("prompts")), count_of(tail.get("dearest")), share, 0.0)
 
 
-def _percent(share: float) -> str:
+def percent_text(share: float) -> str:
+    """Such as 12.5%; "---" for an unknown share."""
     return UNKNOWN if math.isnan(share) else f"{100.0 * share:.1f}%"
 
 

@@ -6,18 +6,23 @@ import json
 import math
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Optional
 
 from .. import _core
+from ..live import RunningCascade
 from .choose import SINGLE
-from .deploy import Use
+from .deploy import Use, build_cascade
 from .estimate import Interval
 from .fit import Fit, runner_up
 from .groups import FOLDS
 from .notes import topics_json
 from .options import FitSettings
 from .policies import KINDS
+from .sources.table import PreparedTable
 from .words import eyes_text, fit_verdict, is_sure, why_of
+
+#: The running cascade, and its record.
+FitResult = tuple[RunningCascade, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,12 @@ class FitReport:
         if self.break_even_judge > 0.0:
             out["break_even_judge_usd"] = self.break_even_judge
         return json_object(out)
+
+
+def finish_fit(report: FitReport, file: dict[str, Any], prepared: Optional[PreparedTable] = None) -> FitResult:
+    """The running cascade from the members of its file, and its record. `prepared`: from which indices are learned."""
+    record = report.record(file)
+    return build_cascade({**file, "about": record}, prepared, report.fit.policy), record
 
 
 def as_json(value: Any) -> Any:

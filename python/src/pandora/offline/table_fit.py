@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
 import numpy as np
 
 from .. import _core
-from ..live import RunningCascade
 from .choose import SINGLE
-from .deploy import all_rows, build_cascade, file_of, use_of
-from .feedback import dependence_notes
+from .deploy import file_of, use_of
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
 from .learners.estimators import require_estimator
+from .log_fit import fit_log
 from .notes import Note, Topic, table_notes
 from .options import FitSettings, require_few_models, require_latency, require_log_for
 from .outcomes import QUALITY
 from .progress import Progress
-from .record import FitReport
-from .sources.labels import label_note
+from .record import FitReport, FitResult, finish_fit
+from .sources.labels import dependence_notes, label_note
 from .sources.table import PreparedTable, TableSource
 from .words import rare_note
-
-#: The running cascade, and its record.
-FitResult = tuple[RunningCascade, dict[str, Any]]
 
 
 def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress) -> FitResult:
@@ -39,33 +33,19 @@ def fit_table(table: _core.TraceTable, settings: FitSettings, progress: Progress
     require_latency(settings.aim, table.source, table.models, arrays.latency, arrays.is_log)
     require_log_for(settings.openings, arrays.is_log)
     if arrays.is_log:
-        from .log_fit import fit_log  # imported here because log_fit imports this module
-
         return fit_log(table, settings, progress)
     if np.isnan(arrays.quality).any():
         settings = settings.of_estimates()
     price = 0.0 if settings.aim.is_bound else settings.aim.value
     require_few_models(table.source, table.models, np.nan_to_num(arrays.quality), arrays.usd, price, "fitted")
-    context, timed = settings.context if settings.uses_context else (), settings.aim.max_latency is not None
+    context, timed = settings.used_context, settings.aim.max_latency is not None
     source = TableSource(table, settings.evaluator, context, settings.judge, timed, settings.router)
     settings.require_binding(source.usd)
     fit = fit_source(source, settings.aim, settings.kinds, settings.as_asked, progress)
-    return _result_of(fit, source, settings)
-
-
-def _result_of(fit: Fit, source: TableSource, settings: FitSettings) -> FitResult:
-    prepared = source.prepare(all_rows(source))
-    policy = fit.policy
-    file = file_of(policy, fit.price, settings, prepared)
+    prepared = source.prepare()
+    file = file_of(fit.policy, fit.price, settings, prepared)
     notes = notes_of(fit, source, settings, prepared)
-    report = FitReport(fit, settings, use_of(fit, file, prepared), notes, source.table)
-    return finish_fit(report, file, lambda whole: build_cascade(whole, prepared, policy))
-
-
-def finish_fit(report: FitReport, file: dict[str, Any], build: Callable[[dict[str, Any]], RunningCascade]) -> FitResult:
-    """The running cascade, and its record. `build`: makes the cascade from the members of its file."""
-    record = report.record(file)
-    return build({**file, "about": record}), record
+    return finish_fit(FitReport(fit, settings, use_of(fit, file, prepared), notes, table), file, prepared)
 
 
 def notes_of(fit: Fit, source: TableSource, settings: FitSettings, prepared: PreparedTable) -> list[str]:

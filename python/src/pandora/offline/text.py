@@ -71,24 +71,15 @@ def listed(names: Sequence[str]) -> str:
     return out.getvalue()
 
 
-def nearest(word: str, names: Iterable[str]) -> list[str]:
-    """The names that a word was probably meant to be, nearest first."""
-    return list(_core.nearest(word, list(names)))
-
-
 def nearest_text(word: str, names: Iterable[str]) -> str:
     """For messages: "; the nearest is a"; empty where none is near."""
-    return str(_core.nearest_text(nearest(word, names)))
-
-
-def printable_lines(text: str) -> str:
-    """Keeps lines and tabs; spells out other characters that control a terminal, and bytes that are no text."""
-    return printable(text, 0)
+    return str(_core.nearest_text(_core.nearest(word, list(names))))
 
 
 def printable(text: str, most: int = 1000) -> str:
-    """One line; a longer text keeps both ends, because the problem stands at the beginning and the remedy at the
-    end.
+    """Spells out characters that control a terminal, and bytes that are no text. The result is one line; a longer text
+    keeps both ends, because the problem stands at the beginning and the remedy at the end. `most` = 0: keeps lines and
+    tabs, and everything.
     """
     sound = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)
     return str(_core.printable(sound.encode("utf-8", "surrogateescape"), most))

@@ -55,8 +55,6 @@ class EstimatorPredictor(Predictor):
     JSON cannot hold it. If the estimators were saved beside a file, `saved_as` is what the file holds in its place.
     """
 
-    quality: npt.NDArray[np.object_]
-    usd: npt.NDArray[np.object_]
     learner: str
     saved_as: Optional[dict[str, Any]] = None
 

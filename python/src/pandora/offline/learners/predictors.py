@@ -43,8 +43,8 @@ def features_of(features: npt.ArrayLike) -> Array:
 class Predictor(abc.ABC):
     """Predicts the results of plans. `quality` and `usd`: arrays whose last axis is the plans."""
 
-    quality: Any
-    usd: Any
+    quality: npt.NDArray[Any]
+    usd: npt.NDArray[Any]
 
     @abc.abstractmethod
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
@@ -70,8 +70,6 @@ class LinearPredictor(Predictor):
     The learner "logistic" predicts quality as 1 / (1 + exp(-its linear function)), "ridge" as that function itself.
     """
 
-    quality: Array
-    usd: Array
     learner: str
 
     def predict(self, features: npt.NDArray[np.floating]) -> tuple[Array, Array]:
@@ -105,8 +103,6 @@ class NeighboursPredictor(Predictor):
     `prompts`: (remembered, d), their features; `quality` and `usd`: (remembered, plans), the plans' results for them.
     """
 
-    quality: Array
-    usd: Array
     prompts: Array
     nearest: int
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -14,16 +14,11 @@ from ..outcomes import Outcomes, Walk, nearest_rank, utility
 from ..text import order_text
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The limits of a search: prompts, and prompts times combinations of an order and thresholds.
+class Effort(NamedTuple):
+    """The limits of a search: prompts, and prompts times combinations of an order and thresholds."""
 
-    With `both` the beam search runs too and the better result is used; `steps` then bounds additions of ThresholdSums.
-    """
-
-    prompts: int = 6000
-    steps: int = 50_000_000
-    both: bool = False
+    prompts: int
+    steps: int
 
 
 #: For searches that are made once or a few times.
@@ -67,8 +62,8 @@ def best_order(outcomes: Outcomes, price: float, effort: Effort, first: Optional
     """The order with the greatest mean utility. `first`: searches only orders of at least two models that begin with
     this one.
     """
-    usd, most = outcomes.usd + outcomes.judge_usd, (effort.prompts, effort.steps)
-    order, thresholds = _core.fit_thresholds(outcomes.seen, outcomes.quality, usd, price, *most, first, effort.both)
+    usd = outcomes.usd + outcomes.judge_usd
+    order, thresholds = _core.fit_thresholds(outcomes.seen, outcomes.quality, usd, price, *effort, first)
     return Order(tuple(order.tolist()), tuple(thresholds.tolist()))
 
 
@@ -86,7 +81,9 @@ def readable(order: Order, outcomes: Outcomes, price: float) -> Order:
                 between = np.flatnonzero((seen >= min(exact, rounded)) & (seen < max(exact, rounded)))
                 moved, other = now.copy(), _with_threshold(order, position, rounded)
                 moved[between] = utility(other.walk(outcomes.take(between)).numbers, price)
-                mean, error = _mean_and_error(moved - fitted)
+                gain = moved - fitted
+                mean = float(np.mean(gain))
+                error = math.sqrt(max(0.0, float(np.mean(gain**2)) - mean**2) / len(gain))
                 if mean >= -0.5 * error and mean > most:
                     most, best = mean, (rounded, moved)
             if math.isfinite(most):
@@ -142,8 +139,3 @@ def best_single(quality: Floats, usd: Floats, price: float) -> Order:
 
 def _with_threshold(order: Order, position: int, value: float) -> Order:
     return Order(order.order, (*order.thresholds[:position], value, *order.thresholds[position + 1 :]))
-
-
-def _mean_and_error(values: Floats) -> tuple[float, float]:
-    mean = float(np.mean(values))
-    return mean, math.sqrt(max(0.0, float(np.mean(values**2)) - mean**2) / len(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from ... import _core
@@ -23,11 +24,7 @@ def judge_named(evaluator: str) -> Optional[str]:
 
 def judges_of(table: _core.TraceTable) -> list[str]:
     """The evaluators of a table's judges: "score", "score:NAME"."""
-    out = []
-    for name in table.scores:
-        bare = name[len("score_") :] if name.startswith(("score_", "score:")) else name
-        out.append(name if name == "score" else f"score:{bare}")
-    return out
+    return [name if name == "score" else "score:" + re.sub("^score[_:]", "", name) for name in table.scores]
 
 
 def score_of(table: _core.TraceTable, evaluator: str) -> Floats:

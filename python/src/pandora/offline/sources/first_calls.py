@@ -19,12 +19,11 @@ from ...errors import DataError
 from ...spelling import option
 from ..call_log import CallLog, Openings
 from ..estimate import Estimate
-from ..feedback import dependence_notes
-from ..groups import Floats, Groups
+from ..groups import Floats
 from ..notes import Note, Topic
 from ..outcomes import Outcomes
 from .evaluator import NONE
-from .labels import LEAST_LABELS, augmented, cross_fitted_quality, judge_of
+from .labels import LEAST_LABELS, augmented, cross_fitted_quality, dependence_notes, judge_of
 from .log import CAUTION, require_first_calls, surest
 from .table import PreparedTable, TableSource, counted_texts
 
@@ -96,11 +95,7 @@ class FirstCalls(TableSource):
         self.quality, self.usd, note = first_call_estimates(log, score)
         bias = dependence_notes(log.quality, score, log.label_probability, log.called, log.groups)
         self.notes = [*log.notes, *bias, note]
-        self.single = cautious_single(self.quality, self.usd, log.groups, price)
+        by_model = zip(self.quality.T, self.usd.T)
+        means = [Estimate.mean(quality - price * usd, log.groups) for quality, usd in by_model]
+        self.single = surest([mean.value for mean in means], [mean.error for mean in means])
         self._texts = counted_texts(table, context)
-
-
-def cautious_single(quality: Floats, usd: Floats, groups: Groups, price: float) -> int:
-    """The model with the greatest mean utility less CAUTION standard errors."""
-    means = [Estimate.mean(quality[:, m] - price * usd[:, m], groups) for m in range(quality.shape[1])]
-    return surest([mean.value for mean in means], [mean.error for mean in means])

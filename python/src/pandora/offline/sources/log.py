@@ -19,14 +19,13 @@ from ... import _core
 from ...errors import DataError
 from ...spelling import option
 from ..call_log import CallLog, Openings
-from ..feedback import dependence_notes
 from ..groups import FOLDS, Floats, Ints
 from ..learners.isotonic import IsotonicMap, applied, calibrations
 from ..outcomes import TIE, Outcomes
 from ..paths import LEAST_EFFECTIVE, LabelNoise, LoggedWalks, LogReader, LogSupport, PolicyEstimate
 from ..policies.order import Order
 from .evaluator import TRUTH, shown_of, truth_refused
-from .labels import LEAST_LABELS, judge_of
+from .labels import LEAST_LABELS, cross_fitted_quality, dependence_notes, judge_of
 
 #: How many standard errors are subtracted from a mean when the best of many candidates is searched in a log.
 CAUTION = 2.0
@@ -54,11 +53,13 @@ class LogSource:
         self.log, self.evaluator, self.shown = log, evaluator, shown
         self.name, self.models, self.groups, self.judge_usd = log.name, log.models, log.groups, log.judge_usd
         self.sees_truth = evaluator == TRUTH
-        guess = log.quality if self.sees_truth else LogReader.guess_of(log, score)
-        self.reader = LogReader(log, guess, guess if shown is None else shown)
-        self.notes = list(log.notes)
+        self.notes, guess = list(log.notes), log.quality
         if not self.sees_truth:
+            if np.isnan(log.quality).all():
+                raise DataError(f"{log.name}: knows no call's quality; give that of some calls")
+            guess = cross_fitted_quality(log.quality, score, 1.0 / log.label_weight, log.folds)
             self.notes += dependence_notes(log.quality, score, log.label_probability, log.called, log.groups)
+        self.reader = LogReader(log, guess, guess if shown is None else shown)
 
     @staticmethod
     def of_table(table: _core.TraceTable, evaluator: str, openings: Openings, judge_usd: float = 0.0) -> LogSource:
@@ -175,8 +176,10 @@ class LogSearch:
 
     def _ratio(self, model: int, calls_before: int) -> Floats:
         """By row, 1 / propensity of the call, for the first call times `sampling`; 0 if the log did not make it."""
-        propensity = np.where(self.log.made_call(model, calls_before), self.log.propensity[:, model], np.inf)[self.rows]
-        weight = 1.0 / propensity
+        log = self.log
+        in_order = log.openings is Openings.IN_ORDER
+        is_made = log.place[:, model] == calls_before + 1 if in_order else log.called[:, model]
+        weight = 1.0 / np.where(is_made, log.propensity[:, model], np.inf)[self.rows]
         return weight * self.log.sampling[self.rows] if calls_before == 0 else weight
 
     def _rate(self, order: tuple[int, ...]) -> Optional[tuple[float, Order]]:

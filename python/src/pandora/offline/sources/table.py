@@ -119,11 +119,12 @@ class TableSource:
         self.quality = known if self.estimates is None else self.estimates.estimated()
         self._texts = counted_texts(table, context)
 
-    def prepare(self, rows: Ints) -> PreparedTable:
-        """The table for a fit on `rows`: scores are calibrated and features fitted on these rows.
+    def prepare(self, rows: Optional[Ints] = None) -> PreparedTable:
+        """The table for a fit on `rows`, by default all: scores are calibrated and features fitted on these rows.
 
         The result for all rows is kept, and the features of later ones begin from it.
         """
+        rows = np.arange(len(self.groups.of_row)) if rows is None else rows
         whole = len(rows) == len(self.groups.of_row)
         if whole and self._whole is not None:
             return self._whole

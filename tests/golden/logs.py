@@ -12,6 +12,8 @@ from draws import Draw, Law, Prompt, lines
 Row = dict[str, Any]
 # Functions that say with which probability a call's quality is known, from a draw and the answer.
 Labels = Callable[[Row], float]
+# An order of models, and thresholds on their scores.
+Rules = tuple[list[str], dict[str, float]]
 
 
 def call_row(prompt: Prompt, decision: str, model: str, propensity: float, labels: Labels | None, draw: Draw) -> Row:
@@ -82,7 +84,7 @@ def of_service(
     law: Law,
     seed: int,
     count: int,
-    rules: Callable[[Prompt], tuple[list[str], dict[str, float]]],
+    rules: Callable[[Prompt], Rules],
     explore: float,
     told: float,
     one_call: bool = False,

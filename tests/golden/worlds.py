@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from draws import Draw, Law, Model, Prompt, answer_rows, lines, long, long_rows, nested, wide, write
-from logs import by_tosses, in_order, of_service, without
+from logs import Rules, by_tosses, in_order, of_service, without
 
 
 @dataclass
@@ -118,13 +118,8 @@ tables("binary-judge", 17, Law(THREE, judges={"score": "binary"}), 400)
 tables("tied-judge", 18, Law(ladder(4), judges={"score": "tied"}), 300)
 tables("contrary-judge", 19, Law(THREE, judges={"score": "contrary"}), 300)
 tables("constant-judge", 20, Law(THREE, judges={"score": "constant"}), 200)
-tables(
-    "judges",
-    21,
-    Law(ladder(4), judges={"score": "fair", "score_good": "good", "score:blind": "blind"}, features=("x",)),
-    300,
-    form=long,
-)
+THREE_JUDGES = {"score": "fair", "score_good": "good", "score:blind": "blind"}
+tables("judges", 21, Law(ladder(4), judges=THREE_JUDGES, features=("x",)), 300, form=long)
 tables("no-judge", 22, Law(THREE, judges={}, features=("x", "kind")), 300)
 tables("stars", 23, Law(THREE, graded=True, judges={"score": "stars"}, scale=100.0), 300)
 
@@ -132,75 +127,25 @@ tables("stars", 23, Law(THREE, graded=True, judges={"score": "stars"}, scale=100
 tables("router-pays", 24, Law(TWO_SIDED, hard=1.0, features=("x", "z")), 600, form=nested, suffix="jsonl")
 tables("classes", 25, Law(SPECIALISTS, hard=1.0, features=("kind", "z")), 500)
 tables("texts", 26, Law(SPECIALISTS, hard=1.0, features=("prompt",)), 400, form=nested, suffix="jsonl")
-tables(
-    "embedding",
-    27,
-    Law([*TWO_SIDED, Model("coder", 0.4, 0.004, {"code": 1.2})], features=("embedding",)),
-    400,
-    form=nested,
-    suffix="jsonl",
-)
-tables(
-    "easy-or-hard",
-    28,
-    Law(some(small=(0.6, 0.001), middle=(1.0, 0.006), large=(1.8, 0.03)), hard=2.5, features=("difficulty", "x")),
-    600,
-)
-tables(
-    "independent",
-    29,
-    Law(
-        some(a=(0.3, 0.002), b=(0.4, 0.003), c=(0.5, 0.004), d=(0.6, 0.005)),
-        hard=0.0,
-        own=2.0,
-        graded=True,
-        features=("x",),
-    ),
-    500,
-)
-tables(
-    "independent-sides",
-    30,
-    Law(
-        [Model("l", 0.2, 0.002, slope=-1.5), Model("r", 0.2, 0.002, slope=1.5), Model("m", 0.3, 0.003)],
-        hard=0.0,
-        own=1.5,
-        graded=True,
-        features=("x",),
-    ),
-    500,
-)
-tables(
-    "complements",
-    31,
-    Law([Model("left", 0.6, 0.001, slope=-2.5), Model("right", 0.6, 0.001, slope=2.5)], hard=0.3, own=0.2),
-    400,
-)
-tables(
-    "null",
-    32,
-    Law(some(a=(0.6, 0.005), b=(0.6, 0.005), c=(0.6, 0.005)), judges={"score": "blind"}, features=("z",)),
-    300,
-)
+WITH_CODER = [*TWO_SIDED, Model("coder", 0.4, 0.004, {"code": 1.2})]
+tables("embedding", 27, Law(WITH_CODER, features=("embedding",)), 400, form=nested, suffix="jsonl")
+STEEP = some(small=(0.6, 0.001), middle=(1.0, 0.006), large=(1.8, 0.03))
+tables("easy-or-hard", 28, Law(STEEP, hard=2.5, features=("difficulty", "x")), 600)
+FOUR = some(a=(0.3, 0.002), b=(0.4, 0.003), c=(0.5, 0.004), d=(0.6, 0.005))
+tables("independent", 29, Law(FOUR, hard=0.0, own=2.0, graded=True, features=("x",)), 500)
+SIDES = [Model("l", 0.2, 0.002, slope=-1.5), Model("r", 0.2, 0.002, slope=1.5), Model("m", 0.3, 0.003)]
+tables("independent-sides", 30, Law(SIDES, hard=0.0, own=1.5, graded=True, features=("x",)), 500)
+COMPLEMENTS = [Model("left", 0.6, 0.001, slope=-2.5), Model("right", 0.6, 0.001, slope=2.5)]
+tables("complements", 31, Law(COMPLEMENTS, hard=0.3, own=0.2), 400)
+EQUAL = some(a=(0.6, 0.005), b=(0.6, 0.005), c=(0.6, 0.005))
+tables("null", 32, Law(EQUAL, judges={"score": "blind"}, features=("z",)), 300)
 tables("null-judged", 33, Law(some(a=(0.6, 0.05), b=(0.6, 0.05)), features=("z",)), 200)
 tables("dominated", 34, Law(some(good=(1.2, 0.002), worse=(0.6, 0.02), best=(1.7, 0.03))), 300, form=long)
 
 tables("router-blind", 88, Law(TWO_SIDED, hard=1.0, judges={"score": "blind"}, features=("x",)), 600)
-tables(
-    "routed-pays",
-    89,
-    Law(
-        [
-            Model("left", 0.9, 0.001, {"code": -9.0}, slope=-2.0),
-            Model("right", 0.9, 0.001, {"code": -9.0}, slope=2.0),
-            Model("big", 2.5, 0.03),
-        ],
-        hard=0.3,
-        own=0.2,
-        features=("kind",),
-    ),
-    700,
-)
+TALKERS = [Model(name, 0.9, 0.001, {"code": -9.0}, slope) for name, slope in (("left", -2.0), ("right", 2.0))]
+WITH_BIG = Law([*TALKERS, Model("big", 2.5, 0.03)], hard=0.3, own=0.2, features=("kind",))
+tables("routed-pays", 89, WITH_BIG, 700)
 
 
 def gap(prompts: list[Prompt], draw: Draw) -> None:
@@ -285,14 +230,8 @@ def slow_gaps(answer: dict[str, Any], draw: Draw) -> None:
 tables("latency-gaps", 47, Law(THREE, latency=True), 300, form=long, change=slow_gaps)
 
 # Forms.
-tables(
-    "semicolons",
-    90,
-    Law(THREE, features=("x", "prompt"), latency=True),
-    150,
-    form=lambda prompts: wide(prompts, ";"),
-    suffix="csv.gz",
-)
+WITH_TEXTS = Law(THREE, features=("x", "prompt"), latency=True)
+tables("semicolons", 90, WITH_TEXTS, 150, form=partial(wide, delimiter=";"), suffix="csv.gz")
 
 
 def of_model(model: str, seed: int, count: int, prefix: str) -> str:
@@ -377,11 +316,7 @@ tables("labels-few", 56, Law(THREE), 100, form=long, change=labels(0.02), only_f
 
 # Logs.
 LOGGED = Law(THREE)
-LOGGED_SIDES = Law(
-    [Model("left", 0.7, 0.002, slope=-1.0), Model("right", 0.7, 0.003, slope=1.0), Model("big", 1.1, 0.01)],
-    hard=1.0,
-    features=("x",),
-)
+LOGGED_SIDES = Law([*TWO_SIDED[:2], Model("big", 1.1, 0.01)], hard=1.0, features=("x",))
 LOGGED_APART = Law(some(a=(0.3, 0.002), b=(0.5, 0.004), c=(0.7, 0.006)), hard=0.0, own=1.5)
 
 
@@ -436,28 +371,21 @@ log(
 )
 
 
-def poor_rules(prompt: Prompt) -> tuple[list[str], dict[str, float]]:
-    return ["large", "small"], {"large": 0.9}
+POOR: Rules = ["large", "small"], {"large": 0.9}
+GOOD: Rules = ["small", "medium", "large"], {"small": 0.6, "medium": 0.55}
+BIG: Rules = ["big"], {}
 
 
-def good_rules(prompt: Prompt) -> tuple[list[str], dict[str, float]]:
-    return ["small", "medium", "large"], {"small": 0.6, "medium": 0.55}
-
-
-def side_rules(prompt: Prompt) -> tuple[list[str], dict[str, float]]:
+def side(prompt: Prompt) -> Rules:
     return (["right"] if prompt.columns["x"] > 0.3 else ["left"]), {}
 
 
-def big_rules(prompt: Prompt) -> tuple[list[str], dict[str, float]]:
-    return ["big"], {}
-
-
-log("log-running", lambda seed: of_service(LOGGED, seed, 3000, good_rules, 0.2, 0.5), 73)
-log("log-running-poor", lambda seed: of_service(LOGGED, seed, 3000, poor_rules, 0.25, 0.8), 74)
-log("log-running-short", lambda seed: of_service(LOGGED, seed, 300, poor_rules, 0.3, 0.8), 75)
-log("log-running-still", lambda seed: of_service(LOGGED, seed, 800, good_rules, 0.0, 0.5), 76)
-log("log-router", lambda seed: of_service(LOGGED_SIDES, seed, 2500, side_rules, 0.3, 0.9, True), 77)
-log("log-router-poor", lambda seed: of_service(LOGGED_SIDES, seed, 2500, big_rules, 0.4, 0.9, True), 78)
+log("log-running", lambda seed: of_service(LOGGED, seed, 3000, lambda prompt: GOOD, 0.2, 0.5), 73)
+log("log-running-poor", lambda seed: of_service(LOGGED, seed, 3000, lambda prompt: POOR, 0.25, 0.8), 74)
+log("log-running-short", lambda seed: of_service(LOGGED, seed, 300, lambda prompt: POOR, 0.3, 0.8), 75)
+log("log-running-still", lambda seed: of_service(LOGGED, seed, 800, lambda prompt: GOOD, 0.0, 0.5), 76)
+log("log-router", lambda seed: of_service(LOGGED_SIDES, seed, 2500, side, 0.3, 0.9, True), 77)
+log("log-router-poor", lambda seed: of_service(LOGGED_SIDES, seed, 2500, lambda prompt: BIG, 0.4, 0.9, True), 78)
 
 # Tables and logs that are refused.
 log("log-too-short", lambda seed: lines(in_order(LOGGED, seed, 30, 0.7, evenly)), 81)

@@ -164,16 +164,10 @@ def written(path: Path, rows: list[Row]) -> Path:
     for number, calls in enumerate(decisions.values(), 1):
         (deployed,) = [call for call in calls if call["deployed"]]
         of_calls = [
-            {
-                "model": call["model"],
-                "propensity": call["propensity"],
-                "dollars": call["cost"],
-                "score": call["score"],
-                "latency": None,
-                "deploy_propensity": call["label_propensity"] / share,
-            }
+            {**{name: call[name] for name in ("model", "propensity", "score")}, "dollars": call["cost"],
+             "latency": None, "deploy_propensity": call["label_propensity"] / share}
             for call in calls
-        ]
+        ]  # fmt: skip
         line = {"request": number, "time": 1e9 + number, "evaluator": "score", "features": "", "psi": [1]}
         last = {"candidates": MODELS, "calls": of_calls, "deployed": deployed["model"], "rules": deployed["rules"]}
         lines.append({**line, **last})
@@ -211,28 +205,17 @@ def arrays_of(rows: list[Row]) -> dict[str, Any]:
             if row.get(name) is not None:
                 cells[name][at, model] = row[name]
         dropped[at] = row.get("pdrop", 0.0)
-    return {**cells, "prompts": prompts, "models": models, "dropped": dropped}
+    return {**cells, "prompts": prompts, "models": models, "pdrop": dropped}
 
 
 def log_of(rows: list[Row], openings: Openings = Openings.IN_ORDER, judge_usd: float = 0.0) -> tuple[CallLog, Floats]:
     """The log of these rows, and its scores."""
     of = arrays_of(rows)
-    log = CallLog.of_arrays(
-        "log",
-        of["models"],
-        hashed_groups(of["prompts"]),
-        of["quality"],
-        of["cost"],
-        of["place"],
-        of["propensity"],
-        of["label_propensity"] if any("label_propensity" in row for row in rows) else None,
-        openings,
-        of["rules"] if any("rules" in row for row in rows) else None,
-        judge_usd,
-        True,
-        of["dropped"] if any("pdrop" in row for row in rows) else None,
-    )
-    return log, of["score"]
+    told = {name: of[name] for name in ("label_propensity", "rules", "pdrop") if any(name in row for row in rows)}
+    label_propensity, rules, dropped = map(told.get, ("label_propensity", "rules", "pdrop"))
+    cells = of["quality"], of["cost"], of["place"], of["propensity"], label_propensity
+    of_log = openings, rules, judge_usd, True, dropped
+    return CallLog.of_arrays("log", of["models"], hashed_groups(of["prompts"]), *cells, *of_log), of["score"]
 
 
 def source_of(

@@ -12,6 +12,7 @@ from typing import Any, Optional
 import numpy as np
 import numpy.typing as npt
 import pytest
+from made_up_logs import hashed_groups
 
 import pandora
 from pandora import _core
@@ -120,30 +121,16 @@ def test_logs_say_what_was_called(tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays.score("score"), [[0.4, 0.8], [0.2, nan]])
 
 
-def mixed(x: int) -> int:
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> shift)) * factor % 2**64
-    return x ^ (x >> 31)
-
-
-def hashed(text: str) -> int:
-    state = 0xCBF29CE484222325
-    for byte in text.encode():
-        state = (state ^ byte) * 0x100000001B3 % 2**64
-    return mixed(mixed(state))
-
-
 def test_rows_of_one_prompt_are_a_group_in_the_order_of_a_hash(table: _core.TraceTable) -> None:
     of_row, count = _core.group_prompts(table)
     texts: Any = table.column("prompt")
-    hashes = [hashed(text) for text in texts]
-    unique, expected = np.unique(np.array(hashes, np.uint64), return_inverse=True)
-    assert count == len(unique) < table.rows
-    np.testing.assert_array_equal(of_row, expected)
+    expected = hashed_groups(texts)
+    assert count == expected.count < table.rows
+    np.testing.assert_array_equal(of_row, expected.of_row)
     nameless = {key: value for key, value in world(30).items() if key != "columns"}
     of_row, count = _core.group_prompts(table_of(pandora.Trace(nameless)))
     assert count == 30
-    np.testing.assert_array_equal(np.argsort(of_row), np.argsort([hashed(f"p{k}") for k in range(30)]))
+    np.testing.assert_array_equal(of_row, hashed_groups([f"p{k}" for k in range(30)]).of_row)
 
 
 # Thresholds.

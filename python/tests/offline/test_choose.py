@@ -15,7 +15,6 @@ from pandora.offline.kinds import Aim, AimKind, Candidate, price_grid, rounded
 from pandora.offline.outcomes import Outcomes
 from pandora.offline.policies.order import Order, best_in_time, readable
 from pandora.offline.record import as_json
-from pandora.offline.words import bound_text, tail_text
 from pandora.offline.worth import DollarTail, Worth, interval_of_json
 
 ROWS = 100
@@ -252,10 +251,6 @@ def test_a_tail_of_dollars_is_told_by_its_dearest_prompts() -> None:
     usd[[7, 90, 200]] = 100.0
     tail = DollarTail.of(usd, each_its_own(300))
     assert tail.heavy and tail.dearest == 3 and tail.share == pytest.approx(300.0 / (446.0 + 300.0), abs=0.005)
-    assert tail_text(tail).startswith("the dearest 3 of 300 prompts carry 40% of the dollars; a skewness of ")
-    assert bound_text(Aim(AimKind.MAX_USD, 9.0), True, 5.0, tail).startswith(
-        "whether at most 9 dollars per prompt is kept"
-    )
     assert DollarTail.of(usd, Groups(np.arange(300) % 10, 10)).prompts == 10  # the rows of a prompt are one observation
     assert not DollarTail.of(np.full(300, 0.5), each_its_own(300)).heavy
 

@@ -48,10 +48,11 @@ from pandora.offline.sources.labels import dependence_notes
 from pandora.offline.sources.log import LogSearch, LogSource, PreparedLog, faults_of_first_calls, sums_ended_at
 
 PRICE = 40.0
+AIM = Aim(AimKind.PRICE, PRICE)
 CASCADE = Order((0, 1, 2), (0.62, 0.6))
 
 
-def test(
+def judged_on(
     rows: list[Row],
     order: Order = CASCADE,
     how: Estimator = Estimator.DR,
@@ -63,14 +64,11 @@ def test(
     return estimate(source, order, how)
 
 
-test.__test__ = False  # type: ignore[attr-defined]
-
-
 def estimate(source: LogSource, order: Order, how: Estimator = Estimator.DR) -> PolicyEstimate:
     assert source.shown is not None
     here = Order(tuple(source.models.index(MODELS[m]) for m in order.order), order.thresholds)
     walk = here.walk(Outcomes(source.shown, source.log.quality, source.log.usd))
-    judged = np.full(source.log.rows, walk.looks_at_answers)
+    judged = np.full(source.log.rows, here.looks_at_answers)
     reader = LogReader(source.log, source.reader.guess, source.shown, how)
     return reader.estimate(LoggedWalks.of(source.log, walk.called, walk.deployed, judged), chosen=False)
 
@@ -106,16 +104,8 @@ def naive(source: LogSource, order: Order, how: Estimator) -> tuple[list[float],
         quality = float(log.quality[row, deployed])
         known = not left and quality == quality
         label = 1.0 if left else 1.0 / float(log.label_probability[row, deployed]) if known else 0.0
-        paths.append(
-            {
-                "ratio": ratio,
-                "worth": worth,
-                "usd": usd,
-                "guess": guess,
-                "label": label,
-                "end": quality if known else guess,
-            }
-        )
+        end_of_path = quality if known else guess
+        paths.append(dict(ratio=ratio, worth=worth, usd=usd, guess=guess, label=label, end=end_of_path))
 
     def weight(path: dict[str, Any], steps: int) -> float:
         return float(math.prod(path["ratio"][:steps]))
@@ -262,7 +252,7 @@ Maker = Callable[[World, int], list[Row]]
 def many(make: Maker, how: Estimator, openings: Openings, count: int = 24) -> tuple[list[float], list[float], Floats]:
     """The estimates of a cascade's quality and dollars from many logs of one world, and the truth."""
     world = World.drawn(11, 400)
-    found = [test(make(world, 100 + seed), CASCADE, how, openings) for seed in range(count)]
+    found = [judged_on(make(world, 100 + seed), CASCADE, how, openings) for seed in range(count)]
     return [f.quality.value for f in found], [f.usd.value for f in found], world.worth(CASCADE)
 
 
@@ -303,7 +293,7 @@ def test_tosses_that_may_call_nothing_are_not_refused_and_not_told_too_high() ->
     assert wrong.quality.value == pytest.approx(found.quality.value / (1.0 - silent), rel=1e-9)
     # The propensities in the rows must still be right.
     halved = [{**row, "propensity": row["propensity"] / 2.0} for row in rows]
-    assert "and not 1" in test(halved, CASCADE, Estimator.DR, Openings.INDEPENDENT).support.fault("it")
+    assert "and not 1" in judged_on(halved, CASCADE, Estimator.DR, Openings.INDEPENDENT).support.fault("it")
 
 
 def test_what_a_row_stands_for_is_known_where_propensities_are_the_same_for_all_prompts() -> None:
@@ -341,13 +331,13 @@ def thinned(count: int, seed: int, told: bool) -> list[Row]:
 
 @pytest.mark.parametrize("how", [Estimator.IPS, Estimator.SNIPS, Estimator.DR])
 def test_a_log_that_was_thinned_counts_what_was_dropped(how: Estimator) -> None:
-    found = [test(thinned(1200, seed, True), Order((0,)), how) for seed in range(30)]
+    found = [judged_on(thinned(1200, seed, True), Order((0,)), how) for seed in range(30)]
     values = [f.quality.value for f in found]
     assert abs(np.mean(values) - 0.6) < 3.0 * standard_error(values) + 0.002
     held = [f.quality.robust_interval().low <= 0.6 <= f.quality.robust_interval().high for f in found]
     assert sum(held) >= 26
     assert all(not f.support.fault("a") for f in found)
-    assert np.mean([test(thinned(1200, seed, False), Order((0,)), how).quality.value for seed in range(5)]) > 0.8
+    assert np.mean([judged_on(thinned(1200, seed, False), Order((0,)), how).quality.value for seed in range(5)]) > 0.8
 
 
 def test_a_dropped_share_is_a_probability_and_is_told() -> None:
@@ -476,14 +466,14 @@ def test_qualities_that_cannot_be_are_refused() -> None:
 
 def test_what_a_log_cannot_tell_is_said() -> None:
     world = World.drawn(34, 600)
-    one_call = test(in_order(world, 35, (0.5, 0.3, 0.2), 0.0))
+    one_call = judged_on(in_order(world, 35, (0.5, 0.3, 0.2), 0.0))
     assert "no decision of the log makes its call number 2" in one_call.support.fault("the cascade")
-    never = test(in_order(world, 36, (0.0, 0.5, 0.5), 0.5))
+    never = judged_on(in_order(world, 36, (0.0, 0.5, 0.5), 0.5))
     assert never.support.fault("it") == "no decision calls what it calls: the log cannot tell"
-    few = test(in_order(world, 37, (0.04, 0.48, 0.48), 0.9))
+    few = judged_on(in_order(world, 37, (0.04, 0.48, 0.48), 0.9))
     assert "effective prompts do what it does, too few" in few.support.fault("it")
     wrong = [{**row, "propensity": 0.5 * row["propensity"]} for row in in_order(world, 38, (0.6, 0.2, 0.2), 0.8)]
-    assert "and not 1: propensities are wrong" in test(wrong).support.fault("it")
+    assert "and not 1: propensities are wrong" in judged_on(wrong).support.fault("it")
     log, _ = log_of(wrong)
     assert all("propensities are wrong" in fault for fault in faults_of_first_calls(log))
 
@@ -532,16 +522,12 @@ def test_intervals_hold_the_truth(kind: str) -> None:
     held = {"quality": 0, "usd": 0}
     count = 30
     for seed in range(count):
-        found = test(make(World.drawn(2000 + seed, 500), seed), CASCADE, Estimator.DR, openings)
+        found = judged_on(make(World.drawn(2000 + seed, 500), seed), CASCADE, Estimator.DR, openings)
         for name, value in zip(held, truth):
             interval = getattr(found, name).robust_interval()
             held[name] += interval.low <= value <= interval.high
     least = 0.95 - 3.0 * math.sqrt(0.05 * 0.95 / count)
     assert min(held.values()) >= least * count
-
-
-def aim() -> Aim:
-    return Aim(AimKind.PRICE, PRICE)
 
 
 @pytest.mark.parametrize("kind", ["in order", "labels", "tosses that may call nothing"])
@@ -550,7 +536,7 @@ def test_a_fit_keeps_its_promise(kind: str) -> None:
     kept = 0
     for seed in range(5):
         source = source_of(make(World.drawn(6000 + seed, 1200), seed), openings)
-        fit = fit_thresholds_to_log(source, aim())
+        fit = fit_thresholds_to_log(source, AIM)
         order = Order(tuple(MODELS.index(source.models[m]) for m in fit.policy.order), fit.policy.thresholds)
         maps = [fit.calibration[source.models.index(name)] for name in MODELS]
         seen = np.column_stack([of(fresh.score[:, m]) for m, of in enumerate(maps)])
@@ -563,7 +549,7 @@ def test_a_fit_keeps_its_promise(kind: str) -> None:
 
 def test_a_log_with_too_few_decisions_is_refused() -> None:
     with pytest.raises(DataError, match="has too few decisions: 30 effective ones are needed"):
-        fit_thresholds_to_log(source_of(in_order(World.drawn(40, 30), 41)), aim())
+        fit_thresholds_to_log(source_of(in_order(World.drawn(40, 30), 41)), AIM)
 
 
 @pytest.mark.parametrize(("share", "is_refused"), [(0.565, False), (0.75, True)])
@@ -575,17 +561,17 @@ def test_only_weights_that_chance_does_not_explain_refuse_a_log(share: float, is
     assert standard_errors > 4.5 if is_refused else 3.0 < standard_errors < 3.5
     if is_refused:
         with pytest.raises(DataError, match="propensities are wrong"):
-            fit_thresholds_to_log(source_of(rows), aim())
+            fit_thresholds_to_log(source_of(rows), AIM)
     else:
-        fit_thresholds_to_log(source_of(rows), aim())
+        fit_thresholds_to_log(source_of(rows), AIM)
 
 
 def test_rules_that_made_a_log_are_kept_where_nothing_is_surely_better() -> None:
     world = World.drawn(42, 2500)
-    good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), aim())
+    good = fit_thresholds_to_log(source_of(service(world, 43, Order((0, 1, 2), (0.6, 0.6)), 0.2)), AIM)
     assert good.keeps_log_rules and good.log_rules is not None
     dear = Order((2, 1, 0), (0.99, 0.99))
-    poor = fit_thresholds_to_log(source_of(service(world, 44, dear, 0.35)), aim())
+    poor = fit_thresholds_to_log(source_of(service(world, 44, dear, 0.35)), AIM)
     assert poor.log_rules is not None and not poor.keeps_log_rules and poor.log_rules.gain.low > 0.0
     truth = world.worth(dear)
     assert poor.log_rules.quality.low <= truth[0] <= poor.log_rules.quality.high

@@ -207,10 +207,11 @@ def test_a_context_that_tells_the_best_model_is_suspected() -> None:
     best, cheap = quality[:, 1] > quality[:, 0], quality[:, 1] - 0.15 > quality[:, 0] - 0.1
     names = {"best_arm": np.array(trace.models)[best.astype(int)].tolist(), "best at price 5": cheap.astype(float)}
     table = sides(200, 5, **names, id=[str(k) for k in range(200)])._table  # ids, from which nothing can be learned
-    assert suspected_leaks(table, ["hardness", "id", "length"], quality, usd, 5.0) == []
+    assert suspected_leaks(table, ["hardness", "id", "text:8", "length"], quality, usd, 5.0) == []
     found = suspected_leaks(table, ["hardness", "best_arm", "raw:best at price 5"], quality, usd, 5.0)
     told = " tells the best model of 100.0% of the prompts (one model for all: "
     assert [of.partition(told)[0] for of in found] == ["context best_arm", "context best at price 5"]
+    assert found[0].partition(told)[2].startswith(f"{100.0 * max(best.mean(), 1.0 - best.mean()):.1f}%): was it ")
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:

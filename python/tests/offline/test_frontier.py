@@ -16,11 +16,11 @@ import pytest
 from pandora import DataError, Trace, UsageError
 from pandora.figures import Figure
 from pandora.offline import frontier as frontiers
+from pandora.offline.crossfit import Progress
 from pandora.offline.estimate import Interval
 from pandora.offline.frontier import Frontier, Mixture, Point, find_frontier
 from pandora.offline.kinds import Aim, AimKind, price_grid
 from pandora.offline.options import FitSettings
-from pandora.offline.progress import Progress
 from pandora.offline.sources.table import TableSource
 from pandora.rendering.render import load
 from pandora.rendering.study import frontier_figure

@@ -102,16 +102,6 @@ def test_gap_recovered_is_a_mean_over_shares(seed: int) -> None:
         assert found == pytest.approx(least, abs=2e-5)
 
 
-def test_weak_and_strong_as_routerbench_and_routellm_have_them() -> None:
-    two = Points(np.array([1.0, 10.0]), np.array([0.4, 0.8]))
-    ends = Shares(np.array([0.0, 1.0]), two.quality)
-    assert metrics.average_improvement(two, 10.0) == pytest.approx(0.6)
-    assert metrics.strong_share_area(ends) == pytest.approx(0.6)
-    assert metrics.performance_gap_recovered(ends, 0.4, 0.8) == pytest.approx(0.5)
-    assert metrics.share_that_recovers(ends, 0.4, 0.8, 0.5) == pytest.approx(0.5)
-    assert metrics.share_that_recovers(ends, 0.4, 0.8, 0.8) == pytest.approx(0.8)
-
-
 @pytest.mark.parametrize(("weak", "strong"), [(0.8, 0.8), (0.8, 0.4)])
 def test_no_part_of_a_gap_that_is_not_there(weak: float, strong: float) -> None:
     ends = Shares(np.array([0.0, 1.0]), np.array([weak, strong]))

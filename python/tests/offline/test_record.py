@@ -20,7 +20,6 @@ from pandora.offline.estimate import Interval
 from pandora.offline.fit import fit_source
 from pandora.offline.judge import judge_cascade, judged_json
 from pandora.offline.kinds import Aim, AimKind
-from pandora.offline.leaks import suspected_leaks
 from pandora.offline.options import FitSettings
 from pandora.offline.plain import verdict_text
 from pandora.offline.sheet import Sheet
@@ -271,25 +270,6 @@ def test_progress_is_told_and_can_end_a_fit(trace: pandora.Trace) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         fitted(trace, kind="thresholds", progress=end)
-
-
-def test_a_context_that_tells_the_outcomes_is_named() -> None:
-    quality = np.tile(np.eye(3), (30, 1))
-    trace = pandora.Trace(
-        {
-            "models": ["a", "b", "c"],
-            "quality": quality,
-            "cost": np.ones((90, 3)),
-            "columns": {
-                "winner": list("abc") * 30,
-                "z": [float(k % 7) for k in range(90)],
-                "own": [str(k) for k in range(90)],
-            },
-        }
-    )
-    table = trace._table
-    (told,) = suspected_leaks(table, ["winner", "z", "own", "text:8", "length"], quality, trace.cost, 1.0)
-    assert told.startswith("context winner tells the best model of 100.0% of the prompts (one model for all: 33.3%)")
 
 
 @pytest.mark.parametrize(

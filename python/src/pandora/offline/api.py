@@ -10,11 +10,11 @@ from ..live import RunningCascade
 from ..table import Table
 from .cascade_sheets import cascade_sheets
 from .check import check_json, check_sheets, check_table
+from .crossfit import Progress
 from .frontier import frontier_columns, frontier_numbers, frontier_of_tables, frontier_steps
 from .judge import judge_cascade, judged_json, judged_sheet
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
-from .progress import Progress
 from .table_fit import fit_table
 
 

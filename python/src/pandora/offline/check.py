@@ -288,7 +288,7 @@ def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[
     groups, (single, cascade, index), fitted, folds = source.groups, judged, fits[-1], len(fits) - 1
     one = len(source.models) == 1
     # What is the single model in every fold gains nothing, which is no estimate.
-    same = True, one or all(fit.cascade.order == (fit.single,) for fit in fits), one
+    same = one or all(fit.cascade.order == (fit.single,) for fit in fits)
 
     def gain(numbers: Floats, is_single: bool) -> Interval:
         aim = Aim(AimKind.PRICE, price)
@@ -303,17 +303,10 @@ def _conclude(source: TableSource, price: float, judged: Floats, fits: Sequence[
     better = np.where(in_others[fold] > 0.0, cascade, index)
     hindsight = Estimate.mean(source.quality[:, fitted.single], groups, (0.0, 1.0))
     hindsight -= price * Estimate.mean(source.usd[:, fitted.single], groups)
-    return Headroom(
-        price,
-        worth(single, same[0]),
-        worth(cascade, same[1]),
-        worth(index, same[2]),
-        Worth.unknown() if source.estimated else worth(_best_answers(source, price), one),
-        hindsight.interval(),
-        gain(better, one or bool(same[1] and (in_others > 0.0).all())),
-        fitted,
-        folds,
-    )
+    worths = worth(single, True), worth(cascade, same), worth(index, one)
+    bound = Worth.unknown() if source.estimated else worth(_best_answers(source, price), one)
+    routing_gain = gain(better, one or bool(same and (in_others > 0.0).all()))
+    return Headroom(price, *worths, bound, hindsight.interval(), routing_gain, fitted, folds)
 
 
 def _best_answers(source: TableSource, price: float) -> Floats:

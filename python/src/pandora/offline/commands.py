@@ -21,11 +21,11 @@ from ..spelling import as_option, option
 from ..trace import read_table
 from .cascade_sheets import cascade_sheets
 from .command_line import read
+from .crossfit import Progress
 from .errors import Refusal
 from .kinds import Aim, AimKind
 from .options import FitSettings, aim_of
 from .plain import short_sheets
-from .progress import Progress
 from .record import json_text
 from .sheet import Sheet
 from .table_fit import fit_table

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Optional
+from typing import Callable, Optional
 
 import numpy as np
 
@@ -19,11 +19,28 @@ from .groups import FOLDS, Floats, Groups, Ints
 from .kinds import Candidate
 from .outcomes import USD, nearest_rank
 from .policies import KINDS, Policy
-from .progress import Progress
 from .sources.table import TableSource
 
 #: The least number of different prompts in a table: two in each fold.
 LEAST_PROMPTS = 10
+
+
+class Progress:
+    """Counts finished fits, for callers who wait; `told(done, total)` is called for each."""
+
+    def __init__(self, told: Optional[Callable[[int, int], None]] = None) -> None:
+        self._told = told
+        self._done = self._total = 0
+
+    def expect(self, fits: int) -> None:
+        """Adds that many fits to the total."""
+        self._total += fits
+
+    def step(self) -> None:
+        """Counts a finished fit."""
+        self._done += 1
+        if self._told is not None:
+            self._told(self._done, max(self._done, self._total))
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,6 @@ class Use(NamedTuple):
     never: list[str]  #: models that are never worth calling
     judged: float  #: the share of calls whose answers are judged
 
-    @staticmethod
-    def unknown() -> Use:
-        """For a log, which does not say it. All calls of a cascade of several models are judged."""
-        return Use([], [], 1.0)
-
 
 def models_used(policy: Policy, models: Sequence[str], explore: float) -> list[int]:
     """Columns of the table: the models that are called; all models for indices, or if the cascade explores."""

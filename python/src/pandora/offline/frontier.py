@@ -25,7 +25,7 @@ from ..errors import DataError, OutputError
 from ..rendering.document import NUMBERS
 from .check import require_prices
 from .choose import SINGLE
-from .crossfit import crossfit
+from .crossfit import Progress, crossfit
 from .estimate import Estimate, Interval
 from .groups import Floats, Groups
 from .identified import is_log
@@ -37,7 +37,6 @@ from .options import FitSettings, require_few_models
 from .outcomes import CALLS, QUALITY, USD, Outcomes, utility
 from .policies import KINDS, Order, Policy, indices
 from .policies.indices import LearnedIndices
-from .progress import Progress
 from .record import json_object
 from .sheet import Sheet
 from .sources.table import PreparedTable, TableSource

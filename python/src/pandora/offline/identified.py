@@ -9,9 +9,12 @@ import numpy as np
 
 from .. import _core
 from ..spelling import option
+from .call_log import CallLog, Openings
 from .estimate import UNKNOWN, Estimate, Interval
 from .groups import Groups
+from .sources.first_calls import first_call_estimates
 from .sources.labels import LEAST_LABELS, QualityEstimates, judge_of, label_note, label_probabilities
+from .sources.log import faults_of_first_calls
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,6 @@ def identified(table: _core.TraceTable) -> Identified:
                 ["plugin"], ["every answer's quality and cost is known: means say all, and nothing is weighted"]
             )
         return Identified(weighted, [f"plugin needs every answer's quality; {label_note(table)}"])
-    from .call_log import CallLog, Openings  # not needed for tables
-    from .sources.log import faults_of_first_calls
-
     log = CallLog.of_table(table, Openings.IN_ORDER)
     reasons = ["plugin needs every model's answer to every prompt, and a log has those that were called"]
     reasons += [fault for fault in faults_of_first_calls(log) if fault]
@@ -76,10 +76,6 @@ def identified(table: _core.TraceTable) -> Identified:
 
 def estimated_means(table: _core.TraceTable, evaluator: str) -> list[EstimatedMean]:
     """For each model of a log or of a table with some labels; NaN if it is known, or was called first, too rarely."""
-    from .call_log import CallLog, Openings
-    from .sources.first_calls import first_call_estimates
-    from .sources.log import faults_of_first_calls
-
     quality, arrays = table.quality(), _core.TableArrays(table)
     counts, probability = ~np.isnan(quality), label_probabilities(table)
     if arrays.is_log:

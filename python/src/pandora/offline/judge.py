@@ -150,8 +150,8 @@ class Meeting:
     def calibration(self) -> list[IsotonicMap]:
         """Calibrations of the table's models. For models that are not in the cascade, scores are qualities."""
         out = [IsotonicMap(np.empty(0), np.empty(0)) for _ in self.table.models]
-        for column, knots in zip(self.columns, self.file.get("calibration") or []):
-            out[column] = IsotonicMap(np.array(knots["scores"], float), np.array(knots["qualities"], float))
+        for column, map_of_model in zip(self.columns, self.cascade.members.calibration):
+            out[column] = map_of_model
         return out
 
 
@@ -262,7 +262,11 @@ def judge_cascade(
             f"{'' if against else 'it was the best single model of the fit; '}name one of the table's with "
             f"{option('against')}"
         )
-    chosen = chosen_estimator(table, Estimator(estimator) if estimator else None)
+    can = identified(table)
+    chosen = Estimator(estimator or can.best)
+    if chosen.value not in can.estimators:
+        problem = f"not from {table.source}, which identifies {', '.join(can.estimators)}"
+        raise Refusal("estimator", chosen.value, problem, "; ".join(can.reasons))
     if named:
         model = models.index(named)
     elif chosen is Estimator.PLUGIN:
@@ -281,20 +285,6 @@ def judge_cascade(
     return JudgedCascade(file, meeting, models[model], not named, chosen, found)
 
 
-def chosen_estimator(table: _core.TraceTable, asked: Optional[Estimator]) -> Estimator:
-    """The given estimator, or the best. Refusal for one that the table does not allow."""
-    can = identified(table)
-    estimator = asked or Estimator(can.best)
-    if estimator.value in can.estimators:
-        return estimator
-    raise Refusal(
-        "estimator",
-        estimator.value,
-        f"not from {table.source}, which identifies {', '.join(can.estimators)}",
-        "; ".join(can.reasons),
-    )
-
-
 def _plain(meeting: Meeting, model: int) -> Found:
     """For a full table: plain means."""
     quality, groups = np.array(meeting.arrays.quality), meeting.groups
@@ -309,15 +299,10 @@ def _plain(meeting: Meeting, model: int) -> Found:
             f"the 95th per cent of prompts; {meeting.table.models[model]} alone: {of_model['p50']:.3g} and "
             f"{of_model['p95']:.3g}"
         )
-    return Found(
-        Worth.of(cascade_numbers, alone, meeting.price, groups, 1.0),
-        Worth.of(alone, alone, meeting.price, groups, 1.0),
-        float(groups.count),
-        meeting.judged_calls,
-        notes,
-        DollarTail.of(cascade_numbers[USD], groups),
-        latency,
-    )
+    beside = alone, meeting.price, groups, 1.0
+    worths = Worth.of(cascade_numbers, *beside), Worth.of(alone, *beside)
+    tail = DollarTail.of(cascade_numbers[USD], groups)
+    return Found(*worths, float(groups.count), meeting.judged_calls, notes, tail, latency)
 
 
 def _latency_on_table(meeting: Meeting, model: int) -> Optional[dict[str, Any]]:

@@ -19,6 +19,7 @@ from ..spelling import option
 from .apart import fit_log_apart
 from .call_log import Openings
 from .choose import SINGLE, Choice, Picked
+from .crossfit import Progress
 from .deploy import Use, file_of, members_of_order, use_of
 from .errors import Refusal
 from .estimate import CROSS_FITTED, UNKNOWN, Estimate, Interval, no_surer, unpaired
@@ -30,7 +31,6 @@ from .notes import Note, Topic, typed_notes
 from .options import FitSettings
 from .paths import LEAST_EFFECTIVE, LoggedWalks, PolicyEstimate, require_possible
 from .policies.order import Order
-from .progress import Progress
 from .record import FitReport, FitResult, finish_fit
 from .sources.evaluator import NONE
 from .sources.first_calls import FirstCalls
@@ -56,12 +56,8 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
     """Fits thresholds to a log of decisions or, if it cannot or another kind is asked for, a router to first calls."""
     aim = settings.aim
     if aim.is_bound or not (settings.tries("thresholds") or settings.tries("router")):
-        raise Refusal(
-            "",
-            None,
-            "a log is fitted at a price, by thresholds or a router",
-            f"give {option('price')}, and {option('kind')} thresholds, router (with {option('context')}) or auto",
-        )
+        remedy = f"give {option('price')}, and {option('kind')} thresholds, router (with {option('context')}) or auto"
+        raise Refusal("", None, "a log is fitted at a price, by thresholds or a router", remedy)
     if settings.tries("thresholds"):
         source = LogSource.of_table(table, settings.evaluator, Openings(settings.openings), settings.judge)
         fit = fit_thresholds_to_log(source, aim, settings.context, progress)
@@ -69,7 +65,8 @@ def fit_log(table: _core.TraceTable, settings: FitSettings, progress: Progress) 
         used = list(dict.fromkeys([*fit.policy.order, *others]))
         members = members_of_order(fit.policy, fit.models, used, fit.calibration)
         file = {"price": fit.price, "evaluator": settings.evaluator, **members}
-        return finish_fit(FitReport(fit, settings, Use.unknown(), fit.notes, table), file)
+        use = Use([], [], 1.0)  # a log does not say it; all calls of a cascade of several models are judged
+        return finish_fit(FitReport(fit, settings, use, fit.notes, table), file)
     return _router(table, settings, progress)
 
 
@@ -229,7 +226,7 @@ def _fit_of(source: LogSource, aim: Aim, context: Sequence[str], found: Searched
         single,
         found.single_order.order[0],
         {"thresholds": cascade},
-        DollarTail.unknown(log.groups.count),
+        DollarTail(0.0, log.groups.count, 0, 0.0, 0.0),  # a log does not say it
         cascade.calls.value if pays else 0.0,
         out_of_fold=True,
         log_rules=log_rules,

@@ -62,14 +62,13 @@ class Walk:
     called: Ints
     deployed: Ints
     numbers: Floats
-    looks_at_answers: bool
     seconds: Optional[Floats] = None
 
     @staticmethod
     def empty(rows: int, positions: int, timed: bool) -> Walk:
         """Empty results for rows that are filled in later."""
         called, seconds = np.full((rows, positions), -1, np.int64), np.zeros(rows) if timed else None
-        return Walk(called, np.zeros(rows, np.int64), np.zeros((3, rows)), False, seconds)
+        return Walk(called, np.zeros(rows, np.int64), np.zeros((3, rows)), seconds)
 
     def put(self, rows: Ints, walk: Walk) -> None:
         """Fills in the results of these rows."""

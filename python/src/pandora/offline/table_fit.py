@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _core
 from .choose import SINGLE
+from .crossfit import Progress
 from .deploy import file_of, use_of
 from .fit import Fit, fit_source
 from .leaks import suspected_leaks
@@ -14,7 +15,6 @@ from .log_fit import fit_log
 from .notes import Note, Topic, table_notes
 from .options import FitSettings, require_few_models, require_latency, require_log_for
 from .outcomes import QUALITY
-from .progress import Progress
 from .record import FitReport, FitResult, finish_fit
 from .sources.labels import dependence_notes, label_note
 from .sources.table import PreparedTable, TableSource

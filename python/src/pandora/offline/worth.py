@@ -94,11 +94,6 @@ class DollarTail:
     mean: float  #: dollars of a row
 
     @staticmethod
-    def unknown(prompts: int) -> DollarTail:
-        """Where it is unknown, as in a log."""
-        return DollarTail(0.0, prompts, 0, 0.0, 0.0)
-
-    @staticmethod
     def of(usd: Floats, groups: Groups) -> DollarTail:
         """usd: by row."""
         sums = np.sort(groups.sums(usd))[::-1]

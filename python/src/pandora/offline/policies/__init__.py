@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..kinds import Kind, Policy
 from . import indices, routed, router, single, thresholds
-from .base import Kind, Policy
 from .order import Order
 
 #: By name, the simpler ones first. Of two equally good ones, the first is taken.

@@ -8,10 +8,9 @@ from typing import Any, Optional
 import numpy as np
 
 from ..groups import Floats, Ints
-from ..kinds import Candidate
+from ..kinds import Candidate, Kind, Policy
 from ..outcomes import Outcomes, Walk, along
 from ..sources.table import PreparedTable
-from .base import Kind, Policy
 
 #: How many answers indices are learned from, for prompts spread over the rows.
 MOST_ANSWERS = 40_000
@@ -38,7 +37,7 @@ class LearnedIndices:
         quality = outcomes.quality[np.arange(len(deployed)), deployed]
         numbers = np.stack([quality, usd, (called >= 0).sum(axis=1)])
         seconds = None if outcomes.latency is None else along(called, outcomes.latency).sum(axis=1)
-        return Walk(called.astype(np.int64), deployed.astype(np.int64), numbers, True, seconds)
+        return Walk(called.astype(np.int64), deployed.astype(np.int64), numbers, seconds)
 
     def text(self, models: list[str]) -> str:
         """In words."""

@@ -38,11 +38,14 @@ class Order:
 
     def walk(self, outcomes: Outcomes) -> Walk:
         """The results of each row."""
-        looks_at_answers = len(self.order) > 1
-        judge_usd = outcomes.judge_usd if looks_at_answers else 0.0
+        judge_usd = outcomes.judge_usd if self.looks_at_answers else 0.0
         tables = outcomes.seen, outcomes.quality, outcomes.usd, judge_usd, outcomes.latency
-        called, deployed, numbers, seconds = _core.walk_order(*tables, self.order, self.thresholds)
-        return Walk(called, deployed, numbers, looks_at_answers, seconds)
+        return Walk(*_core.walk_order(*tables, self.order, self.thresholds))
+
+    @property
+    def looks_at_answers(self) -> bool:
+        """Whether the judge sees the answers: a model alone needs none."""
+        return len(self.order) > 1
 
     def without(self, model: int) -> Order:
         """Without that model; empty if it was the only one."""

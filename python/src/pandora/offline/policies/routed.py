@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..kinds import Candidate
+from ..kinds import Candidate, Kind, Policy
 from ..sources.table import PreparedTable
-from .base import Kind, Policy
 from .order import Effort, Order, best_order, readable
 from .router import chosen_of
 

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..groups import Ints
-from ..kinds import Candidate
+from ..kinds import Candidate, Kind, Policy
 from ..learners.predictors import Predictor
 from ..outcomes import Outcomes, Walk
 from ..sources.table import PreparedTable
-from .base import Kind, Policy
 from .order import Order
 
 
@@ -36,12 +35,11 @@ class Plans:
         """The results of each row."""
         chosen = self.choose(outcomes)
         positions = max(len(plan.order) for plan in self.plans)
-        out, looks_at_answers = Walk.empty(len(chosen), positions, outcomes.latency is not None), False
+        out = Walk.empty(len(chosen), positions, outcomes.latency is not None)
         for number, plan in enumerate(self.plans):
             rows = np.flatnonzero(chosen == number)
             out.put(rows, plan.walk(outcomes.take(rows)))
-            looks_at_answers = looks_at_answers or (len(plan.order) > 1 and len(rows) > 0)
-        return Walk(out.called, out.deployed, out.numbers, looks_at_answers, out.seconds)
+        return out
 
     def text(self, models: list[str]) -> str:
         """The plans, with "|" between."""
@@ -54,9 +52,9 @@ def walked(policy: Policy, outcomes: Outcomes) -> tuple[Ints, Ints, npt.NDArray[
     """
     walk = policy.walk(outcomes)
     if isinstance(policy, Plans):
-        judged = np.array([len(plan.order) > 1 for plan in policy.plans])[policy.choose(outcomes)]
+        judged = np.array([plan.looks_at_answers for plan in policy.plans])[policy.choose(outcomes)]
     else:
-        judged = np.full(len(walk.deployed), not isinstance(policy, Order) or len(policy.order) > 1)
+        judged = np.full(len(walk.deployed), not isinstance(policy, Order) or policy.looks_at_answers)
     return walk.called, walk.deployed, judged
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..kinds import Candidate
+from ..kinds import Candidate, Kind, Policy
 from ..sources.table import PreparedTable
-from .base import Kind, Policy
 from .order import Effort, best_in_time, best_order, readable
 
 #: Limits for searches that come by the dozen: for folds, pairs of folds and prices.

@@ -32,19 +32,16 @@ def score_of(table: _core.TraceTable, evaluator: str) -> Floats:
     if not evaluator:
         judges = judges_of(table)
         shown = ", ".join(judges) or "no judge's score"
-        raise Refusal(
-            "",
-            None,
-            f"no evaluator is given, which says what is seen of an answer at run time: {table.source} has "
-            f"{shown}, and quality is a yardstick, a free and perfect judge that needs the truth at run time",
-            f"give {option('evaluator', judges[0] if judges else 'quality')}"
-            + ("" if judges else " if the truth is known then"),
+        problem = (
+            f"no evaluator is given, which says what is seen of an answer at run time: {table.source} has {shown}, and "
+            "quality is a yardstick, a free and perfect judge that needs the truth at run time"
         )
+        remedy = f"give {option('evaluator', judges[0] if judges else 'quality')}"
+        raise Refusal("", None, problem, remedy if judges else f"{remedy} if the truth is known then")
     name = judge_named(evaluator)
     if name is None:
         raise Refusal("evaluator", evaluator, "unknown", "use quality (the truth), score, or score:NAME for a judge")
-    score: Floats = table.score(name)
-    return score
+    return table.score(name)
 
 
 def shown_of(table: _core.TraceTable, evaluator: str) -> Optional[Floats]:
@@ -54,9 +51,6 @@ def shown_of(table: _core.TraceTable, evaluator: str) -> Optional[Floats]:
 
 def truth_refused(unknown: int, answers: int) -> Refusal:
     """A text on answers with that many unknown qualities."""
-    return Refusal(
-        "evaluator",
-        TRUTH,
-        f"{unknown} of {answers} qualities are not known, and nobody can look at them",
-        f"use a judge's score, or leave such prompts out ({option('missing', 'drop')})",
-    )
+    problem = f"{unknown} of {answers} qualities are not known, and nobody can look at them"
+    remedy = f"use a judge's score, or leave such prompts out ({option('missing', 'drop')})"
+    return Refusal("evaluator", TRUTH, problem, remedy)

@@ -67,8 +67,7 @@ def judge_of(table: _core.TraceTable, evaluator: str) -> Floats:
     name = judge_named(evaluator) or next(iter(table.scores), None)
     if name is None:
         return np.zeros((table.rows, len(table.models)))
-    score: Floats = table.score(name)
-    return score
+    return table.score(name)
 
 
 def label_probabilities(table: _core.TraceTable) -> Floats:

@@ -88,7 +88,7 @@ class PreparedLog:
     def walks(self, order: Order) -> LoggedWalks:
         """The order's walks over every row. Their part after a call that the log did not make is not read."""
         walk = order.walk(Outcomes(self.seen, self.source.reader.estimated, self.log.usd, None, self.log.judge_usd))
-        return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, walk.looks_at_answers))
+        return LoggedWalks.of(self.log, walk.called, walk.deployed, np.full(self.log.rows, order.looks_at_answers))
 
 
 def sums_ended_at(position: int, reached: Sequence[Ints], counts: Sequence[int], values: Sequence[Floats]) -> Floats:

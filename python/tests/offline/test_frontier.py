@@ -32,16 +32,8 @@ def table_of(name: str, seed: int, rows: int = 200, models: int = 3) -> Any:
     quality = (hard + 0.5 * draw.normal(size=(rows, models)) < np.linspace(0.0, 1.5, models)).astype(float)
     usd = 0.0005 * 4.0 ** np.arange(models) * draw.uniform(0.5, 1.5, (rows, models))
     score = np.round(np.clip(0.5 * quality + 0.25 + 0.25 * draw.normal(size=quality.shape), 0.0, 1.0), 2)
-    return Trace(
-        {
-            "models": [f"m{m}" for m in range(models)],
-            "quality": quality,
-            "cost": usd,
-            "scores": {"score": score},
-            "prompts": [f"{name}{k}" for k in range(rows)],
-        },
-        name=name,
-    )._table
+    table = {"models": [f"m{m}" for m in range(models)], "quality": quality, "cost": usd, "scores": {"score": score}}
+    return Trace({**table, "prompts": [f"{name}{k}" for k in range(rows)]}, name=name)._table
 
 
 def found_by(evaluator: str = "score", judge_usd: Optional[float] = None, **more: Any) -> Frontier:

@@ -119,14 +119,13 @@ def _value(option: Option, given: Any) -> Any:
     """The value of an option from the words that were given, or its default. Raises Refusal, UsageError."""
     if given is None or option.type == "flag":
         return option.default if given is None else given
-    value = given
-    if option.type in LISTS:
-        value = tuple(given if option.type == "items" else [part for one in given for part in _parts(option, one)])
+    words = given if option.type == "items" else [given]
+    if option.type in ("numbers", "texts"):
+        words = [part for one in given for part in _parts(option, one)]
     elif option.name == "against" and given.startswith('"'):
-        value = ",".join(_parts(option, given))
-    if option.type in ("number", "numbers"):
-        numbers = tuple(_number(option, word) for word in (value if option.type == "numbers" else [value]))
-        value = numbers if option.type == "numbers" else numbers[0]
+        words = [",".join(_parts(option, given))]
+    values = tuple(_number(option, word) for word in words) if "number" in option.type else tuple(words)
+    value = values if option.type in LISTS else values[0]
     try:
         option.check(value)
     except Refusal as error:

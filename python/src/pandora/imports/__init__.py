@@ -1,9 +1,9 @@
 """Exports of other programs as tables of outcomes: `pandora import KIND SOURCE` and `pandora.Trace.from_export`.
 
 The module of each kind says in its first lines which shape it expects, and where that is documented. It has `read`,
-which finds answers; `looks_like`, which recognises its files when a table cannot be read; `TAKES`, the options that it
-uses; and `LACKS`, the values that its format does not hold. reader.py reads files within bounded memory, rows.py makes
-the table.
+which finds answers; `LOOKS`, sets of names of which one is in its files, to recognise them when a table cannot be read;
+`TAKES`, the options that it uses; and `LACKS`, the values that its format does not hold. reader.py reads files within
+bounded memory, rows.py makes the table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from ..arguments import number, path, refused, text, texts
@@ -42,7 +43,6 @@ KINDS = (
 
 _HEAD = 64 << 10  # bytes of a file that are enough to recognise it
 _FILES = 8  # of a folder
-_OPTIONS = {"filter": "", "metric": (), "prices_file": None, "characters_per_token": None, "quality": ""}
 
 
 def _module(kind: str) -> Any:
@@ -57,11 +57,10 @@ def export(kind: str, source: str, settings: Settings) -> Iterator[tuple[Rows, l
     with file and record, if something has the wrong shape.
     """
     module = _module(kind)
-    for option, unused in _OPTIONS.items():
-        name = option.replace("_file", "")
-        if getattr(settings, name) != unused and option not in module.TAKES:
-            used = [other for other in KINDS if option in _module(other).TAKES]
-            raise Refusal(name, None, f"is not of {kind}", f"leave it out; it is of {', '.join(used)}")
+    for option in fields(Settings):
+        if getattr(settings, option.name) != option.default and option.name not in module.TAKES:
+            used = [other for other in KINDS if option.name in _module(other).TAKES]
+            raise Refusal(option.name, None, f"is not of {kind}", f"leave it out; it is of {', '.join(used)}")
     if not os.path.exists(source):
         raise DataError(f"{source}: there is no such file or folder")
     reader = Reader()
@@ -114,30 +113,29 @@ def recognised(path: str) -> str:
     """For a file or folder that is no table: what it looks like, and how to import it; empty if that is unknown."""
     for file in itertools.islice(data_files(path), _FILES):
         try:
-            names, head = _names(file)
+            names = _names(file)
         except (OSError, EOFError, DataError, UsageError):
             continue
         if {"quality", "cost"} <= names:  # it is a table, and only some of its rows are wrong
             return ""
         for kind in KINDS:
             module = _module(kind)
-            if module.looks_like(names, head):
+            if any(looks <= names for looks in module.LOOKS):
                 command = f"pandora import {kind} {shlex.quote(path)} --out table.jsonl"
                 return f"{path}: looks like {kind}: {command}; {module.LACKS}"
     return ""
 
 
-def _names(file: str) -> tuple[set[str], str]:
-    """The names of members or columns in the first 64 KiB, which are returned too."""
+def _names(file: str) -> set[str]:
+    """The names of members or columns in the first 64 KiB, and in a pickle of pandas its signs."""
     if is_parquet(file):
-        return set(map(str, frame_of_parquet(file).columns)), ""
+        return set(map(str, frame_of_parquet(file).columns))
     if not os.path.isfile(file):  # reading a pipe would wait
         raise OSError
     with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as opened:
         read = opened.read(_HEAD)
-    head = read.decode("latin-1" if read[:1] == b"\x80" else "utf-8", "replace")
-    start = head.lstrip("\ufeff \t\r\n")
-    found = (
-        re.findall(r'"(\w+)"\s*:', start) if start[:1] in ("{", "[") else re.findall(r"\w+", start.partition("\n")[0])
-    )
-    return set(found), head
+    is_pickle = read[:1] == b"\x80"
+    start = read.decode("latin-1" if is_pickle else "utf-8", "replace").lstrip("\ufeff \t\r\n")
+    is_json = start[:1] in ("{", "[")
+    found = re.findall(r'"(\w+)"\s*:', start) if is_json else re.findall(r"\w+", start.partition("\n")[0])
+    return {*found, *(["a pickle of pandas"] if is_pickle and b"pandas" in read else [])}

@@ -14,21 +14,16 @@ each model. Prices and times are those of the annotator. Dollars and tokens are 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 
 from .lm_eval import characters_per_token
 from .reader import Reader, data_files, key_of, number, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has no dollars and no tokens (--prices prices them by characters)"
-TAKES = ("prices_file", "characters_per_token")
+LOOKS = ({"instruction", "generator_2", "preference"},)
+TAKES = ("prices", "characters_per_token")
 
 _DRAW = 1.5
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    return {"instruction", "generator_2", "preference"} <= set(words)
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

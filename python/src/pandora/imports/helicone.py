@@ -14,21 +14,14 @@ status other than 2xx is a failed call, whose cost is added to an answer of the 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from ..errors import DataError
 from ..spelling import option
-from .quality import qualities
-from .reader import Reader, decoded, key_of, member, number, seconds_between, text_of, word
+from .reader import Reader, decoded, key_of, member, number, qualities, seconds_between, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has one model a request, and quality only where requests have scores (--metric, else --quality)"
-TAKES = ("metric", "prices_file", "quality")
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    return {"request_created_at", "response_status"} <= set(words)
+LOOKS = ({"request_created_at", "response_status"},)
+TAKES = ("metric", "prices", "quality")
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

@@ -16,23 +16,18 @@ and not read.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from .helicone import require_quality
-from .quality import qualities
-from .reader import Reader, data_files, decoded, key_of, member, number, seconds_between, text_of, word
+from .reader import Reader, data_files, decoded, key_of, member, number, qualities, seconds_between, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has one model a request, and quality only where there are scores beside (--metric, else --quality)"
-TAKES = ("metric", "prices_file", "quality")
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    found = set(words)
-    times = {"trace_id", "start_time", "type"} <= found or {"traceId", "startTime", "type"} <= found
-    return times or {"trace_id", "observation_id", "data_type", "value"} <= found
+LOOKS = (
+    {"trace_id", "start_time", "type"}, {"traceId", "startTime", "type"},
+    {"trace_id", "observation_id", "data_type", "value"},
+)  # fmt: skip
+TAKES = ("metric", "prices", "quality")
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

@@ -14,24 +14,17 @@ can give.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from ..errors import DataError
 from ..spelling import option
-from .quality import qualities
-from .reader import Reader, decoded, key_of, number, seconds_between, text_of, word
+from .reader import Reader, decoded, key_of, number, qualities, seconds_between, text_of, word
 from .rows import Rows, Settings
 
 LACKS = (
     "it has no quality (--quality joins it by request_id), and one model a request, so nothing is compared unless "
     "prompts were stored; a spend of 0 is a cache hit's, or of a model without a price"
 )
-TAKES = ("prices_file", "quality")
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    return {"request_id", "spend", "model"} <= set(words)
+LOOKS = ({"request_id", "spend", "model"},)
+TAKES = ("prices", "quality")
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

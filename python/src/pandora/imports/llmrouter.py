@@ -11,18 +11,12 @@ query. There are no dollars; they are computed from the tokens.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from .reader import Reader, data_files, key_of, number, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has tokens and no dollars (--prices)"
-TAKES = ("prices_file",)
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    return {"model_name", "performance"} <= set(words) and not {"query", "task_name"}.isdisjoint(words)
+LOOKS = ({"model_name", "performance", "query"}, {"model_name", "performance", "task_name"})
+TAKES = ("prices",)
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

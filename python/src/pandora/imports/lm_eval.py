@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DataError
@@ -24,16 +24,12 @@ from .reader import Reader, data_files, number, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has no dollars and no tokens (--prices prices them by characters)"
-TAKES = ("filter", "metric", "prices_file", "characters_per_token")
+LOOKS = ({"doc_id", "resps", "filtered_resps"},)
+TAKES = ("filter", "metric", "prices", "characters_per_token")
 CHARACTERS_PER_TOKEN = 4.0  #: of English, as tokenizers' makers say
 
 _FILE = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl(?:\.gz)?$")
 _OF_DOCUMENTS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """Whether a file looks like this kind. `words`: the names of members in its first 64 KiB, which are `head`."""
-    return {"doc_id", "resps", "filtered_resps"} <= set(words)
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

@@ -11,21 +11,14 @@ null or has another status than 200 has no answer. A file has one model; outputs
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from ..errors import DataError
 from ..spelling import option
-from .quality import qualities
-from .reader import Reader, data_files, member, text_of, word
+from .reader import Reader, data_files, member, qualities, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has no quality (--quality joins it by custom_id), and tokens in place of dollars (--prices)"
-TAKES = ("prices_file", "quality")
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    return "custom_id" in words and ({"response", "error"} <= set(words) or {"url", "body"} <= set(words))
+LOOKS = ({"custom_id", "response", "error"}, {"custom_id", "url", "body"})
+TAKES = ("prices", "quality")
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

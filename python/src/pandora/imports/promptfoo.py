@@ -14,21 +14,16 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from .reader import Reader, key_of, member, number, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it has quality, dollars and seconds of each answer (--prices where promptfoo knows no price)"
-TAKES = ("prices_file",)
+LOOKS = ({"provider", "latencyMs"}, {"evalId", "results"})
+TAKES = ("prices",)
 
 _ERROR = 2  # ResultFailureReason.ERROR
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval."""
-    return {"provider", "latencyMs"} <= set(words) or {"evalId", "results"} <= set(words)
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

@@ -319,3 +319,20 @@ def text_of(content: Any) -> str:
             if content.get(name):
                 return text_of(content[name])
     return "" if content in (None, {}) else json.dumps(content, ensure_ascii=False)
+
+
+def qualities(reader: Reader, path: str) -> dict[Any, float]:
+    """Qualities to be joined to an export that has none, of a CSV file or JSON with id, quality and perhaps model.
+
+    They are by id, or by (id, model) if the file names models. Raises ValueError if a row has no id or quality.
+    """
+    found: dict[Any, float] = {}
+    for record in reader.records(path):
+        one, model = word(record, "id", "prompt_id", "request_id", "custom_id"), word(record, "model")
+        quality = number(record, "quality")
+        if not one or "quality" not in record:
+            raise ValueError("has no id and quality, by which qualities are joined")
+        key = (one, model) if model else one
+        if quality is not None and found.setdefault(key, quality) != quality:
+            raise ValueError(f"id {one} stands twice, with another quality")
+    return found

@@ -13,21 +13,16 @@ because a pickle can run any code.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 
 from ..errors import DataError
 from .reader import Reader, number, text_of, word
 from .rows import Rows, Settings
 
 LACKS = "it is a pickle, which runs what is in it, so it has to be made CSV before"
+LOOKS = ({"a pickle of pandas"},)  # CSV and Parquet are read without an import
 TAKES: tuple[str, ...] = ()
 
 _COST = "|total_cost"
-
-
-def looks_like(words: Collection[str], head: str) -> bool:
-    """See lm_eval; CSV and Parquet are read without an import."""
-    return head.startswith("\x80") and "pandas" in head
 
 
 def read(reader: Reader, source: str, settings: Settings, rows: Rows) -> None:

@@ -27,8 +27,9 @@ from . import level as _level
 
 _level.load()
 from . import _core
-from .cascade import Cascade, CascadeTest, Frontier, Interval
-from .environment import Environment, ReplicationRequest
+from ._core import LaneSetup, Output, Request, WeitzmanEstimator
+from .cascade import Cascade, CascadeTest, Frontier
+from .environment import Environment
 from .errors import (
     DataError,
     Error,
@@ -42,11 +43,11 @@ from .errors import (
 )
 from .features import Features
 from .figures import Figure
-from .folder import Lane
-from .indices import reservation_index
+from .indices import ReplicationRequest, reservation_index
+from .interval import Interval
 from .oracle import ExactPolicy, OracleGrid, oracle_index, solve_exactly
-from .policy import IndexPolicy, LaneSetup, Output, Policy, Request, WeitzmanEstimator, policies, register
-from .results import Results, open
+from .policy import IndexPolicy, Policy, policies, register
+from .results import Lane, Results, open
 from .running import Tuning, calibrate, explain, lanes, run, tune
 from .study import study_keys
 from .table import Table

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from .errors import UsageError
 
-__all__ = ["cell", "columns", "integer", "number", "numbers", "path", "psi", "refused", "text", "texts"]
-
 _MOST_INTEGER = 2**31 - 1
 
 

@@ -24,8 +24,6 @@ from .rendering.study import frontier_figure
 from .table import Shown, Table
 from .trace import Source, Trace, offline, table_of
 
-__all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
-
 _MOST_NUMBER = 2**53 - 1
 
 Prompt = Union[str, Sequence[float], npt.NDArray[Any]]

@@ -15,8 +15,6 @@ from .code_objects import joined
 from .code_parts import Bag, NoValue, Part, parts_of
 from .errors import UsageError
 
-__all__ = ["code_of"]
-
 #: what a node is made of: bytes, other nodes by their numbers, and bags of such
 _Content = list[Union[bytes, int, list[Any]]]
 

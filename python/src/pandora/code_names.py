@@ -17,8 +17,6 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Optional
 
-__all__ = ["Used", "fixed_name", "is_own", "module_label", "nested_codes", "used_names"]
-
 PYTHON = "python {}.{}".format(*sys.version_info[:2])
 _GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _CLOSED = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}

@@ -9,8 +9,6 @@ import struct
 import types
 from typing import Any, Optional
 
-__all__ = ["atom", "code_label", "joined"]
-
 _SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "RESUME", "NOT_TAKEN"}
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 _ABOUT_ITSELF = {"__doc__", "__firstlineno__", "__qualname__", "__static_attributes__"}

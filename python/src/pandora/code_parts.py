@@ -18,8 +18,6 @@ import numpy as np
 from .code_names import fixed_name, is_own, module_label, nested_codes, used_names
 from .code_objects import atom, code_label
 
-__all__ = ["Bag", "NoValue", "Part", "Parts", "parts_of"]
-
 
 class Part(NamedTuple):
     """A value inside another one, and the path to it, for messages."""

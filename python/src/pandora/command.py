@@ -6,8 +6,6 @@ import os
 import pathlib
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Runs the command line and returns the exit code."""

@@ -12,8 +12,6 @@ from .code import code_of
 from .errors import UsageError
 from .indices import ReplicationRequest, numbers
 
-__all__ = ["Environment", "ReplicationRequest"]
-
 _ARRAYS = ("psi", "phi", "mu", "cost", "reward", "sigma")
 
 

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from .spelling import Spelling, as_argument, told
 
-__all__ = [
-    "DataError", "Error", "Interrupted", "LaneFailure", "MismatchError", "OutputError", "PandoraWarning",
-    "ResourceError", "UsageError",
-]  # fmt: skip
-
 
 class Error(Exception):
     """An error of the program; `exit_code` is that of the command line. The text names the remedy.

@@ -13,8 +13,6 @@ from .arguments import path, refused, text, texts
 from .errors import UsageError
 from .trace import Trace, table_of
 
-__all__ = ["Features"]
-
 
 class Features:
     """Turns prompts into numbers, for `Cascade.new(features=...)`. `Features.fit` makes it.

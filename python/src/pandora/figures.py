@@ -9,8 +9,6 @@ import numpy as np
 
 from .rendering import style
 
-__all__ = ["Figure", "figures_of"]
-
 _NUMBERS = ("x", "y", "low", "high", "x_low", "x_high")
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from . import _core
 from .errors import UsageError
 
-__all__ = ["ReplicationRequest", "reservation_index"]
-
 Numbers = npt.NDArray[np.float64]
 #: of numbers, block x A x n, and the rows of the block; what comes back has the same shape
 Change = Callable[[Numbers, npt.NDArray[np.int64]], npt.ArrayLike]

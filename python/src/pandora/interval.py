@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Interval"]
-
 
 class Interval(NamedTuple):
     """A number with its 95% confidence interval over prompts."""

@@ -7,8 +7,6 @@ import os
 import pathlib
 import sys
 
-__all__ = ["load"]
-
 #: flags of /proc/cpuinfo that a level adds to those of the previous level
 _FLAGS = {
     "v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},

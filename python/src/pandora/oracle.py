@@ -16,8 +16,6 @@ from .results import Results
 from .study import Study, config_of
 from .table import Table
 
-__all__ = ["ExactPolicy", "OracleGrid", "oracle_index", "solve_exactly"]
-
 Numbers = npt.NDArray[np.float64]
 
 

@@ -9,13 +9,11 @@ from typing import Any, ClassVar, Optional, Union
 import numpy as np
 
 from . import _core
-from ._core import LaneSetup, Output, Request, WeitzmanEstimator
+from ._core import LaneSetup, Output, Request
 from .arguments import number, refused, text
 from .code import code_of
 from .errors import UsageError
 from .table import Table
-
-__all__ = ["IndexPolicy", "LaneSetup", "Output", "Policy", "Request", "WeitzmanEstimator", "policies", "register"]
 
 
 class Policy:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional, Union
 
@@ -16,10 +15,6 @@ from .errors import DataError, UsageError
 #: One model's: dollars for a million tokens in and out, or numbers by the names that a file of prices has.
 Price = Union["_core.TokenPrice", Mapping[str, Any], Any]
 _LITELLM = "litellm"
-#: LiteLLM's names of prices, dollars for a token, of those that are read.
-OF_LITELLM = re.compile(
-    r"((input|output)_cost_per_(reasoning_)?token|cache_(read|creation)_input_token_cost)(_above_\d+k_tokens)?(_batches)?"
-)
 _EXAMPLE = '(0.15, 0.6) or {"in": 0.15, "out": 0.6, "cached": 0.075}, dollars for a million tokens'
 
 

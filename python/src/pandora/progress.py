@@ -11,8 +11,6 @@ from typing import Any, Callable, Optional, Union
 
 from . import _core
 
-__all__ = ["Progress", "bar_of", "shown"]
-
 Progress = Union[None, bool, Callable[[int, int], None]]
 
 

@@ -21,8 +21,6 @@ from .results import Results
 from .study import Study, config_of, file_of
 from .table import Shown, Table, of_program
 
-__all__ = ["Tuning", "calibrate", "explain", "lanes", "run", "tune"]
-
 AnyStudy = Union[Study, Results]
 
 

@@ -12,8 +12,6 @@ from . import _core
 from .errors import UsageError
 from .table import Table
 
-__all__ = ["Study", "study_keys"]
-
 Study = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 

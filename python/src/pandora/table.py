@@ -17,8 +17,6 @@ from .rendering.tables import as_html
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Table"]
-
 
 def _column(values: Any) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):

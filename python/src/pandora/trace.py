@@ -25,8 +25,6 @@ from .table import Shown, Table
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Trace", "TraceCheck"]
-
 Numbers = npt.NDArray[np.float64]
 Pairs = Mapping[str, Sequence[float]]
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]

@@ -34,8 +34,6 @@ from .request import (
     draws_of_number,
 )
 
-__all__ = ["Counts", "ModelState", "RunningCascade"]
-
 MOST_CALL_USD = 1e6
 _LONGEST_REASON = 60
 _OF_AN_EPOCH = 1 << 20

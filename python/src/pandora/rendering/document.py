@@ -14,8 +14,6 @@ from .figures import COLUMNS, numbers_csv, rows
 from .study import frontier_figure, study_figures
 from .tables import as_csv
 
-__all__ = ["document_of", "figures_of", "make"]
-
 GENERATOR, NUMBERS = "pandora report 1", "pandora numbers 1"
 _REGRET = (
     "Regret is the oracle's utility minus the policy's, per period and times 1000; utility is the deployed output's μ* "

@@ -17,8 +17,6 @@ from matplotlib.transforms import ScaledTranslation
 
 from . import layout, style
 
-__all__ = ["draw", "draw_alone", "own_settings"]
-
 Figure = Mapping[str, Any]
 Series = Mapping[str, Any]
 

@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["add_if_any", "add_point", "choose_axes", "figure", "finished", "numbers_csv", "rows", "series", "whole"]
-
 COLUMNS = ("x", "y", "low", "high", "x_low", "x_high")
 MOST = {"lines": 7, "line_points": 7, "scatter": 15, "bars": 12}  # the most that can be told apart in grey
 

@@ -40,8 +40,6 @@ from . import document, latex, style, tables
 from .document import figures_of
 from .figures import COLUMNS
 
-__all__ = ["load", "main", "render"]
-
 FORMATS = ("svg", "pdf", "png")
 _NO_DATE: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 

@@ -9,8 +9,6 @@ from typing import Any, Optional
 
 from .figures import MOST, add_if_any, add_point, choose_axes, figure, finished, rows, series
 
-__all__ = ["frontier_figure", "study_figures", "usual_T0"]
-
 _KINDS = {False: "unknown", True: "known"}  # policies that see mu* and that do not have figures of their own
 _SEEN = {False: "policies that do not see μ*", True: "policies that see μ*"}
 _REGRET = "time-averaged regret × 1000"

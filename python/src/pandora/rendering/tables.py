@@ -11,8 +11,6 @@ from typing import Any
 
 from . import latex
 
-__all__ = ["as_csv", "as_html", "as_latex"]
-
 # The most columns beside the row headers on a page of LaTeX; fewer if a cell is long, such as a value with a published
 # one.
 MOST_COLUMNS, MOST_LONG_COLUMNS, LONG_CELL = 8, 3, 16

@@ -10,8 +10,6 @@ from .. import _core
 from ..errors import DataError
 from .database import DamageError, Database, require_file
 
-__all__ = ["read_decisions"]
-
 #: The members of a line of a decision log (docs/learning.md). The rest of an event explains it and is for learning.
 _OF_A_LINE = (
     "request", "time", "evaluator", "features", "psi", "candidates", "calls", "deployed", "rules", "only", "session",

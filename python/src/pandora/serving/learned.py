@@ -28,8 +28,6 @@ from .database import Row
 from .monitor import Monitor
 from .traffic import Budget
 
-__all__ = ["Learned", "Totals", "call_of"]
-
 #: The most early feedback (without a decision yet), and the most published cascades to which one can go back.
 MOST_EARLY, MOST_BEFORE = 100_000, 3
 _MOST_COMMANDS = 50  # the most commands whose outcome is stored

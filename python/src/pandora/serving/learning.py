@@ -15,8 +15,6 @@ from ..live.members import Json
 from .database import Database, DatabaseAway, Learner, LearnerLost, Row
 from .learned import Learned
 
-__all__ = ["LEVEL", "LearningThread"]
-
 #: The instructions with which this program learns: with the same ones, the same events give the same bytes.
 LEVEL = " ".join([platform.machine(), *re.findall(r"sources *(.*)", _core.build), _core.__file__.rsplit("/", 2)[-2]])
 

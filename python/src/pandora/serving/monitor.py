@@ -18,8 +18,6 @@ import numpy as np
 from ..arguments import number, refused, texts
 from .traffic import share_of
 
-__all__ = ["Monitor"]
-
 _BETS = np.array([0.2, 0.4, 0.6, 0.9])  # shares of the greatest bet that keeps wealth positive
 _EVERY, _MOST_STARTS = 100, 200
 _FIRST = 10  # the k-th bet has the weight _FIRST / ((k + _FIRST - 1) (k + _FIRST)); all together have 1

@@ -34,8 +34,6 @@ from .learning import LearningThread, decision_before
 from .monitor import Monitor
 from .traffic import Budget, Shadow, share_of
 
-__all__ = ["BudgetSpent", "Store", "open", "saved_cascade"]
-
 _MOST_RECENT = 10_000  # decisions that can be explained without the database
 _MOST_SESSIONS = 100_000
 _COMMAND_SECONDS = 10.0  # how long a command waits until it has taken effect

@@ -18,8 +18,6 @@ from ..arguments import integer, number, refused, text
 from ..cascade import Cascade, Prompt
 from ..errors import UsageError
 
-__all__ = ["Budget", "Shadow", "share_of"]
-
 _MOST_PRICE = 1e9  # of a cascade
 _MOST_SHADOWED = 65_536  # requests, as many as a cascade remembers
 

@@ -28,8 +28,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Cascades", "Judging", "Settings", "read"]
-
 ENVIRONMENT = "PANDORA_CASCADES"
 _FROM_ENVIRONMENT = "os.environ/"  # as in LiteLLM's own configuration, so that passwords stay out of files
 TOOLS = ("judge", "schema", "first")

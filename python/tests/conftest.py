@@ -25,13 +25,11 @@ SMALL: dict[str, Any] = {
 }
 
 SINGLE: dict[str, Any] = {
+    **SMALL,
     "replications": 2,
-    "periods": 200,
-    "T0": [0, 50],
     "environments": ["uniform"],
     "regimes": ["B"],
     "policies": ["dow"],
-    "hyperparameters": {"c_rho": [0.1, 1], "c_theta": [0.1]},
     "oracle": {"samples": 2000, "grid": [9, 5, 9]},
     "output": {"order": False},
 }

@@ -22,15 +22,30 @@ def new(models: Any = ("a", "b", "c"), price: float = 1.0, **more: Any) -> pando
     return pandora.Cascade.new(list(models), price=price, **{"evaluator": "score", "psi": 2, **more})
 
 
-def in_order(order: Any = ("small", "large"), thresholds: Any = (0.7,), explore: float = 0.0, **more: Any) -> Any:
-    """A cascade with thresholds over NAMES."""
+def members_in_order(
+    order: Any = ("small", "large"), thresholds: Any = (0.7,), explore: float = 0.0, **more: Any
+) -> Members:
+    """The members of a cascade with thresholds over NAMES."""
     plain = {"kind": "thresholds", "models": NAMES, "price": 1.0, "evaluator": "score"}
     given = {**plain, "order": list(order), "thresholds": list(thresholds), "explore": explore, **more}
-    return pandora.Cascade(RunningCascade(Members.of_json(given)))
+    return Members.of_json(given)
+
+
+def in_order(**given: Any) -> pandora.Cascade:
+    """A cascade with such members."""
+    return pandora.Cascade(RunningCascade(members_in_order(**given)))
 
 
 def opened(url: Any, cascade: Any = None, **more: Any) -> Store:
     return pandora.serving.open(url, cascade, **{"sync_seconds": 0.02, **more})
+
+
+def deployed(store: Any, score: float = 0.5, psi: Any = (1.0,)) -> int:
+    """The number of a request whose answers all have that score."""
+    with store.begin(list(psi)) as request:
+        for _ in request:
+            request.observe(0.01, score)
+    return int(request.number)
 
 
 def serve(store: Any, seed: int, dims: int = 2) -> int:

@@ -207,38 +207,36 @@ def loaded(source: str, folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, b
     return module.Mine
 
 
-@pytest.mark.parametrize(("kind", "source", "before", "after"), CHANGES, ids=[change[0] for change in CHANGES])
+#: Of each change the scripts and the modules beside them, before and after.
+CHANGED = [
+    *((kind, *(source.replace("{}", text, 1) for text in texts), "RATE = 1", "RATE = 1")
+      for kind, source, *texts in CHANGES),
+    *((f"{kind} of a module", source, source, *modules) for kind, source, *modules in BESIDE),
+]  # fmt: skip
+
+
+def run_twice(scripts: list[str], modules: list[str], folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a study with the first script, and more of it with the second one, which stands elsewhere."""
+    first = loaded(scripts[0], folder / "before", monkeypatch, modules[0])
+    assert len(pandora.run(STUDY, out=folder / "r", policies=[first], progress=False).failures) == 0
+    second = loaded(scripts[1], folder / "elsewhere" / "after", monkeypatch, modules[1])
+    pandora.run({**STUDY, "replications": 2}, out=folder / "r", policies=[second], progress=False)
+
+
+@pytest.mark.parametrize("case", CHANGED, ids=lambda case: case[0])
 def test_what_code_can_reach_is_refused_where_it_has_changed(
-    kind: str, source: str, before: str, after: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    case: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = loaded(source.replace("{}", before, 1), tmp_path / "before", monkeypatch)
-    r = pandora.run(STUDY, out=tmp_path / "r", policies=[first], progress=False)
-    assert len(r.failures) == 0
-    second = loaded(source.replace("{}", after, 1), tmp_path / "after", monkeypatch)
+    _, *scripts, before, after = case
     with pytest.raises(pandora.MismatchError, match=r"build\.policy\.Mine"):
-        pandora.run({**STUDY, "replications": 2}, out=tmp_path / "r", policies=[second], progress=False)
-
-
-@pytest.mark.parametrize(("kind", "source", "before", "after"), BESIDE, ids=[change[0] for change in BESIDE])
-def test_so_is_what_it_reaches_in_modules_beside_it(
-    kind: str, source: str, before: str, after: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = loaded(source, tmp_path / "before", monkeypatch, before)
-    r = pandora.run(STUDY, out=tmp_path / "r", policies=[first], progress=False)
-    assert len(r.failures) == 0
-    second = loaded(source, tmp_path / "after", monkeypatch, after)
-    with pytest.raises(pandora.MismatchError, match=r"build\.policy\.Mine"):
-        pandora.run({**STUDY, "replications": 2}, out=tmp_path / "r", policies=[second], progress=False)
+        run_twice(scripts, [before, after], tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(("kind", "before", "after"), SAME, ids=[change[0] for change in SAME])
 def test_what_has_no_meaning_refuses_nothing(
     kind: str, before: str, after: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = loaded(before, tmp_path / "before", monkeypatch)
-    pandora.run(STUDY, out=tmp_path / "r", policies=[first], progress=False)
-    second = loaded(after, tmp_path / "elsewhere" / "after", monkeypatch, "RATE = 1\nOTHER = 2")
-    pandora.run({**STUDY, "replications": 2}, out=tmp_path / "r", policies=[second], progress=False)
+    run_twice([before, after], ["RATE = 1", "RATE = 1\nOTHER = 2"], tmp_path, monkeypatch)
 
 
 def test_a_renamed_script_in_another_folder_and_process_goes_on(tmp_path: pathlib.Path) -> None:

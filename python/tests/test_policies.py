@@ -42,21 +42,9 @@ class DowTwin(pandora.IndexPolicy):
 
 
 FIELDS = (
-    "utility",
-    "realised_utility",
-    "quality",
-    "cost",
-    "queries_of_box",
-    "deployments_of_box",
-    "depth",
-    "wrong_order",
-    "too_early",
-    "too_many",
-    "wrong_deployment",
-    "wrong_order_gap",
-    "too_early_gap",
-    "cumulative_regret",
-)
+    "utility", "realised_utility", "quality", "cost", "queries_of_box", "deployments_of_box", "depth", "wrong_order",
+    "too_early", "too_many", "wrong_deployment", "wrong_order_gap", "too_early_gap", "cumulative_regret",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("refit", ["geometric:1.5", "tracking"])
@@ -294,20 +282,11 @@ def test_what_a_lane_is_told(single: dict[str, Any], tmp_path: pathlib.Path) -> 
 
         def __init__(self, lane: pandora.LaneSetup) -> None:
             super().__init__(lane, 0)
-            seen.append(
-                (
-                    lane.boxes,
-                    lane.index_features,
-                    lane.reward_features,
-                    lane.periods,
-                    lane.T0,
-                    lane.reward,
-                    lane.regime,
-                    lane.environment,
-                    lane.replication,
-                    tuple(lane.random_words),
-                )
-            )
+            seen.append((
+                lane.boxes, lane.index_features, lane.reward_features, lane.periods, lane.T0, lane.reward, lane.regime,
+                lane.environment, lane.replication,
+            ))  # fmt: skip
+            assert len(lane.random_words) > 0
             self.kept: list[Any] = []
 
         def calibrate(self, request: pandora.Request, output: pandora.Output, reward: Optional[float]) -> None:
@@ -338,7 +317,7 @@ def test_what_a_lane_is_told(single: dict[str, Any], tmp_path: pathlib.Path) -> 
         threads=1,
     )
     assert len(r.failures) == 0
-    assert [x[:9] for x in seen if isinstance(x, tuple)] == [
+    assert [x for x in seen if isinstance(x, tuple)] == [
         (3, 101, 10, 20, T0, "unknown", "B", "uniform", 0) for T0 in (0, 6)
     ]
     assert [x for x in seen if isinstance(x, int)] == [0, 0, 0, 1, 2, 3, 4, 5, 6]

@@ -313,12 +313,6 @@ def script(folder: pathlib.Path, *python: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_it_runs_as_a_script_without_the_package(folder: pathlib.Path) -> None:
-    done = script(folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (folder / "report.html").exists()
-
-
 def test_missing_modules_are_named_with_what_to_install(folder: pathlib.Path) -> None:
     done = script(folder, "-I", "-S")
     assert done.returncode == 3

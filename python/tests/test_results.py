@@ -206,15 +206,20 @@ def test_what_is_damaged_is_a_warning(example: str, tmp_path: pathlib.Path) -> N
     assert found.value.exit_code == 3
 
 
-def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
+@pytest.fixture
+def plt() -> Iterator[Any]:
+    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_figures_draw_in_the_colours_of_the_report(example: str, plt: Any) -> None:
     r = pandora.open(example)
     figures = r.figures()
     assert "curves-known-uniform-A" in figures
     assert [s["colour"] for s in figures["curves-known-uniform-A"].series] == ["#D04A00", "#0060A8"]
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for figure in figures.values():
@@ -227,11 +232,7 @@ def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
         r.plot("nothing")
 
 
-def test_figures_are_of_the_policies_that_are_named(example: str) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
+def test_figures_are_of_the_policies_that_are_named(example: str, plt: Any) -> None:
     r = pandora.open(example)
     for asked, named in (
         ("dow", {"dow"}),
@@ -247,18 +248,13 @@ def test_figures_are_of_the_policies_that_are_named(example: str) -> None:
         warnings.simplefilter("ignore")
         drawn = r.plot("curves", known=False, policy="dow")
     assert drawn.axes[0].get_legend_handles_labels()[1] == ["DOW, unknown"]
-    plt.close("all")
     with pytest.raises(pandora.UsageError, match="policy 'dew'.*dow/unknown"):
         r.plot("curves", policy=["dow", "dew"])
 
 
 def test_figures_of_differences_and_of_keys_that_vary(
-    example: str, single: dict[str, Any], tmp_path: pathlib.Path
+    example: str, single: dict[str, Any], tmp_path: pathlib.Path, plt: Any
 ) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
     r = pandora.open(example)
     assert "difference-online_plugin-known-uniform-A" in r.figures()
     drawn = r.plot("difference-online_plugin", known=False, environment="gaussian")
@@ -276,7 +272,6 @@ def test_figures_of_differences_and_of_keys_that_vary(
         assert list(axes.get_lines()[0].get_xdata()) == points
     with pytest.raises(pandora.UsageError, match="no figure 'curves'.*vary-2-known-uniform-B"):
         varied.plot("curves")
-    plt.close("all")
 
 
 def test_scenarios_lead_the_columns(single: dict[str, Any], tmp_path: pathlib.Path) -> None:

@@ -231,11 +231,6 @@ class Results:
         found = self._stored.numbers_of_lanes(setting, environment, regime, [lane], list(fields))
         return {field: found[field][0] for field in fields}
 
-    def _of_lane(self, row: Mapping[str, Any], replication: int) -> dict[str, Any]:
-        """The decisions of the lane of a row of the summary, as the engine has them; empty where there are none."""
-        found: dict[str, Any] = self._stored.decisions_of_lane(*self._place(row), replication)
-        return found
-
     def _place(self, row: Mapping[str, Any]) -> tuple[int, str, str, int]:
         label, environment = row.get("setting", ""), row["environment"]
         setting = next(
@@ -352,7 +347,7 @@ class Results:
         once for each of its openings. `deployed` may then be a box that was not opened, and A is the outside option.
         """
         row = self._row("decisions", policy, reward, environment, regime, T0, hyperparameter, setting)
-        found = self._of_lane(row, replication)
+        found: dict[str, Any] = self._stored.decisions_of_lane(*self._place(row), replication)
         if not found:
             raise DataError(
                 f"{self.path}: has no decisions of {policy} in replication {replication}; run the study with "

@@ -15,6 +15,8 @@ from typing import Any, Optional
 
 import numpy as np
 import pytest
+from stores import NAMES
+from stores import members_in_order as in_order
 
 import pandora
 from pandora import _core
@@ -23,15 +25,7 @@ from pandora.live import Members, RunningCascade, new_members, parse, text_of
 from pandora.live.learning import Learning
 from pandora.live.members import MOST_PSI
 
-NAMES = ["small", "medium", "large"]
 REFUSED = pandora.UsageError
-
-
-def in_order(order: Sequence[str], thresholds: Sequence[float], explore: float = 0.0, **more: Any) -> Members:
-    plain = {"kind": "thresholds", "models": NAMES, "price": 1.0, "evaluator": "score"}
-    return Members.of_json(
-        {**plain, "order": list(order), "thresholds": list(thresholds), "explore": explore, **more}
-    )  # fmt: skip
 
 
 def learner(models: Sequence[str] = NAMES, price: float = 2.0, psi: int = 2, **more: Any) -> Members:

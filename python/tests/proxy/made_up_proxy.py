@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pathlib
@@ -22,6 +23,8 @@ import pandora
 
 KEY = "sk-of-the-operator-4f1d8c"
 MODEL_KEY = "sk-of-the-provider-77"
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = [{"type": "function", "function": {"name": name, "parameters": CITY}} for name in ("weather", "time")]
 #: The cascades of cascades.toml. `judged` asks small first, and then large if the judge's score is below about 0.85.
 CASCADES = """
 [judged]
@@ -112,6 +115,10 @@ class Proxy:
         messages = content if isinstance(content, list) and content and "role" in content[0] else None
         messages = messages or [{"role": "user", "content": content}]
         return self.call("/v1/chat/completions", {"model": model, "messages": messages, **more})
+
+    def client(self) -> Any:
+        """OpenAI's client, with the operator's key."""
+        return importlib.import_module("openai").OpenAI(base_url=f"{self.url}/v1", api_key=KEY, max_retries=0)
 
 
 def write_cascades(folder: pathlib.Path) -> None:

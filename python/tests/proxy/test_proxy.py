@@ -8,17 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from made_up_proxy import KEY, MODEL_KEY, Answered, Proxy
+from made_up_proxy import MODEL_KEY, TOOLS, Answered, Proxy
 
-openai: Any = pytest.importorskip("openai")
+pytest.importorskip("openai")
 pytest.importorskip("apscheduler")  # part of LiteLLM's proxy, and missing without it
-
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TOOLS = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("weather", "time")]
-
-
-def client(proxy: Proxy) -> Any:
-    return openai.OpenAI(base_url=f"{proxy.url}/v1", api_key=KEY, max_retries=0)
 
 
 def called(answer: Answered) -> list[Any]:
@@ -137,7 +130,7 @@ def test_a_stream_that_breaks_ends_with_an_error(proxy: Proxy) -> None:
 @pytest.mark.parametrize("cascade", ["single", "judged"])
 def test_tool_calls_in_streams_have_an_index(proxy: Proxy, cascade: str) -> None:
     asked: Any = [{"role": "user", "content": "[tools] Weather in Oslo, time in Rome?"}]
-    with client(proxy).chat.completions.stream(model=cascade, messages=asked, tools=TOOLS) as stream:
+    with proxy.client().chat.completions.stream(model=cascade, messages=asked, tools=TOOLS) as stream:
         for _ in stream:
             pass
         calls = stream.get_final_completion().choices[0].message.tool_calls

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_up_proxy import KEY, Answered, Proxy
+from made_up_proxy import CITY, TOOLS, Answered, Proxy
 
 openai: Any = pytest.importorskip("openai")
 pytest.importorskip("apscheduler")  # part of LiteLLM's proxy, and missing without it
 
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TOOLS = [{"type": "function", "function": {"name": name, "parameters": CITY}} for name in ("weather", "time")]
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 JSON = {"type": "json_schema", "json_schema": {"name": "place", "schema": CITY}}
 TURNS = [
@@ -106,13 +104,9 @@ def test_a_cascade_answers_as_litellm_alone(proxy: Proxy, number: int, stream: b
         proxy.chat("single", "hi"), proxy.chat("judged", "hi")
 
 
-def api(proxy: Proxy) -> Any:
-    return openai.OpenAI(base_url=f"{proxy.url}/v1", api_key=KEY, max_retries=0)
-
-
 @pytest.mark.parametrize("model", ["small", "single", "judged"])
 def test_openai_s_client_and_its_helpers_take_it(proxy: Proxy, model: str) -> None:
-    chat, asked = api(proxy).chat.completions, [{"role": "user", "content": "hi"}]
+    chat, asked = proxy.client().chat.completions, [{"role": "user", "content": "hi"}]
     assert chat.create(model=model, messages=asked).choices[0].message.content == "small answers."
     text = [piece.choices[0].delta.content or "" for piece in chat.create(model=model, messages=asked, stream=True)]
     assert "".join(text) == "small answers."
@@ -128,7 +122,7 @@ def test_openai_s_client_and_its_helpers_take_it(proxy: Proxy, model: str) -> No
 
 @pytest.mark.parametrize("model", ["small", "single"])
 def test_openai_s_client_raises_what_it_raises_for_others(proxy: Proxy, model: str) -> None:
-    chat = api(proxy).chat.completions
+    chat = proxy.client().chat.completions
     for mark, error in (
         ("400", openai.BadRequestError),
         ("429", openai.RateLimitError),

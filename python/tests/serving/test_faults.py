@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from faults import faulty
 from players import Player
-from stores import in_order, learned, new, opened, require_replayed, rows, serve, until
+from stores import deployed, in_order, learned, new, opened, require_replayed, rows, serve, until
 
 import pandora
 from pandora.serving import Store
@@ -97,13 +97,11 @@ def serving(store: Store, until_true: Callable[[], bool]) -> tuple[list[int], li
     """Serves requests until the condition holds. Returns all numbers, and those whose feedback was only queued."""
     numbers, queued = list[int](), list[int]()
     while not until_true():
-        with store.begin([1.0]) as request:
-            for _ in request:
-                request.observe(0.01, 0.5)
-        numbers.append(request.number)
-        if len(numbers) % 20 == 0 and not store.feedback(request.number, 0.5, seconds=0.05):
-            queued.append(request.number)
-        assert store.explain(request.number)["deployed"]
+        number = deployed(store)
+        numbers.append(number)
+        if len(numbers) % 20 == 0 and not store.feedback(number, 0.5, seconds=0.05):
+            queued.append(number)
+        assert store.explain(number)["deployed"]
         time.sleep(0.002)
     return numbers, queued
 

@@ -1,4 +1,4 @@
-"""Alarms: how often they are false, and how soon they come after a change."""
+"""Alarms: how often they are false, how soon they come after a change, and that they go on where they were saved."""
 
 from __future__ import annotations
 
@@ -76,20 +76,6 @@ def test_settings_that_are_none_are_refused() -> None:
             Monitor(**{"models": ["a", "b"], "price": 1.0, **wrong})
 
 
-def test_it_is_saved_and_goes_on_to_the_same_bytes() -> None:
-    draw = np.random.default_rng(1)
-    steady = Monitor(["a", "b"], price=1.0, against="b", share=0.3)
-    moved = Monitor.restored(json.loads(json.dumps(steady.saved())))
-    for k in range(1500):
-        seen = "ab"[k % 2], 0.9, float(draw.random() < 0.9 - 0.5 * (k > 700)), 0.01, bool(k % 2)
-        for one in (steady, moved):
-            one.see(*seen)
-        if k % 97 == 0:
-            moved = Monitor.restored(json.loads(json.dumps(moved.saved())))
-    assert json.dumps(moved.saved()) == json.dumps(steady.saved()) and moved.state() == steady.state()
-    assert moved.alarms
-
-
 def test_answers_that_are_nearly_always_right_give_no_false_alarms() -> None:
     told = 0
     for seed in range(40):
@@ -98,3 +84,49 @@ def test_answers_that_are_nearly_always_right_give_no_false_alarms() -> None:
             monitor.see("a", 0.99, float(right), 0.0)
         told += bool(monitor.alarms)
     assert told <= 4
+
+
+def test_a_monitor_that_is_saved_goes_on_to_the_last_digit() -> None:
+    draw, requests = np.random.default_rng(3), 3000
+    models, control = draw.choice(3, size=requests, p=[0.5, 0.3, 0.2]), draw.random(requests) < 0.1
+    estimated = draw.uniform(0.2, 0.9, requests)
+    quality = np.clip(estimated + draw.normal(0.0, 0.2, requests) - 0.2 * (np.arange(requests) > 2000), 0.0, 1.0)
+    whole, saved = (Monitor(["a", "b", "c"], price=1.0, against="c", share=0.1) for _ in range(2))
+    for k in range(requests):
+        seen = "abc"[models[k]], float(estimated[k]), float(quality[k]), 0.01, bool(control[k])
+        whole.see(*seen)
+        saved.see(*seen)
+        if k % 70 == 0:
+            saved = Monitor.restored(json.loads(json.dumps(saved.saved())))
+            assert saved.state() == whole.state()
+    assert saved.saved() == whole.saved() and len(whole.alarms) >= 3
+
+
+@pytest.mark.parametrize(("spread", "before"), [(0.1, 500), (0.25, 2000)])
+def test_nine_in_ten_falls_are_told_after_as_many_feedbacks_as_it_says(spread: float, before: int) -> None:
+    sure, told, says = 0.25 / spread**2 - 1.0, [], []
+    for seed in range(40):
+        draw, monitor = np.random.default_rng(seed), Monitor(["a"], price=1.0)
+        mean = draw.uniform(0.3, 0.9, before + 1500)
+        mean[before:] -= 0.1
+        quality = draw.beta(sure * mean, sure * (1.0 - mean))
+        mean[before:] += 0.1
+        for k in range(before):
+            monitor.see("a", float(mean[k]), float(quality[k]), 0.01)
+        says.append(monitor.state()["models"]["a"]["feedbacks_for_a_fall_of_0.1"])
+        for k in range(before, len(mean)):
+            monitor.see("a", float(mean[k]), float(quality[k]), 0.01)
+            if monitor.alarms:
+                break
+        told.append(k + 1 - before)
+    assert 0.8 * np.mean(says) < np.quantile(told, 0.9) < 1.2 * np.mean(says)
+
+
+def test_feedbacks_that_are_needed_are_fewer_behind_many() -> None:
+    needed = []
+    for count in (0, 200, 1000, 4000):
+        draw, monitor = np.random.default_rng(1), Monitor(["a"], price=1.0)
+        for quality in draw.beta(2.0, 2.0, count):
+            monitor.see("a", 0.5, float(quality), 0.01)
+        needed.append(monitor.state()["models"]["a"]["feedbacks_for_a_fall_of_0.1"])
+    assert needed[0] > needed[1] >= needed[2] > needed[3] > 100

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any, Callable
 
 import pytest
-from stores import NAMES, in_order, learned, new, opened, require_replayed, rows, serve, text, until
+from stores import NAMES, deployed, in_order, learned, new, opened, require_replayed, rows, serve, text, until
 
 import pandora
 from pandora.live import text_of
@@ -130,7 +130,7 @@ def test_refused_calls_change_nothing(database_url: str) -> None:
         request = store.begin([1.0, 0.5])
         model = str(request.next())
         other = next(name for name in "abc" if name != model)
-        deployed = serve_one(store)
+        over = serve_one(store)
         assert store.settle()
         before = learned(store), store.explain(request.number), len(rows(store)), store.metrics()["version"]
         refused: list[Callable[[], Any]] = [
@@ -155,7 +155,7 @@ def test_refused_calls_change_nothing(database_url: str) -> None:
             lambda: request.skip(dollars=-1.0, model=model),
             lambda: request.deploy(),
             lambda: store.feedback(request.number, 0.5),
-            lambda: store.cancel(deployed),
+            lambda: store.cancel(over),
         ]
         for call in refused:
             with pytest.raises((pandora.UsageError, pandora.DataError)):
@@ -168,10 +168,7 @@ def test_refused_calls_change_nothing(database_url: str) -> None:
 
 
 def serve_one(store: Store) -> int:
-    with store.begin([1.0, 0.25]) as request:
-        for _ in request:
-            request.observe(0.01, 0.5)
-    return request.number
+    return deployed(store, psi=[1.0, 0.25])
 
 
 def test_models_come_and_go_with_requests_under_way(database_url: str) -> None:
@@ -262,7 +259,7 @@ def test_another_cascade_is_published_with_requests_under_way_and_taken_back(
 ) -> None:
     with opened(database_url, in_order()) as store, opened(database_url) as other:
         before = store.begin([1.0])
-        numbers = [serve_thresholds(store) for _ in range(5)]
+        numbers = [deployed(store) for _ in range(5)]
         assert store.settle()
         version = store.publish(new(["large", "huge"]))
         assert store.metrics()["version"]["number"] == version and store.metrics()["version"]["origin"] == "publish"
@@ -292,7 +289,7 @@ def test_another_cascade_is_published_with_requests_under_way_and_taken_back(
         assert store.rollback() and store.cascade_models() == NAMES and not store.metrics()["version"]["can_roll_back"]
         with pytest.raises(pandora.UsageError, match="no cascade was published"):
             store.rollback()
-        assert store.settle() and other.flush() and serve_thresholds(store)
+        assert store.settle() and other.flush() and deployed(store)
         assert store.settle() and store.learned().edition == 1
         assert store.metrics()["requests"] == 5 + 1 + 20 + 1 + 1
         require_replayed(store)
@@ -304,13 +301,6 @@ def saved_in(state: bytes) -> bytes:
     learning = Learned.restored(state).learning
     assert learning is not None
     return bytes(learning.estimator.saved())
-
-
-def serve_thresholds(store: Store) -> int:
-    with store.begin([1.0]) as request:
-        for _ in request:
-            request.observe(0.01, 0.5)
-    return request.number
 
 
 def test_old_rows_are_removed_and_what_was_learned_of_them_stays(

@@ -10,20 +10,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from stores import in_order, new, opened, require_replayed, rows, serve, until
+from stores import deployed, in_order, new, opened, require_replayed, rows, serve, until
 
 import pandora
 from pandora.serving import DatabaseAway, Store
 from pandora.serving import database as db
 
 pytest_plugins = ["database_fixtures"]
-
-
-def deployed(store: Store, score: float = 0.9) -> int:
-    with store.begin([1.0]) as request:
-        for _ in request:
-            request.observe(0.01, score)
-    return request.number
 
 
 def test_workers_adopt_versions_within_two_seconds(database_url: str) -> None:
@@ -121,7 +114,7 @@ def test_draws_of_exploration_are_as_likely_as_they_say(sqlite_url: str) -> None
     """Compares first calls and deployed answers of all workers with the written propensities."""
     with opened(sqlite_url, in_order(explore=0.4)) as store, opened(sqlite_url) as other:
         for k in range(1500):
-            deployed((store, other)[k % 2], 0.5)
+            deployed((store, other)[k % 2])
         assert store.flush() and other.flush()
         import json
 

@@ -21,7 +21,8 @@ def explanation(members: Members, request: UnderWay) -> Json:
     models = []
     for model in range(request.models):
         score = request.score[model] if members.learns else thresholds.get(model, math.nan)
-        numbers = [_at(values, model) for values in (request.prediction, request.width, request.bonus)]
+        of_rules = (request.prediction, request.width, request.bonus)
+        numbers = [_known(values[model]) if values else None for values in of_rules]
         models.append({"model": names[model], **dict(zip(("prediction", "width", "bonus"), numbers)),
                        "score": _known(score)})  # fmt: skip
     return {
@@ -37,10 +38,6 @@ def explanation(members: Members, request: UnderWay) -> Json:
         "deployed": names[request.best] if request.deployed and request.best is not None else None,
         "stopped": _why_stopped(members, request),
     }
-
-
-def _at(values: list[float], model: int) -> Optional[float]:
-    return _known(values[model]) if values else None
 
 
 def _known(number: float) -> Optional[float]:
@@ -115,11 +112,7 @@ def decision_line(cascade: RunningCascade, request: UnderWay) -> Json:
         line["failed"] = [
             {"model": names[over.model], "dollars": over.dollars, "reason": over.reason} for over in request.passed_over
         ]
-    return {**line, **_without_empty(request.prompt)}
-
-
-def _without_empty(prompt: Json) -> Json:
-    return {name: value for name, value in prompt.items() if value}
+    return {**line, **request.prompt}
 
 
 def decision_payload(cascade: RunningCascade, request: UnderWay) -> Json:

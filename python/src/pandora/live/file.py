@@ -176,7 +176,7 @@ def _with_state(members: Members, state: Any) -> RunningCascade:
     for id, one in state["requests"]:
         request = UnderWay.of_json(one)
         positions = [*request.order, *(call.model for call in request.calls)]
-        if not 0 < id <= cascade.last_id or not all(0 <= a < len(members.models) for a in positions):
+        if not 0 < id == request.id <= cascade.last_id or not all(0 <= a < len(members.models) for a in positions):
             raise ValueError("a request that never began")
-        cascade.put(id, request)
+        cascade.put(request)
     return cascade

@@ -69,9 +69,6 @@ class Members:
     trial_calls: int = 30
     about: Any = None
 
-    def __post_init__(self) -> None:
-        self._check()
-
     # ---- what follows from them ----
 
     @property
@@ -126,7 +123,7 @@ class Members:
 
     # ---- checks ----
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         if not 1 <= len(self.models) <= MOST_MODELS:
             raise refusal(f"{len(self.models)} models; give 1 to {MOST_MODELS}")
         for name in self.models:

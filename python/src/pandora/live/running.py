@@ -186,8 +186,7 @@ class RunningCascade:
             self._rank(request)
             self.last_id += 1
             self.periods = period
-            self.requests[self.last_id] = request
-            self._ids[number] = self.last_id
+            self.put(request)
             for model, state in enumerate(self.states):
                 if state.rests_until > 0 and not self._is_absent(request, model):
                     state.tried_by = self.last_id
@@ -402,7 +401,7 @@ class RunningCascade:
             after.bring_forward(position)
             after.opened(call)
             self._choose_next(after)
-            self._put(after)
+            self.put(after)
             self.counts_now.calls += 1
             self.counts_now.dollars += dollars
             state = self.states[position]
@@ -439,17 +438,14 @@ class RunningCascade:
             self._rank(after)
         else:
             self._choose_next(after)
-        self._put(after)
+        self.put(after)
         self.counts_now.dollars += dollars
         return position
 
-    def _put(self, request: UnderWay) -> None:
-        self.requests[self._ids[request.number]] = request
-
-    def put(self, id: int, request: UnderWay) -> None:
-        """Adds a request that was read from a file."""
-        self.requests[id] = request
-        self._ids[request.number] = id
+    def put(self, request: UnderWay) -> None:
+        """Adds a request, or puts it in the place of an earlier copy."""
+        self.requests[request.id] = request
+        self._ids[request.number] = request.id
 
     def only(self, number: int, model: str) -> None:
         """A request without calls calls only that model; if the model fails, the request follows the rules."""
@@ -469,7 +465,7 @@ class RunningCascade:
         with self.lock:
             if self.request_of(number).deployed:
                 raise refusal(f"request {number} is deployed already")
-            self._forget(number)
+            self.forget(number)
             self.counts_now.cancelled += 1
 
     def knows(self, number: int) -> bool:
@@ -479,7 +475,7 @@ class RunningCascade:
     def forget(self, number: int) -> None:
         """Removes a request that is over."""
         with self.lock:
-            self._forget(number)
+            del self.requests[self._ids.pop(number)]
 
     def pin(self, number: int, model: str) -> None:
         """A request without calls begins with that model, if it can be called, and then follows the rules."""
@@ -495,7 +491,7 @@ class RunningCascade:
             else:
                 after.order = [position, *(a for a in after.order if a != position)]
             after.explored, after.next, after.propensity = True, position, 1.0
-            self._put(after)
+            self.put(after)
 
     def rest(self, model: str) -> None:
         """Makes the model rest, as it does in another process."""
@@ -514,9 +510,6 @@ class RunningCascade:
             for state, left in zip(self.states, trial):
                 state.trial = min(state.trial, left)
             self.states += [ModelState(trial=left) for left in trial[len(self.states) :]]
-
-    def _forget(self, number: int) -> None:
-        del self.requests[self._ids.pop(number)]
 
     def deploy(self, number: int) -> str:
         """Ends the request with the best answer, learns from what was seen, and returns the model."""
@@ -553,7 +546,7 @@ class RunningCascade:
                 self.indices.learn(Lesson(request.id, request.period, request.psi, [call], quality))
             self.counts_now.feedbacks += 1
             self.counts_now.quality += quality
-            self._forget(number)
+            self.forget(number)
             self._log(lambda: explaining.feedback_line(number, quality))
 
     def _log(self, line: Callable[[], Json]) -> None:
@@ -638,7 +631,7 @@ class RunningCascade:
                 self.members = before
                 raise
             for after in changed:
-                self._put(after)
+                self.put(after)
 
     def set_price(self, price: float) -> None:
         """Changes the price and converts all that was learned to it."""

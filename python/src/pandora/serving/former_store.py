@@ -19,6 +19,9 @@ from .database import Database, chained, event, new_worker
 from .database.chain import START
 from .learned import Learned
 
+#: Calls of a journal that are repeated as they stand, with the members that they need.
+_STEPS: dict[str, tuple[str, ...]] = {"only": ("model",), "deploy": (), "cancel": (), "feedback": ("quality",)}
+_CHANGES = {"add_model": "model", "remove_model": "model", "set_price": "price", "set_explore": "explore"}
 _SNAPSHOT, _CALLS = re.compile(r"cascade-(\d+)\.json"), re.compile(r"calls-(\d+)\.jsonl")
 
 
@@ -128,20 +131,11 @@ class _Again:
                     cascade.begin_prompt(call.get("text", ""), call.get("columns", {}))
             elif op in ("observe", "fail", "skip"):
                 self._called(op, request, call)
-            elif op == "only":
-                cascade.only(request, call["model"])
-            elif op == "deploy":
-                cascade.deploy(request)
-            elif op == "cancel":
-                cascade.cancel(request)
-            elif op == "feedback":
-                cascade.feedback(request, call["quality"])
-            elif op in ("add_model", "remove_model"):
+            elif op in _STEPS:
+                getattr(cascade, op)(request, *(call[name] for name in _STEPS[op]))
+            elif op in _CHANGES:
                 self.adopt()
-                getattr(cascade, op)(call["model"])
-            elif op in ("set_price", "set_explore"):
-                self.adopt()
-                getattr(cascade, op)(call[op[4:]])
+                getattr(cascade, op)(call[_CHANGES[op]])
 
     def _called(self, op: str, request: int, call: Json) -> None:
         cascade = self.cascade

@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from .. import _core
 from ..live.members import Json
-from .database import Database, DatabaseAway, Learner, LearnerLost, Row
+from .database import Database, Learner, Row
 from .learned import Learned
 
 #: The instructions with which this program learns: with the same ones, the same events give the same bytes.
@@ -71,9 +71,7 @@ class LearningThread:
                         with learner:
                             self._is_learner = True
                             self._learn(kept, learner)
-            except (LearnerLost, DatabaseAway) as problem:
-                self.failure = problem
-            except Exception as problem:  # damage: nothing more is learned, and metrics say why
+            except Exception as problem:  # the lock or the database is lost, or damaged; metrics say why
                 self.failure = problem
             finally:
                 self._is_learner = False

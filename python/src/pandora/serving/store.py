@@ -28,6 +28,7 @@ from ..live.running import ModelState, RunningCascade, require_quality, with_mod
 from ..offline.learners.estimators import EstimatorPredictor
 from . import database
 from .database import Database, DatabaseAway, FeedbackRemoved, Outbox, OutboxFull, Version
+from .database.connection import Closes
 from .former_store import imported_into
 from .learned import Learned
 from .learning import LearningThread, decision_before
@@ -82,9 +83,6 @@ class _Requests:
         if self._store.shadow is not None:
             self._store.shadow.observe(request, model, dollars, scores)
 
-    def only(self, request: int, model: str) -> None:
-        self._of(request).only(request, model)
-
     def cancel(self, request: int) -> None:
         self._store._cancel(request)
 
@@ -98,43 +96,61 @@ class _Requests:
         return self._store.explain(request)
 
 
-class Store:
-    """A worker of a cascade in a database; `open` makes one.
+class Store(Closes):
+    """A cascade that runs with a database, in the only process or in one of many workers.
 
     It decides by the newest version that it has adopted, and never waits for the database. Events go into an outbox,
     which writes them within `sync_seconds`. One of all processes learns, in the order of the table, and publishes
     versions; every process is ready to do so. Threads and event loops may use it. A forked child has its own outbox and
     requests.
+
+    `url`: ``sqlite:///file.db``, for processes of one machine, ``postgresql://...``, or the folder of an earlier store,
+    which is imported once into kept.db there. `cascade`, a `Cascade` or the path of its file, is the beginning if the
+    database has none. Decisions are written within `sync_seconds`, and lost if the process is killed before. `monitor`,
+    `budget` and `shadow` accompany its requests. `prompts`: decisions contain the prompts' texts and columns; otherwise
+    only the numbers that features make of them. `keep_days`: older rows are removed once a state contains them.
+    `learns`: whether this process may be the one that learns.
+
+    >>> import pandora, pandora.serving
+    >>> new = pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score")
+    >>> with pandora.serving.open(f"sqlite:///{tmp}/kept.db", new) as store:
+    ...     with store.begin([1.0]) as request:
+    ...         for model in request:
+    ...             request.observe(dollars=0.01, score=0.9)
+    ...     store.feedback(request.number, 1.0)
+    True
     """
 
     def __init__(
         self,
-        url: str,
-        cascade: Union[Cascade, str, os.PathLike[str], None],
-        sync_seconds: float,
+        url: Union[str, os.PathLike[str]],
+        cascade: Union[Cascade, str, os.PathLike[str], None] = None,
+        sync_seconds: float = 1.0,
         *,
-        monitor: Optional[Monitor],
-        budget: Optional[Budget],
-        shadow: Optional[Shadow],
-        prompts: bool,
-        keep_days: Optional[float],
-        learns: bool,
-        imported: Optional[Learned] = None,
+        monitor: Optional[Monitor] = None,
+        budget: Optional[Budget] = None,
+        shadow: Optional[Shadow] = None,
+        prompts: bool = False,
+        keep_days: Optional[float] = None,
+        learns: bool = True,
     ) -> None:
+        where, imported = os.fspath(url), None
+        if "://" not in where:
+            where, imported = imported_into(arguments.path("open: url", where))
         for name, given, own in (("monitor", monitor, Monitor), ("budget", budget, Budget), ("shadow", shadow, Shadow)):
             if given is not None and not isinstance(given, own):
                 raise refused(f"open: {name}", given, f"a {own.__name__}")
         if keep_days is not None and not number("open: keep_days", keep_days) > 0.0:
             raise refused("open: keep_days", keep_days, "days above 0, or None")
-        self.url, self.shadow, self.prompts, self._cautioned = url, shadow, prompts, False
+        self.url, self.shadow, self.prompts, self._cautioned = where, shadow, prompts, False
         self._lock = threading.RLock()
-        self._database = Database(url)
+        self._database = Database(where)
         try:
             first = self._first(cascade) if imported is None else imported
         except BaseException:
             self._database.close()
             raise
-        self._outbox = Outbox(url, sync_seconds)
+        self._outbox = Outbox(where, sync_seconds)
         self._changed = threading.Condition()
         self._closing = False
         self._version: Optional[Version] = None
@@ -147,7 +163,7 @@ class Store:
         self._seen_place = 0  # of rests and pins
         self._spent: deque[tuple[float, float]] = deque()  # when and how much, by tenths of a second, since the version
         self._calls = _Requests(self)
-        self._learning = LearningThread(url, first, keep_days) if learns else None
+        self._learning = LearningThread(where, first, keep_days) if learns else None
         try:
             self._adopt_first(cascade)
             if first is not None:
@@ -205,7 +221,7 @@ class Store:
         if differs := _difference(self.members, given):
             warnings.warn(
                 f"{self._database.name}: goes on with the cascade that it has; {differs}: publish() replaces it",
-                PandoraWarning, stacklevel=4,
+                PandoraWarning, stacklevel=3,
             )  # fmt: skip
 
     # ---- adopting versions ----
@@ -243,7 +259,7 @@ class Store:
             if members is None:
                 assert live is not None
                 members = live.members
-            members = members if members.price == content["price"] else _priced(members, content["price"])
+            members = members if members.price == content["price"] else replace(members, price=content["price"])
             estimates = Estimates(members, unpacked(content["estimates"])) if "estimates" in content else None
             if live is None or content["edition"] != self._content["edition"]:
                 if live is not None:
@@ -328,9 +344,9 @@ class Store:
         control = watched.get("against")
         if control is not None and share_of(number) < watched["share"]:
             with contextlib.suppress(UsageError):  # it rests, or was removed: the request goes to the cascade
-                self._calls.only(number, control)
+                live.only(number, control)
         elif pinned is not None:
-            self._cascade_of(number).pin(number, pinned)
+            live.pin(number, pinned)
         if self.shadow is not None:
             self.shadow.begin(number, prompt, columns)
         return Request(self._calls, number)
@@ -380,18 +396,15 @@ class Store:
         self._spend(asked)
         if self.shadow is not None:
             payload["shadow"] = self.shadow.deploy(request, deployed)
-        self._remember(request, payload)
+        with self._lock:
+            self._recent[request] = payload
+            if len(self._recent) > _MOST_RECENT:
+                self._recent.popitem(last=False)
         self._note("decision", payload, request)
         if asked.session is not None and self._pins.get(asked.session) != deployed:
             self._pin(asked.session, deployed)
             self._note("pin", {"session": asked.session, "model": deployed})
         return deployed
-
-    def _remember(self, request: int, payload: Json) -> None:
-        with self._lock:
-            self._recent[request] = payload
-            if len(self._recent) > _MOST_RECENT:
-                self._recent.popitem(last=False)
 
     def _cancel(self, request: int) -> None:
         live = self._cascade_of(request)
@@ -656,12 +669,6 @@ class Store:
             self._learning.close()
         self._database.close()
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def __reduce__(self) -> Any:
         raise TypeError("a Store has its database, and is not copied or pickled; pickle its `cascade`")
 
@@ -704,10 +711,6 @@ def _as_file(cascade: Cascade) -> str:
     return text_of(cascade._live)
 
 
-def _priced(members: Members, price: float) -> Members:
-    return replace(members, price=price)
-
-
 def _difference(there: Members, given: Members) -> str:
     """How a cascade differs from one that continues, in words; "" if it may be the same, at another price."""
     if more := [name for name in given.models if name not in there.models]:
@@ -721,41 +724,7 @@ def _difference(there: Members, given: Members) -> str:
     return ""
 
 
-def open(
-    url: Union[str, os.PathLike[str]],
-    cascade: Union[Cascade, str, os.PathLike[str], None] = None,
-    sync_seconds: float = 1.0,
-    *,
-    monitor: Optional[Monitor] = None,
-    budget: Optional[Budget] = None,
-    shadow: Optional[Shadow] = None,
-    prompts: bool = False,
-    keep_days: Optional[float] = None,
-    learns: bool = True,
-) -> Store:
-    """Opens a cascade that runs with a database, as the only process or as one of many workers.
-
-    `url`: ``sqlite:///file.db``, for processes of one machine, ``postgresql://...``, or the folder of an earlier store,
-    which is imported once into kept.db there. `cascade`, a `Cascade` or the path of its file, is the beginning if the
-    database has none. Decisions are written within `sync_seconds`, and lost if the process is killed before. `monitor`,
-    `budget` and `shadow` accompany its requests. `prompts`: decisions contain the prompts' texts and columns; otherwise
-    only the numbers that features make of them. `keep_days`: older rows are removed once a state contains them.
-    `learns`: whether this process may be the one that learns.
-
-    >>> import pandora, pandora.serving
-    >>> new = pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score")
-    >>> with pandora.serving.open(f"sqlite:///{tmp}/kept.db", new) as store:
-    ...     with store.begin([1.0]) as request:
-    ...         for model in request:
-    ...             request.observe(dollars=0.01, score=0.9)
-    ...     store.feedback(request.number, 1.0)
-    True
-    """
-    where, imported = os.fspath(url), None
-    if "://" not in where:
-        where, imported = imported_into(arguments.path("open: url", where))
-    return Store(where, cascade, sync_seconds, monitor=monitor, budget=budget, shadow=shadow, prompts=prompts,
-                 keep_days=keep_days, learns=learns, imported=imported)  # fmt: skip
+open = Store  # as pandora.serving.open names it
 
 
 def _after_fork_in_child() -> None:

@@ -12,10 +12,11 @@ import sys
 import threading
 import time
 from collections import Counter
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from faults import faulty
+from stores import until
 
 import pandora
 from pandora.serving import database as db
@@ -30,13 +31,6 @@ def requests_of(url: str) -> list[int]:
         assert kept.verify() == []
         rows = kept._connection.execute("SELECT request FROM pandora_events ORDER BY worker, sequence")
         return [request for (request,) in rows]
-
-
-def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_what_was_put_is_there_when_it_was_flushed(database_url: str) -> None:

@@ -192,7 +192,7 @@ async def _changed(http: Request, key: UserAPIKeyAuth, change: Callable[[Any, di
         body = await _body(http, _MOST_CASCADE_BYTES)
         service = _named(body)
         version = await asyncio.to_thread(change, service, body)
-        return JSONResponse({"name": service.settings.name, "version": getattr(version, "number", version)})
+        return JSONResponse({"name": service.settings.name, "version": version})
     except Exception as error:
         return _told(error)
 

@@ -7,6 +7,7 @@ usage and the member `cascade`.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Optional
 
 import litellm
@@ -55,16 +56,11 @@ class Live:
         hidden = getattr(self.stream, "_hidden_params", None) or {}
         log = getattr(self.stream, "logging_obj", None)
         cost = None if log is None or response is None else log.response_cost_calculator(result=response)
-        return calling.dollars_of(_Priced({**hidden, "response_cost": cost}))
+        return calling.dollars_of(SimpleNamespace(_hidden_params={**hidden, "response_cost": cost}))
 
     def rest(self, member: Mapping[str, Any], usage: Mapping[str, Any]) -> Iterator[Any]:
         """What follows the answer."""
         return ending(self.id, member, usage, self.why)
-
-
-class _Priced:
-    def __init__(self, hidden: Mapping[str, Any]) -> None:
-        self._hidden_params = hidden
 
 
 def whole(response: Any) -> Iterator[Any]:
@@ -73,25 +69,26 @@ def whole(response: Any) -> Iterator[Any]:
         message = choice.message.model_dump(exclude_none=True)
         for k, call in enumerate(message.get("tool_calls") or ()):
             call["index"] = k  # clients need it to join the pieces of several calls
-        yield _made(response.id, [StreamingChoices(index=choice.index, delta=Delta(**message))])
+        yield _made(response.id, index=choice.index, delta=Delta(**message))
     usage = response.usage.model_dump(exclude_none=True)
     yield from ending(response.id, response.cascade, usage, response.choices[0].finish_reason)
 
 
 def ending(id: str, member: Mapping[str, Any], usage: Mapping[str, Any], why: Optional[str]) -> Iterator[Any]:
     """The member `cascade`, the usage, and the reason why it ended."""
-    last = _made(id, [StreamingChoices(index=0, delta=Delta())])
+    last = _made(id)
     last.cascade = member
     last.provider_specific_fields = {}  # the proxy would omit unknown members from a plain piece
     yield last
-    used = _made(id, [StreamingChoices(index=0, delta=Delta())])
+    used = _made(id)
     used.usage = litellm.Usage(**usage)
     yield used
-    yield _made(id, [StreamingChoices(index=0, delta=Delta(), finish_reason=why or "stop")])
+    yield _made(id, finish_reason=why or "stop")
 
 
-def _made(id: str, choices: list[Any]) -> Any:
-    return ModelResponseStream(id=id, choices=choices)
+def _made(id: str, **choice: Any) -> Any:
+    """A piece with one choice, by default the first one, with nothing in it."""
+    return ModelResponseStream(id=id, choices=[StreamingChoices(**{"index": 0, "delta": Delta(), **choice})])
 
 
 def _piece(id: str, chunk: Any) -> Any:

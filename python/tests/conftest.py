@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-from collections.abc import Iterator
-from typing import Any
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any, Optional
 
 import pytest
 
 import pandora
+
+Program = Callable[..., str]
 
 SMALL: dict[str, Any] = {
     "replications": 4,
@@ -44,13 +47,20 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def program() -> str:
-    """The program of the command line. Without it, tests that compare with it are skipped."""
+def program() -> Program:
+    """Runs the program of the command line, which must succeed, and returns what it prints. Without it, tests that
+    compare with it are skipped.
+    """
     default = pathlib.Path(__file__).resolve().parents[2] / "build" / "pandora"
     found = shutil.which(os.environ.get("PANDORA", str(default)))
     if found is None:
         pytest.skip("no program; `make build`, or name one in PANDORA")
-    return found
+
+    def run(*words: object, cwd: Optional[pathlib.Path] = None) -> str:
+        command = [found, *map(str, words)]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+    return run
 
 
 def toml_of(study: dict[str, Any]) -> str:

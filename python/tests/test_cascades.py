@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -17,19 +14,19 @@ import pytest
 from test_traces import long_file, made_up
 
 import pandora
+from conftest import Program
 
 
 def test_fit_and_test_are_those_of_the_command_line(
-    program: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    program: Program, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PANDORA_PYTHON", sys.executable)
     fitting, fresh = long_file(tmp_path / "a.jsonl", made_up(300, 3)), long_file(tmp_path / "b.jsonl", made_up(300, 4))
     cascade = pandora.Cascade.fit(pandora.Trace(fitting), price=20.0, evaluator="score", judge_usd=1e-5)
     file = tmp_path / "c.json"
     told_to = ["--price", "20", "--evaluator", "score", "--judge-usd", "1e-5", "--out", str(file)]
-    subprocess.run([program, "cascade", "fit", fitting, *told_to], check=True, capture_output=True)
-    words = [program, "cascade", "test", str(file), fresh, "--format", "json"]
-    told = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    program("cascade", "fit", fitting, *told_to)
+    told = json.loads(program("cascade", "test", file, fresh, "--format", "json"))
     of_file, about = pandora.Cascade.load(file), cascade.about
     assert (cascade.kind, cascade.order, cascade.thresholds) == (of_file.kind, of_file.order, of_file.thresholds)
     tested = cascade.test(pandora.Trace(fresh))
@@ -403,44 +400,6 @@ def test_a_test_leaves_a_cascade_as_it_was(tmp_path: pathlib.Path) -> None:
     cascade.save(tmp_path / "after.json")
     assert (tmp_path / "before.json").read_bytes() == (tmp_path / "after.json").read_bytes()
     assert request.next() is not None and cascade.begin().number == request.number + 1
-
-
-def test_numbers_are_those_of_one_process_alone(tmp_path: pathlib.Path) -> None:
-    cascade = learner()
-    cascade.save(tmp_path / "c.json")
-    serve(cascade, range(5))
-    lost = cascade.begin([1.0, 0.5]).number
-    workers = [pandora.Cascade.load(tmp_path / "c.json") for _ in range(2)]
-    numbers = {lost} | {worker.begin([1.0, 0.5]).number for worker in workers}
-    assert len(numbers) == 3 and max(numbers) < 2**53
-    for worker in workers:
-        with pytest.raises(pandora.UsageError, match="it began in another process, or was lost"):
-            worker.request(lost).feedback(1.0)
-        assert worker.counts["feedbacks"] == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_goes_on_while_another_thread_learns() -> None:
-    cascade = pandora.Cascade.new(["a", "b", "c"], price=2.0, evaluator="score", psi=2, most_samples=100)
-    enough = threading.Event()
-
-    def learn() -> None:
-        while not enough.is_set():
-            serve(cascade, range(5))
-
-    thread = threading.Thread(target=learn)
-    thread.start()
-    own = cascade.begin([1.0, 0.5]).number
-    statuses = []
-    for _ in range(5):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(30)  # in case it hangs
-            os._exit(0 if cascade.begin([1.0, 0.5]).number >> 20 != own >> 20 else 1)
-        statuses.append(os.waitpid(child, 0)[1])
-    enough.set()
-    thread.join()
-    assert statuses == [0] * 5
 
 
 def test_a_list_of_features_is_no_text_with_commas() -> None:

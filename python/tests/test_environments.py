@@ -63,33 +63,6 @@ def test_an_environment_of_ones_own_runs_resumes_and_is_known_by_its_code(
         pandora.run(study, out=tmp_path / "r", environments=[Changed, Coins], progress=False)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda d: d.pop("mu"), "draw() returned no mu"),
-        (lambda d: d.update(mu=d["mu"][:-1]), "mu: give an array of 251 x 3"),
-        (lambda d: d.update(moo=1), "draw() returned moo"),
-        (lambda d: d.update(reward=2 * np.ones_like(d["mu"])), "(index [0, 0]) is 2; give numbers in [0, 1]"),
-        (lambda d: 1 / 0, "ZeroDivisionError: division by zero (test_environments.py:"),
-    ],
-)
-def test_what_draw_gets_wrong_is_told(change: Any, said: str, single: dict[str, Any], tmp_path: pathlib.Path) -> None:
-    class Wrong(FreeSample):
-        name = "wrong"
-        stream = 103
-        mistake = said
-
-        def draw(self, request: pandora.ReplicationRequest) -> Mapping[str, Any]:
-            drawn = dict(request.model())
-            change(drawn)
-            return drawn
-
-    study = {key: value for key, value in single.items() if key != "environments"}
-    with pytest.raises(pandora.Error, match="wrong/B/[01]: ") as raised:
-        pandora.run(study, out=tmp_path / "r", environments=[Wrong], progress=False)
-    assert said in str(raised.value)
-
-
 def test_streams_and_names_are_ones_own() -> None:
     from pandora.environment import register
 

@@ -5,38 +5,19 @@ from __future__ import annotations
 import json
 import math
 import pathlib
-import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pandora
+from conftest import Program
 
 
-def test_indices_are_those_of_the_command_line(program: str) -> None:
-    said = subprocess.run(
-        [
-            program,
-            "oracle",
-            "index",
-            "--environment",
-            "gaussian",
-            "--samples",
-            "5000",
-            "--seed",
-            "3",
-            "--ell",
-            "0.2",
-            "--scale",
-            "1.5",
-            "--cost",
-            "0.1",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
+def test_indices_are_those_of_the_command_line(program: Program) -> None:
+    asked = {"environment": "gaussian", "samples": 5000, "seed": 3, "ell": 0.2, "scale": 1.5, "cost": 0.1}
+    words = [word for name, value in asked.items() for word in (f"--{name}", value)]
+    said = program("oracle", "index", *words).split()
     sigma, error = pandora.oracle_index(0.2, 1.5, 0.1, "gaussian", samples=5000, seed=3, with_error=True)
     assert float(said[1]) == pytest.approx(sigma, abs=6e-7)
     assert float(said[3]) == pytest.approx(error, abs=6e-7)
@@ -103,9 +84,9 @@ BOXES = [
 ]
 
 
-def test_the_exact_policy_is_the_one_of_the_command_line(program: str, tmp_path: pathlib.Path) -> None:
+def test_the_exact_policy_is_the_one_of_the_command_line(program: Program, tmp_path: pathlib.Path) -> None:
     file = pathlib.Path(__file__).parents[2] / "examples/finite/three-boxes.toml"
-    said = json.loads(subprocess.check_output([program, "oracle", "exact", str(file), "--format", "json"]))
+    said = json.loads(program("oracle", "exact", file, "--format", "json"))
     found = pandora.solve_exactly(BOXES, uninspected=True)
     assert (found.value, found.weitzman) == (said["value"], said["weitzman"])
     assert (found.commit_or_search, found.committed) == (said["commit_or_search"]["value"], 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Optional
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import pandora
+from conftest import Program, toml_of
 
 
 class DowTwin(pandora.IndexPolicy):
@@ -96,7 +96,7 @@ class Cheapest(pandora.Policy):
 
 
 def test_a_study_with_a_policy_of_its_own_resumes_extends_and_compares(
-    single: dict[str, Any], program: str, tmp_path: pathlib.Path
+    single: dict[str, Any], program: Program, tmp_path: pathlib.Path
 ) -> None:
     folder = tmp_path / "r"
     pandora.run(single, out=folder, progress=False)
@@ -124,8 +124,7 @@ def test_a_study_with_a_policy_of_its_own_resumes_extends_and_compares(
             progress=False,
             mode="resume",
         )
-    shown = subprocess.run([program, "show", str(folder)], capture_output=True, text=True, check=True)
-    assert "Cheapest" in shown.stdout
+    assert "Cheapest" in program("show", folder)
 
 
 def test_results_know_the_code_that_made_them(single: dict[str, Any], tmp_path: pathlib.Path) -> None:
@@ -163,15 +162,11 @@ def test_results_know_the_code_that_made_them(single: dict[str, Any], tmp_path: 
 
 
 def test_registered_policies_leave_other_studies_alone(
-    single: dict[str, Any], program: str, tmp_path: pathlib.Path
+    single: dict[str, Any], program: Program, tmp_path: pathlib.Path
 ) -> None:
     pandora.register(Cheapest)
-    from conftest import toml_of
-
     (tmp_path / "study.toml").write_text(toml_of(single))
-    subprocess.run(
-        [program, "run", "study.toml", "--out", "line", "--quiet"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL
-    )
+    program("run", "study.toml", "--out", "line", "--quiet", cwd=tmp_path)
     pandora.run(single, out=tmp_path / "own", progress=False)
     for name in ("study.toml", "summary.csv", "results.h5"):
         assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "line" / name).read_bytes()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pandora
-from conftest import SMALL, toml_of
+from conftest import SMALL, Program, toml_of
 
 
 def contents(folder: pathlib.Path) -> dict[str, bytes]:
@@ -32,11 +32,9 @@ def manifest_of(folder: pathlib.Path) -> dict[str, Any]:
     return found
 
 
-def test_the_folder_is_that_of_the_command_line(program: str, tmp_path: pathlib.Path) -> None:
+def test_the_folder_is_that_of_the_command_line(program: Program, tmp_path: pathlib.Path) -> None:
     (tmp_path / "study.toml").write_text(toml_of(SMALL))
-    subprocess.run(
-        [program, "run", "study.toml", "--out", "line", "--quiet", "--threads", "2"], cwd=tmp_path, check=True
-    )
+    program("run", "study.toml", "--out", "line", "--quiet", "--threads", "2", cwd=tmp_path)
     pandora.run(tmp_path / "study.toml", out=tmp_path / "file", threads=2, progress=False)
     pandora.run(SMALL, out=tmp_path / "dict", threads=2, progress=False)
     expected = contents(tmp_path / "line")
@@ -122,13 +120,14 @@ def test_what_a_progress_function_raises_ends_the_run(single: dict[str, Any], tm
     assert pandora.open(tmp_path / "r").unfinished != ""
 
 
-def test_errors_have_the_program_s_text_and_code(program: str, tmp_path: pathlib.Path) -> None:
+def test_errors_have_the_program_s_text_and_code(program: Program, tmp_path: pathlib.Path) -> None:
     (tmp_path / "study.toml").write_text("periods = 0\n")
-    said = subprocess.run([program, "run", "study.toml", "--quiet"], cwd=tmp_path, capture_output=True, text=True)
+    with pytest.raises(subprocess.CalledProcessError) as said:
+        program("run", "study.toml", "--quiet", cwd=tmp_path)
     with pytest.raises(pandora.UsageError) as raised:
         pandora.run(tmp_path / "study.toml", progress=False)
-    assert said.returncode == raised.value.exit_code == 2
-    assert said.stderr == f"pandora: {raised.value}\n".replace(str(tmp_path) + "/", "")
+    assert said.value.returncode == raised.value.exit_code == 2
+    assert said.value.stderr == f"pandora: {raised.value}\n".replace(str(tmp_path) + "/", "")
     for error, code in (
         (pandora.UsageError, 2),
         (pandora.DataError, 3),
@@ -173,32 +172,19 @@ def test_studies_are_dicts_of_any_form(tmp_path: pathlib.Path) -> None:
         config_of(tmp_path / "none.toml")
 
 
-def test_lanes_and_explain_of_a_study(single: dict[str, Any], program: str, tmp_path: pathlib.Path) -> None:
+def test_lanes_and_explain_of_a_study(single: dict[str, Any], program: Program, tmp_path: pathlib.Path) -> None:
     names = pandora.lanes(single)
     (tmp_path / "study.toml").write_text(toml_of(single))
-    listed = subprocess.run(
-        [program, "lanes", str(tmp_path / "study.toml")], capture_output=True, text=True, check=True
-    )
-    assert names == listed.stdout.split()
+    assert names == program("lanes", tmp_path / "study.toml").split()
     lane = names[-1]
-    said = subprocess.run(
-        [program, "explain", str(tmp_path / "study.toml"), "--lane", lane, "--period", "2:3", "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert pandora.explain(single, lane, 2, 3) == json.loads(said.stdout)
+    said = program("explain", tmp_path / "study.toml", "--lane", lane, "--period", "2:3", "--format", "json")
+    assert pandora.explain(single, lane, 2, 3) == json.loads(said)
 
 
-def test_tune_and_calibrate(single: dict[str, Any], program: str, tmp_path: pathlib.Path) -> None:
+def test_tune_and_calibrate(single: dict[str, Any], program: Program, tmp_path: pathlib.Path) -> None:
     (tmp_path / "study.toml").write_text(toml_of(single))
     found = pandora.tune(single, budget=16, progress=False)
-    subprocess.run(
-        [program, "tune", "study.toml", "--budget", "16", "--quiet", "--out", "t.json"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
+    program("tune", "study.toml", "--budget", "16", "--quiet", "--out", "t.json", cwd=tmp_path)
     assert found.details == json.loads((tmp_path / "t.json").read_text())
     assert found.winners["policy"].tolist() == ["dow", "dow"]
     assert len(found.candidates) == 4
@@ -209,11 +195,11 @@ def test_tune_and_calibrate(single: dict[str, Any], program: str, tmp_path: path
     assert table["u_of_study"][0] == 0.23
 
 
-def test_a_table_of_outcomes_is_an_environment(program: str, tmp_path: pathlib.Path) -> None:
+def test_a_table_of_outcomes_is_an_environment(program: Program, tmp_path: pathlib.Path) -> None:
     root = pathlib.Path(__file__).resolve().parents[2]
     study = root / "experiments" / "traces" / "exported.toml"
     r = pandora.run(study, out=tmp_path / "own", progress=False)
-    subprocess.run([program, "run", str(study), "--out", "line", "--quiet"], cwd=tmp_path, check=True, stdout=-3)
+    program("run", study, "--out", "line", "--quiet", cwd=tmp_path)
     for name in ("summary.csv", "results.h5", "study.toml"):
         assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "line" / name).read_bytes()
     row = next(r.best().rows())

@@ -1,4 +1,4 @@
-"""Several workers with one database: versions, rests, numbers, feedback to any worker, forks, and the learner."""
+"""Several workers with one database: versions, rests, feedback that comes early, forks, and the learner."""
 
 from __future__ import annotations
 
@@ -84,17 +84,6 @@ def test_a_model_that_fails_in_one_process_rests_in_all(database_url: str) -> No
 
 
 @pytest.mark.usefixtures("quick")
-def test_feedback_goes_to_any_worker_whenever(database_url: str) -> None:
-    with opened(database_url, new(psi=1)) as store, opened(database_url) as other:
-        numbers = [deployed(store) for _ in range(20)]
-        for number in numbers:
-            assert other.feedback(number, 0.5)
-        assert other.settle() and store.settle()
-        assert store.metrics()["feedbacks"] == 20 == other.metrics()["feedbacks"]
-        require_replayed(store)
-
-
-@pytest.mark.usefixtures("quick")
 def test_feedback_that_stands_before_its_decision_is_learned_when_that_comes(database_url: str) -> None:
     """This happens if another worker's clock is behind."""
     with opened(database_url, new(psi=1)) as store, opened(database_url, sync_seconds=3600.0) as late:
@@ -107,41 +96,6 @@ def test_feedback_that_stands_before_its_decision_is_learned_when_that_comes(dat
         with pytest.raises(pandora.serving.FeedbackConflict):
             late.feedback(number, 1.0)
         require_replayed(store)
-
-
-@pytest.mark.usefixtures("quick")
-def test_draws_of_exploration_are_as_likely_as_they_say(sqlite_url: str) -> None:
-    """Compares first calls and deployed answers of all workers with the written propensities."""
-    with opened(sqlite_url, in_order(explore=0.4)) as store, opened(sqlite_url) as other:
-        for k in range(1500):
-            deployed((store, other)[k % 2])
-        assert store.flush() and other.flush()
-        import json
-
-        decisions = [json.loads(payload) for _, _, payload in rows(store, "decision")]
-    likely: Counter[str] = Counter()
-    for one in decisions:
-        first = one["calls"][0]
-        likely[first["model"]] += 1
-        assert first["propensity"] == pytest.approx(0.4 / 3 + 0.6 * (first["model"] == "small"))
-    for model, share in (("small", 0.4 / 3 + 0.6), ("medium", 0.4 / 3), ("large", 0.4 / 3)):
-        assert abs(likely[model] - 1500 * share) < 4.5 * (1500 * share * (1 - share)) ** 0.5
-    inverse = [(one["calls"], one["deployed"]) for one in decisions if len(one["calls"]) == 2]
-    second = [sum(call["deploy_propensity"] for call in calls if call["model"] != best) for calls, best in inverse]
-    assert len(second) > 300 and all(0.0 < share < 1.0 for share in second)
-
-
-@pytest.mark.usefixtures("quick")
-def test_numbers_are_nobody_elses_over_restarts_objects_and_forks(sqlite_url: str) -> None:
-    numbers: list[int] = []
-    for _ in range(3):
-        with opened(sqlite_url, in_order()) as store, opened(sqlite_url) as other:
-            numbers += [deployed(one) for one in (store, other) for _ in range(10)]
-            store.publish(in_order(thresholds=[0.8]))
-            numbers += [deployed(store) for _ in range(10)]
-    assert len(set(numbers)) == 90 and max(numbers) < 2**53
-    with opened(sqlite_url) as store:
-        assert {request for _, request, _ in rows(store, "decision")} == set(numbers)
 
 
 CHILD_SECONDS = 60

@@ -7,13 +7,21 @@ import dis
 import hashlib
 import struct
 import types
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 _SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "RESUME", "NOT_TAKEN"}
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 _ABOUT_ITSELF = {"__doc__", "__firstlineno__", "__qualname__", "__static_attributes__"}
 _FLAGS = 0x3FF  # arguments, generators, coroutines; not docstrings and futures
 _LONG = 64
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    **dict.fromkeys([type(None), type(Ellipsis), type(NotImplemented), bool], lambda value: repr(value).encode()),
+    int: lambda value: hex(value).encode(),
+    float: lambda value: struct.pack("<d", value),
+    complex: lambda value: struct.pack("<dd", value.real, value.imag),
+    str: lambda value: value.encode("utf-8", "surrogatepass"),
+    bytes: bytes,
+}
 
 
 def joined(labels: list[bytes]) -> bytes:
@@ -24,20 +32,9 @@ def joined(labels: list[bytes]) -> bytes:
 def atom(value: Any) -> Optional[bytes]:
     """A plain value with its type; None if the value has parts."""
     kind = type(value)
-    if value is None or value is Ellipsis or value is NotImplemented or kind is bool:
-        found = repr(value).encode()
-    elif kind is int:
-        found = hex(value).encode()
-    elif kind is float:
-        found = struct.pack("<d", value)
-    elif kind is complex:
-        found = struct.pack("<dd", value.real, value.imag)
-    elif kind is str:
-        found = value.encode("utf-8", "surrogatepass")
-    elif kind is bytes:
-        found = value
-    else:
+    if kind not in _PLAIN:
         return None
+    found = _PLAIN[kind](value)
     return kind.__name__.encode() + b":" + (found if len(found) <= _LONG else hashlib.sha256(found).digest())
 
 

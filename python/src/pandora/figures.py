@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .rendering import style
-
-_NUMBERS = ("x", "y", "low", "high", "x_low", "x_high")
+from .rendering.figures import COLUMNS
 
 
 class Figure:
@@ -33,7 +32,7 @@ class Figure:
 
     def _with_arrays(self, place: int, found: Mapping[str, Any]) -> dict[str, Any]:
         series = found["series"][place]
-        arrays = {name: np.array(series[name], dtype=float) for name in _NUMBERS}
+        arrays = {name: np.array(series[name], dtype=float) for name in COLUMNS}
         if self.kind == "bars":
             colour = style.part_colour(place, len(found["series"]))
         else:

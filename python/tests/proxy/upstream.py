@@ -33,20 +33,10 @@ class Models:
     """Models that answer at `url` until `close`. `calls` has the bodies and headers that reached them."""
 
     def __init__(self, judge: str = "judge") -> None:
+        self.judge = judge
         self.calls: list[dict[str, Any]] = []
         self.worth: dict[str, float] = {}  # the worth of answers, by model
-        models, own_judge = self, judge
-
-        class Handler(_Handler):
-            judge = own_judge
-
-            def heard(self, body: dict[str, Any]) -> None:
-                models.calls.append({**body, "headers": dict(self.headers)})
-
-            def worth(self, model: str) -> str:
-                return f" worth {models.worth[model]}" if model in models.worth else ""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"models": self}))
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -62,23 +52,18 @@ class Models:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    judge = "judge"
+    models: Models
 
     def log_message(self, *_: Any) -> None: ...
 
-    def heard(self, body: dict[str, Any]) -> None: ...
-
-    def worth(self, model: str) -> str:
-        return ""
-
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.heard(body)
+        self.models.calls.append({**body, "headers": dict(self.headers)})
         model, users = body["model"], [m for m in body["messages"] if m["role"] == "user"]
         content = users[-1]["content"] if users else ""
         text = content if isinstance(content, str) else " ".join(part.get("text") or "" for part in content)
         only = re.search(r"\[only:(\w+)\]", text)
-        asked = text if model != self.judge and (only is None or only[1] == model) else ""
+        asked = text if model != self.models.judge and (only is None or only[1] == model) else ""
         if slow := re.search(r"\[slow:([\d.]+)\]", asked):
             time.sleep(float(slow[1]))
         if status := re.search(r"\[status:(\d+)\]", asked):
@@ -95,10 +80,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def choice(self, model: str, asked: str, text: str) -> dict[str, Any]:
         why = "stop"
-        message: dict[str, Any] = {"role": "assistant", "content": f"{model} answers.{self.worth(model)}"}
-        if model == self.judge:
-            worth = re.findall(r"worth ([\d.]+)", text)
-            message["content"] = str(10 * float(worth[-1])) if worth else "8"
+        worth = f" worth {self.models.worth[model]}" if model in self.models.worth else ""
+        message: dict[str, Any] = {"role": "assistant", "content": f"{model} answers.{worth}"}
+        if model == self.models.judge:
+            told = re.findall(r"worth ([\d.]+)", text)
+            message["content"] = str(10 * float(told[-1])) if told else "8"
         elif "[tools]" in asked or "[bad tools]" in asked:
             made = CALLS if "[tools]" in asked else [("weather", {"town": 5})]
             calls = [

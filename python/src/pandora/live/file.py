@@ -174,9 +174,9 @@ def _with_state(members: Members, state: Any) -> RunningCascade:
     if len(cascade.states) != len(members.models):
         raise ValueError("it is of other models")
     for id, one in state["requests"]:
-        request = UnderWay.of_json(one)
+        request = UnderWay.of_json({**one, "id": id})
         positions = [*request.order, *(call.model for call in request.calls)]
-        if not 0 < id == request.id <= cascade.last_id or not all(0 <= a < len(members.models) for a in positions):
+        if not 0 < id <= cascade.last_id or not all(0 <= a < len(members.models) for a in positions):
             raise ValueError("a request that never began")
         cascade.put(request)
     return cascade

@@ -91,7 +91,7 @@ class Run:
     async def played(self, live: bool) -> AsyncGenerator[Any, None]:
         """Pieces of a stream if an answer is not judged and may be `live`; otherwise only the response, at the end."""
         name = self.service.settings.name
-        with span("chat", name) as told:
+        with span(name) as told:
             self.span = told
             told.update({"gen_ai.response.id": self.id, "pandora.request": self.request.number})
             try:
@@ -154,7 +154,7 @@ class Run:
         """A model answers, is judged, and the store is told."""
         call = self._begun(model)
         began = time.monotonic()
-        with span("chat", model, self.span) as told:
+        with span(model, self.span) as told:
             try:
                 response = await self._call(model, stream=False)
             except Exception as problem:  # whatever a provider raises
@@ -237,7 +237,7 @@ class Run:
             name = service.settings.name
             raise UsageError(f'cascade {name} looks at scores: name its judge in cascades.toml, judge = "..."')
         asked = question(judge, self.asked.messages, self.asked.parameters, response)
-        with span("chat", judge.model, self.span) as told:
+        with span(judge.model, self.span) as told:
             try:
                 said = await calling.call(judge.model, asked, **self.asked.for_call())
                 usage = calling.total([said.usage.model_dump(exclude_none=True)])
@@ -261,7 +261,7 @@ class Run:
         """Pieces of an answer that nobody judges, as they come; nothing if there is none."""
         call = self._begun(model)
         began = time.monotonic()
-        with span("chat", model, self.span) as told:
+        with span(model, self.span) as told:
             try:
                 async with aclosing(stream.pieces(await self._call(model, stream=True))) as pieces:
                     async for piece in pieces:

@@ -9,18 +9,16 @@ from typing import Any, Optional
 _NORMAL_95 = 1.959964
 
 
-def saved_of(metrics: Mapping[str, Any], against: Optional[str] = None) -> Optional[dict[str, Any]]:
+def saved_of(metrics: Mapping[str, Any]) -> Optional[dict[str, Any]]:
     """Dollars in all, with a 95% interval if the metrics have sums of squares; None if too little is known.
 
-    `metrics` are a store's. `against`: the model; by default the one with the most expensive calls. Its cost alone is
-    assumed to be the mean of its calls, so a cascade that sends it hard prompts makes it look more expensive.
+    `metrics` are a store's. The model is the one with the most expensive calls. Its cost alone is assumed to be the
+    mean of its calls, so a cascade that sends it hard prompts makes it look more expensive.
     """
     called = {one["model"]: one for one in metrics.get("models", ()) if one.get("calls")}
     if not called or not metrics.get("deployed"):
         return None
-    name = against or max(called, key=lambda one: float(called[one]["dollars"]) / called[one]["calls"])
-    if name not in called:
-        return None
+    name = max(called, key=lambda one: float(called[one]["dollars"]) / called[one]["calls"])
     n, calls = metrics["requests"], called[name]["calls"]
     mean = called[name]["dollars"] / calls
     value = n * mean - metrics["dollars"]

@@ -23,14 +23,14 @@ class Told(dict[str, Any]):
 
 
 @contextmanager
-def span(operation: str, model: str, parent: Optional[Told] = None) -> Iterator[Told]:
+def span(model: str, parent: Optional[Told] = None) -> Iterator[Told]:
     """A span around a request or a call."""
-    told = Told({"gen_ai.operation.name": operation, "gen_ai.request.model": model})
+    told = Told({"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
     if _traces is None:
         yield told
         return
     # It is not made the current span, because a stream's pieces are requested from several contexts.
-    made = _traces.get_tracer("pandora").start_span(f"{operation} {model}", context=parent.context if parent else None)
+    made = _traces.get_tracer("pandora").start_span(f"chat {model}", context=parent.context if parent else None)
     told.context = _traces.set_span_in_context(made)
     try:
         yield told

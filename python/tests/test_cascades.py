@@ -365,16 +365,6 @@ def test_threads_share_a_cascade() -> None:
     assert cascade.counts["requests"] == 200 and cascade.counts["feedbacks"] == 200
 
 
-def test_prompts_become_features() -> None:
-    table = made_up(200)
-    trace = pandora.Trace(table)
-    cascade = pandora.Cascade.fit(trace, price=20.0, evaluator="score", kind="indices", context=["size"])
-    assert cascade.kind == "indices"
-    assert cascade.context_of("", {"size": 3.0}).shape == (2,)
-    request = cascade.begin("a prompt", {"size": 3.0})
-    assert request.next() in trace.models
-
-
 def test_what_features_need_is_asked_for() -> None:
     cascade = pandora.Cascade.fit(
         pandora.Trace(made_up(200)), price=20.0, evaluator="score", kind="indices", context=["size"]

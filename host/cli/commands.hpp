@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,23 @@ AddsCommand add_run, add_merge, add_show, add_compare, add_verdict, add_report, 
     add_explain, add_oracle, add_oracle_grid, add_oracle_exact, add_calibrate, add_policies, add_devices, add_trace,
     add_cascade;
 
+/// Adds the command `name` to a group of commands, or to the program, with the help that is written for it (help.cpp).
+/// There must be one.
+CLI::App* add_command(CLI::App& group, const std::string& name);
+
+/// The same for a command whose words are handed on to the Python package as they are, help included: `python -m
+/// pandora.offline GROUP NAME ...`, without GROUP where `group` is the program. It ends with that process's exit code.
+/// Throws Error (usage) with what to run where no Python has the package: PANDORA_PYTHON names the one that is asked;
+/// without it those are that of `make python` beside the program and python3 on PATH.
+void add_package_command(CLI::App& group, const std::string& name, Session& session);
+
+/// Lists commands by the first sentence of their help, and wraps what is said of options in 80 columns.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
+
+/// Groups of options, in the order of their use: those that have no group of their own come first.
+inline constexpr const char* kStudyKeys = "Keys of the study";
+inline constexpr const char* kMachine = "Where and how it runs";
+
 /// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
 /// whose oracle is code of its own.
 std::vector<Setting> oracle_settings(const StudyConfig& config);
@@ -50,10 +68,8 @@ void make_report(const std::string& folder, const std::string& out = "", const R
 
 /// To standard output, whatever the text holds.
 void print_text(const std::string& text);
-/// In the width of the terminal.
-void print_table(const Table& table);
-/// The same in that format; LaTeX by Python.
-void print_tables(const std::vector<Table>& tables, TableFormat format);
+/// In the width of the terminal; LaTeX by Python.
+void print_tables(const std::vector<Table>& tables, TableFormat format = TableFormat::text);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
 GridShape parse_grid(const std::string& text);

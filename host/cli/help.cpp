@@ -1,7 +1,9 @@
-#include "host/cli/help.hpp"
+// What `--help` says of each command, in one place: sentences, and examples with what they leave or print. The page of
+// all commands is made of it (scripts/help-pages.py), and CI runs the examples.
 
 #include <algorithm>
 
+#include "host/cli/commands.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/tables/table.hpp"
 
@@ -55,10 +57,7 @@ constexpr Help kHelps[] = {
        "pandora compare quick --policy dow,online_plugin,linucb_online",
        "prints the regret of dow less that of each other policy, with a 95% interval and p-values adjusted for the "
        "number of comparisons (Holm). A negative difference with a small p-value means that dow is better."}}},
-    {
-        "verdict",
-        "Says which program sets results against the paper. That is experiments/verdict, in Python.",
-    },
+    {"verdict", "Says which program sets results against the paper. That is experiments/verdict, in Python."},
     {"report",
      "Writes figures, tables and comparisons of a folder of results as report.html and report.tex. It needs Python "
      "with matplotlib and jinja2; without them it leaves the numbers alone.",
@@ -89,10 +88,8 @@ constexpr Help kHelps[] = {
        "pandora explain quick --policy dow/known --t0 0 --period 100:102",
        "prints three periods: the index of each box, the outputs that were seen, the deployed one and the oracle's "
        "choice."}}},
-    {
-        "oracle",
-        "Computes Weitzman's reservation indices. They depend on three numbers, so they are tabulated on a grid.",
-    },
+    {"oracle",
+     "Computes Weitzman's reservation indices. They depend on three numbers, so they are tabulated on a grid."},
     {"oracle index",
      "Prints the reservation index sigma that solves E[(G(ell + scale w) - sigma)^+] = cost. Here w is a shock of the "
      "environment, projected on a drawn unit vector.",
@@ -134,15 +131,10 @@ constexpr Help kHelps[] = {
      "Lists the GPUs that this build can use, or says why there are none. `--backend auto` takes them if there are "
      "any.",
      {{"pandora devices", "prints one line for each GPU with its memory, or the reason why it cannot be used."}}},
-    {
-        "trace",
-        "Works on tables of outcomes: the quality and cost of models' answers to prompts. `pandora cascade` makes cascades "
-        "of such tables.",
-    },
-    {
-        "trace check",
-        "Reads a table of outcomes, says what it holds and estimates what calling several models can pay.",
-    },
+    {"trace",
+     "Works on tables of outcomes: the quality and cost of models' answers to prompts. `pandora cascade` makes cascades "
+     "of such tables."},
+    {"trace check", "Reads a table of outcomes, says what it holds and estimates what calling several models can pay."},
     {"trace export",
      "Writes one replication of a study's environment as a table of outcomes. The table can be read by `trace check`, "
      "by `cascade fit` and by studies; the keys that a study needs are printed.",
@@ -153,39 +145,18 @@ constexpr Help kHelps[] = {
      "compute the same features from a prompt.",
      {{"pandora trace features experiments/traces/exported.toml --out features.json",
        "leaves the words, weights and scales that turn a prompt into numbers."}}},
-    {
-        "import",
-        "Makes a table of outcomes from the export of another program, and says what was left out.",
-    },
-    {
-        "serve",
-        "Starts LiteLLM's proxy with cascades, feedback and a page that shows what they do.",
-    },
-    {
-        "cascade",
-        "Fits cascades of models on a table of outcomes, tests them on another, and puts them into words. These commands "
-        "run in pandora's Python package.",
-    },
-    {
-        "cascade fit",
-        "Fits the cascade that is best at a price, or within a bound on dollars or quality, and says what it promises.",
-    },
-    {
-        "cascade test",
-        "Judges a cascade on a table that it was not fitted on, beside one model alone, with intervals.",
-    },
-    {
-        "cascade frontier",
-        "Draws quality against dollars for cascades over a range of prices, for models alone and for mixtures of two.",
-    },
-    {
-        "cascade show",
-        "Puts a cascade's file into words.",
-    },
-    {
-        "cascade new",
-        "Makes a cascade that has learned nothing yet and learns while it runs.",
-    },
+    {"import", "Makes a table of outcomes from the export of another program, and says what was left out."},
+    {"serve", "Starts LiteLLM's proxy with cascades, feedback and a page that shows what they do."},
+    {"cascade",
+     "Fits cascades of models on a table of outcomes, tests them on another, and puts them into words. These commands "
+     "run in pandora's Python package."},
+    {"cascade fit",
+     "Fits the cascade that is best at a price, or within a bound on dollars or quality, and says what it promises."},
+    {"cascade test", "Judges a cascade on a table that it was not fitted on, beside one model alone, with intervals."},
+    {"cascade frontier",
+     "Draws quality against dollars for cascades over a range of prices, for models alone and for mixtures of two."},
+    {"cascade show", "Puts a cascade's file into words."},
+    {"cascade new", "Makes a cascade that has learned nothing yet and learns while it runs."},
 };
 
 std::string indented(const std::string& text, std::size_t by) {

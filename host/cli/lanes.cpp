@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
@@ -57,7 +56,7 @@ void print_order(const OracleArguments& o, Session& session) {
     const Plan plan = make_plan(study);
     const Summary summary = summarise(study, plan, run_sweep(study, plan, sweep));
     print_setting(setting);
-    print_table(order_table({{{{}, study}, summary}}, TableLayout::compact));
+    print_tables({order_table({{{{}, study}, summary}}, TableLayout::compact)});
   }
 }
 

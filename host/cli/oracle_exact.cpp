@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/studies/study/finite_problem.hpp"
 

@@ -11,7 +11,6 @@
 #include <span>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/in_parallel.hpp"

@@ -17,7 +17,6 @@
 #include <system_error>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"

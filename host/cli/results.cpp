@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/lists.hpp"
@@ -149,14 +148,11 @@ struct CompareArguments {
   KeepOptions keep;
 };
 
-void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
-  if (format == TableFormat::csv) return print_text(comparison_columns(pairs).csv());
-  print_tables(comparison_tables(pairs), format);
-}
-
-void print_decisions(const std::vector<ComparedPair>& pairs, double margin, TableFormat format) {
-  if (format == TableFormat::csv) return print_text(keep_columns(pairs, margin).csv());
-  print_tables(keep_tables(pairs, margin), format);
+// With a decision for each row where there is a margin.
+void print_pairs(const std::vector<ComparedPair>& pairs, const std::optional<double>& margin, TableFormat format) {
+  if (format == TableFormat::csv)
+    return print_text((margin ? keep_columns(pairs, *margin) : comparison_columns(pairs)).csv());
+  print_tables(margin ? keep_tables(pairs, *margin) : comparison_tables(pairs), format);
 }
 
 // What sets results against the paper is no part of the program.
@@ -179,8 +175,9 @@ void compare(const CompareArguments& o) {
   };
   StoredResults results(o.folder, print_error);
   say_unfinished(results, o.folder);
-  if (keep) return print_decisions(keep_pairs(results, o.keep, o.compare), o.keep.margin.value_or(0.0), format);
-  if (o.other.empty()) return print_pairs(compare_policies(results, o.compare), format);
+  if (o.other.empty())
+    return print_pairs(keep ? keep_pairs(results, o.keep, o.compare) : compare_policies(results, o.compare),
+                       o.keep.margin, format);
   StoredResults second(o.other, print_error);
   say_unfinished(second, o.other);
   const std::vector<ComparedPair> pairs = compare_folders(results, second, o.compare);
@@ -190,17 +187,13 @@ void compare(const CompareArguments& o) {
                              : fmt::format("The manifests differ in ({} is there, {} here):\n", o.folder, o.other));
     for (const std::string& line : found) print_text("  " + printable(line) + "\n");
   }
-  print_pairs(pairs, format);
+  print_pairs(pairs, {}, format);
 }
 
 }  // namespace
 
 void print_text(const std::string& text) {
   fmt::print("{}", printable_lines(text));
-}
-
-void print_table(const Table& table) {
-  print_tables({table}, TableFormat::text);
 }
 
 void print_tables(const std::vector<Table>& tables, TableFormat format) {

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/base/fail.hpp"
@@ -90,7 +89,7 @@ using Clock = std::chrono::steady_clock;
 void print_outcome(const RunOutcome& outcome, bool quiet, Clock::time_point start, bool report = false) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (outcome.complete) {
-    for (const Table& table : study_tables(outcome.findings.settings, TableLayout::compact)) print_table(table);
+    print_tables(study_tables(outcome.findings.settings, TableLayout::compact));
     if (!quiet) print_text(fmt::format("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string()));
   } else {
     print_text(fmt::format("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,

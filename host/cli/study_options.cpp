@@ -8,7 +8,6 @@
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/help.hpp"
 #include "host/ground/base/fail.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/fail.hpp"
@@ -44,8 +45,6 @@ bool is_figure(const fs::path& name) {
 // Whether the folder holds only an unfinished report, for instance of a process that was killed.
 bool holds_unfinished(const fs::path& out) {
   const auto all = [](const fs::path& folder, auto&& belongs) {
-    std::error_code error;
-    if (!fs::exists(folder, error)) return true;
     return std::ranges::all_of(entries_of(folder), [&](const fs::path& path) { return belongs(path.filename()); });
   };
   try {
@@ -77,84 +76,11 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
 
   std::string text() const {
-    std::string out;
-    char buffer[4096];
-    for (ssize_t n = 1; (n = ::pread(descriptor, buffer, sizeof buffer, static_cast<off_t>(out.size()))) > 0;)
-      out.append(buffer, static_cast<std::size_t>(n));
-    return out;
+    return InputFile(fmt::format("/proc/self/fd/{}", descriptor)).read(std::numeric_limits<std::uint64_t>::max());
   }
 
   const int descriptor;
 };
-
-struct Ended {
-  std::string problem;  // why it could not be started; empty if it was started
-  int status = 0;       // as from waitpid()
-  std::string out, err;
-};
-
-// Runs words[0], a path, without a shell and with default signals.
-Ended run_child(Words words, const std::string& input) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const MemoryFile in(input), out, err;
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  for (const auto& [file, as] :
-       {std::pair{&in, STDIN_FILENO}, std::pair{&out, STDOUT_FILENO}, std::pair{&err, STDERR_FILENO}})
-    ::posix_spawn_file_actions_adddup2(&actions, file->descriptor, as);
-  sigset_t none, defaults;
-  ::sigemptyset(&none);
-  ::sigemptyset(&defaults);
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) ::sigaddset(&defaults, signal);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  const int failed = ::posix_spawn(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  Ended ended;
-  if (failed != 0) {
-    const std::string remedy = remedy_of_limit(failed);
-    ended.problem = fmt::format("{} cannot be started ({}){}", words[0], std::strerror(failed),
-                                remedy.empty() ? "" : "; " + remedy);
-    return ended;
-  }
-  while (::waitpid(child, &ended.status, 0) < 0 && errno == EINTR) {
-  }
-  ended.out = out.text();
-  ended.err = err.text();
-  ended.err.erase(ended.err.find_last_not_of(" \t\r\n") + 1);
-  return ended;
-}
-
-bool can_run(const fs::path& program) {
-  std::error_code error;
-  return fs::is_regular_file(program, error) && ::access(program.c_str(), X_OK) == 0;
-}
-
-// The Python that PANDORA_PYTHON names, otherwise python3 in a folder of PATH, then the system's.
-Words interpreters() {
-  Words out;
-  const auto take = [&out](const fs::path& program) {
-    // Relative folders of PATH are skipped, because they depend on the working directory.
-    if (program.is_absolute() && can_run(program) && !has(out, program.string())) out.push_back(program.string());
-  };
-  std::error_code error;
-  if (const char* named = std::getenv("PANDORA_PYTHON")) {
-    take(fs::absolute(named, error));
-    return out;
-  }
-  const char* const path = std::getenv("PATH");
-  for (const std::string& folder : split(path == nullptr ? "" : path, ':'))
-    if (out.empty()) take(fs::path(folder) / "python3");
-  take("/usr/bin/python3");
-  return out;
-}
 
 // The script that PANDORA_RENDERER names, otherwise the one beside the program: installed, or in its source tree. Empty
 // if there is none.
@@ -210,6 +136,63 @@ Ended run_script(const Words& words, const std::string& input) {
 }
 
 }  // namespace
+
+Ended run_child(Words words, const std::string& input) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const MemoryFile in(input), out, err;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  for (const auto& [file, as] :
+       {std::pair{&in, STDIN_FILENO}, std::pair{&out, STDOUT_FILENO}, std::pair{&err, STDERR_FILENO}})
+    ::posix_spawn_file_actions_adddup2(&actions, file->descriptor, as);
+  sigset_t none, defaults;
+  ::sigemptyset(&none);
+  ::sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) ::sigaddset(&defaults, signal);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t child = 0;
+  const int failed = ::posix_spawn(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  Ended ended;
+  if (failed != 0) {
+    const std::string remedy = remedy_of_limit(failed);
+    ended.problem = fmt::format("{} cannot be started ({}){}", words[0], std::strerror(failed),
+                                remedy.empty() ? "" : "; " + remedy);
+    return ended;
+  }
+  while (::waitpid(child, &ended.status, 0) < 0 && errno == EINTR) {
+  }
+  ended.out = out.text();
+  ended.err = err.text();
+  ended.err.erase(ended.err.find_last_not_of(" \t\r\n") + 1);
+  return ended;
+}
+
+Words interpreters(const std::vector<fs::path>& first) {
+  Words out;
+  std::error_code error;
+  const auto take = [&](const fs::path& program) {
+    // Relative folders of PATH are skipped, because they depend on the working directory.
+    if (program.is_absolute() && fs::is_regular_file(program, error) && ::access(program.c_str(), X_OK) == 0)
+      add_new(out, program.string());
+  };
+  if (const char* named = std::getenv("PANDORA_PYTHON")) {
+    take(fs::absolute(named, error));
+    return out;
+  }
+  std::ranges::for_each(first, take);
+  const char* const path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) take(fs::path(folder) / "python3");
+  take("/usr/bin/python3");
+  return out;
+}
 
 FolderLock claim_report(const fs::path& out) {
   std::error_code error;

@@ -34,6 +34,20 @@ struct RenderResult {
 /// Throws Error (output_lost).
 RenderResult render(const std::filesystem::path& folder, const nlohmann::json& numbers, const RenderOptions& options);
 
+/// How a program ended.
+struct Ended {
+  std::string problem;   ///< why it could not be started; empty if it was started
+  int status = 0;        ///< as from waitpid()
+  std::string out, err;  ///< standard output; standard error without the blanks and lines at its end
+};
+
+/// Runs words[0], a path, without a shell and with default signals.
+Ended run_child(std::vector<std::string> words, const std::string& input = "");
+
+/// The Python that PANDORA_PYTHON names; without this variable the programs of `first`, python3 in the folders of PATH,
+/// then the system's. Only absolute paths of programs that can be run.
+std::vector<std::string> interpreters(const std::vector<std::filesystem::path>& first = {});
+
 /// Tables (table_json) as LaTeX. Throws Error (usage) with the remedy if there is no Python.
 std::string latex_of(const nlohmann::json& tables);
 

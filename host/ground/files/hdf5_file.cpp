@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <concepts>
 #include <functional>
 #include <new>
 #include <numeric>
@@ -88,10 +90,21 @@ Handle space_of(const Hdf5File::Shape& shape) {
       H5Sclose};
 }
 
-void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
+// The type of numbers in the file, which is that in memory.
+static_assert(std::endian::native == std::endian::little);
+template <class T>
+hid_t type_of() {
+  return std::same_as<T, double>         ? H5T_IEEE_F64LE
+         : std::same_as<T, float>        ? H5T_IEEE_F32LE
+         : std::same_as<T, std::int64_t> ? H5T_STD_I64LE
+         : std::same_as<T, std::int32_t> ? H5T_STD_I32LE
+                                         : H5T_STD_U8LE;
+}
+
+void write_attribute(hid_t object, const std::string& name, hid_t type, const void* value) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle attribute(H5Acreate2(object, name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  require(attribute.good() && H5Awrite(attribute.id(), memory_type, value) >= 0, "attribute", name);
+  const Handle attribute(H5Acreate2(object, name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  require(attribute.good() && H5Awrite(attribute.id(), type, value) >= 0, "attribute", name);
 }
 
 // The strings have variable length: h5py reads those as text, and strings of one length as bytes.
@@ -100,21 +113,19 @@ void write_attribute(hid_t object, const std::string& name, const std::string& v
   set(H5Tset_size(type.id(), H5T_VARIABLE));
   set(H5Tset_strpad(type.id(), H5T_STR_NULLTERM));
   const char* text = value.c_str();
-  write_attribute(object, name, type.id(), type.id(), &text);
+  write_attribute(object, name, type.id(), &text);
 }
 
-template <class Values>
-void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t memory_type, const Values& values,
-                   std::size_t count, const Hdf5File::Shape& shape, const Hdf5File::Attributes& about) {
+void write_dataset(hid_t file, const std::string& path, hid_t type, const void* values, std::size_t count,
+                   const Hdf5File::Shape& shape, const Hdf5File::Attributes& about) {
   const std::size_t wanted = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
   if (count != wanted)
     throw std::invalid_argument(fmt::format("HDF5: {} has {} values for a shape of {}", path, count, wanted));
   const Handle space = space_of(shape), links = with_parents(), creation = timeless(H5P_DATASET_CREATE);
-  const Handle dataset(H5Dcreate2(file, path.c_str(), file_type, space.id(), links.id(), creation.id(), H5P_DEFAULT),
+  const Handle dataset(H5Dcreate2(file, path.c_str(), type, space.id(), links.id(), creation.id(), H5P_DEFAULT),
                        H5Dclose);
   require(dataset.good(), "dataset", path);
-  require_memory(wanted == 0 || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
-                 path);
+  require_memory(wanted == 0 || H5Dwrite(dataset.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, path);
   write_attribute(dataset.id(), "description", about.description);
   write_attribute(dataset.id(), "units", about.units);
   write_attribute(dataset.id(), "dimensions", about.dimensions);
@@ -155,45 +166,31 @@ void Hdf5File::group(const std::string& path) {
   require(group.good(), "group", path);
 }
 
-void Hdf5File::dataset(const std::string& path, std::span<const double> values, const Shape& shape,
-                       const Attributes& about) {
-  write_dataset(state_->file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values, values.size(), shape, about);
-}
-
-void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
-                       const Attributes& about) {
-  write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values, values.size(), shape, about);
-}
-
-void Hdf5File::dataset(const std::string& path, std::span<const float> values, const Shape& shape,
-                       const Attributes& about) {
-  write_dataset(state_->file.id(), path, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values, values.size(), shape, about);
-}
-
-void Hdf5File::dataset(const std::string& path, std::span<const std::uint8_t> values, const Shape& shape,
-                       const Attributes& about) {
-  write_dataset(state_->file.id(), path, H5T_STD_U8LE, H5T_NATIVE_UINT8, values, values.size(), shape, about);
-}
-
-void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
-                       const Attributes& about) {
-  std::size_t length = 1;
-  for (const std::string& value : values) length = std::max(length, value.size());
-  std::string padded;
-  for (const std::string& value : values) padded.append(value).append(length - value.size(), '\0');
-  const Handle type = string_type(length);
-  write_dataset(state_->file.id(), path, type.id(), type.id(), padded, values.size(), shape, about);
+void Hdf5File::dataset(const std::string& path, const Values& values, const Shape& shape, const Attributes& about) {
+  const auto write = [&]<class T>(std::span<const T> own) {
+    if constexpr (std::same_as<T, std::string>) {
+      std::size_t length = 1;
+      for (const std::string& value : own) length = std::max(length, value.size());
+      std::string padded;
+      for (const std::string& value : own) padded.append(value).append(length - value.size(), '\0');
+      write_dataset(state_->file.id(), path, string_type(length).id(), padded.data(), own.size(), shape, about);
+    } else {
+      write_dataset(state_->file.id(), path, type_of<T>(), own.data(), own.size(), shape, about);
+    }
+  };
+  std::visit(write, values);
 }
 
 void Hdf5File::attribute(const std::string& object, const std::string& name, const Value& value) {
   const Handle target(H5Oopen(state_->file.id(), object.c_str(), H5P_DEFAULT), H5Oclose);
   require(target.good(), "attribute of", object);
-  if (const auto* text = std::get_if<std::string>(&value))
-    write_attribute(target.id(), name, *text);
-  else if (const auto* number = std::get_if<double>(&value))
-    write_attribute(target.id(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
-  else
-    write_attribute(target.id(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &std::get<std::int64_t>(value));
+  const auto write = [&]<class T>(const T& own) {
+    if constexpr (std::same_as<T, std::string>)
+      write_attribute(target.id(), name, own);
+    else
+      write_attribute(target.id(), name, type_of<T>(), &own);
+  };
+  std::visit(write, value);
 }
 
 std::string Hdf5File::bytes() const {

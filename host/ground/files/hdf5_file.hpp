@@ -26,6 +26,8 @@ class Hdf5File {
     std::string dimensions;  ///< such as "lane x replication"; "scalar" for one value
   };
   using Shape = std::vector<std::size_t>;  ///< empty: one value
+  using Values = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
+                              std::span<const std::uint8_t>, std::span<const std::string>>;
   using Value = std::variant<std::string, double, std::int64_t>;
 
   Hdf5File();
@@ -37,15 +39,8 @@ class Hdf5File {
   // std::invalid_argument if the number of values does not match the shape, or if the path is taken.
 
   void group(const std::string& path);
-  void dataset(const std::string& path, std::span<const double> values, const Shape& shape, const Attributes& about);
-  void dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
-               const Attributes& about);
-  void dataset(const std::string& path, std::span<const float> values, const Shape& shape, const Attributes& about);
-  void dataset(const std::string& path, std::span<const std::uint8_t> values, const Shape& shape,
-               const Attributes& about);
-  /// Strings in UTF-8, padded with zeros to one length.
-  void dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
-               const Attributes& about);
+  /// Strings are in UTF-8, padded with zeros to one length.
+  void dataset(const std::string& path, const Values& values, const Shape& shape, const Attributes& about);
   /// Adds an attribute to the group or dataset `object`; "/" is the file.
   void attribute(const std::string& object, const std::string& name, const Value& value);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "host/ground/statistics/statistics.hpp"
 #include "host/ground/tables/table.hpp"
@@ -20,59 +21,55 @@ double p_value(const ComparedRow& row) {
   return student_t_p_value(fitted.mean / fitted.standard_error, static_cast<double>(row.paired.n) - 1.0);
 }
 
-// Calls body(pair, row, p) for every row, with p adjusted by Holm's method over all rows.
-template <class Body>
-void for_each_row(const std::vector<ComparedPair>& pairs, Body&& body) {
+// Adjusted by Holm's method over all rows.
+std::vector<double> p_values(const std::vector<ComparedPair>& pairs) {
   std::vector<double> p;
   for (const ComparedPair& pair : pairs)
     for (const ComparedRow& row : pair.rows) p.push_back(p_value(row));
-  const std::vector<double> adjusted = holm_adjusted(p);
-  std::size_t next = 0;
-  for (const ComparedPair& pair : pairs)
-    for (const ComparedRow& row : pair.rows) body(pair, row, adjusted[next++]);
+  return holm_adjusted(p);
 }
 
-// The properties of a row that the notes below the table use.
-struct Told {
+bool has_prompts(const ComparedPair& pair) {
+  return std::ranges::any_of(pair.rows, [](const ComparedRow& row) { return row.over_prompts.has_value(); });
+}
+
+// Below the table; `p` are those of its rows.
+std::vector<std::string> notes_of(const ComparedPair& pair, std::span<const double> p) {
   int ahead = 0, behind = 0;  // cells in which a is better, worse
-  int differ = 0;             // cells in which bootstrap and t tell different things
-  bool partial = false, choose = false;
-
-  void count(const ComparedRow& row, bool told, double judged) {
-    ahead += told && judged < 0.0 ? 1 : 0;
-    behind += told && judged > 0.0 ? 1 : 0;
-    differ += pandora::differ(row.paired.difference, row.bootstrap) ? 1 : 0;
-    partial = partial || row.partial();
-    choose = choose || row.chooses();
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    const double fitted = fitted_difference(pair.rows[k]).mean;
+    const double judged = std::isnan(fitted) ? pair.rows[k].paired.difference.mean : fitted;
+    ahead += p[k] < 0.05 && judged < 0.0 ? 1 : 0;
+    behind += p[k] < 0.05 && judged > 0.0 ? 1 : 0;
   }
-
-  std::vector<std::string> notes(std::size_t cells, bool prompts) const {
-    std::vector<std::string> out = {
-        fmt::format("a is better in {} and worse in {} of {} cells (bold: Holm-adjusted p < 0.05 over all rows asked "
-                    "for{}). Ask for rows before you have seen them: p values of rows that were picked by their look "
-                    "are too small.",
-                    ahead, behind, cells, choose ? "; p is that of the cross-fitted difference" : ""),
-        fmt::format("± (95%): Student's t; bootstrap 95%: studentised, {} samples. {}", kResamples,
-                    differ == 0 ? "They agree."
+  const auto disagree = std::ranges::count_if(  // bootstrap and t
+      pair.rows, [](const ComparedRow& row) { return differ(row.paired.difference, row.bootstrap); });
+  std::vector<std::string> out = {
+      fmt::format(
+          "a is better in {} and worse in {} of {} cells (bold: Holm-adjusted p < 0.05 over all rows asked "
+          "for{}). Ask for rows before you have seen them: p values of rows that were picked by their look "
+          "are too small.",
+          ahead, behind, p.size(),
+          std::ranges::any_of(pair.rows, &ComparedRow::chooses) ? "; p is that of the cross-fitted difference" : ""),
+      fmt::format("± (95%): Student's t; bootstrap 95%: studentised, {} samples. {}", kResamples,
+                  disagree == 0 ? "They agree."
                                 : fmt::format("They differ in {} cells (*), about 0 or by more than a fifth of the "
                                               "half-width: believe the bootstrap, or run more replications.",
-                                              differ)),
-        "efficiency: an unpaired comparison would need so many times the replications.",
-        fmt::format(
-            "cross-fitted: hyperparameters chosen on one half of the replications and judged on the other, over "
-            "{} splits, jackknife interval; optimism: the cross-fitted regret less the least mean regret of all, as "
-            "the "
-            "paper reports it: how much that flatters, and what is lost because a half chooses worse than all; a / b: "
-            "of the cross-fitted regrets, jackknife interval.",
-            kSplits)};
-    if (prompts)
-      out.push_back(
-          "± over prompts: what other prompts of the same kind would change; all else is over replications, which are "
-          "orders of the same prompts, and says nothing about others.");
-    if (partial) out.push_back(kFewerReplications);
-    return out;
-  }
-};
+                                              disagree)),
+      "efficiency: an unpaired comparison would need so many times the replications.",
+      fmt::format(
+          "cross-fitted: hyperparameters chosen on one half of the replications and judged on the other, over {} "
+          "splits, jackknife interval; optimism: the cross-fitted regret less the least mean regret of all, as the "
+          "paper reports it: how much that flatters, and what is lost because a half chooses worse than all; a / b: "
+          "of the cross-fitted regrets, jackknife interval.",
+          kSplits)};
+  if (has_prompts(pair))
+    out.push_back(
+        "± over prompts: what other prompts of the same kind would change; all else is over replications, which are "
+        "orders of the same prompts, and says nothing about others.");
+  if (std::ranges::any_of(pair.rows, &ComparedRow::partial)) out.push_back(kFewerReplications);
+  return out;
+}
 
 std::string ratio_text(const RatioOfMeans& ratio) {
   if (!std::isfinite(ratio.ratio)) return "---";
@@ -111,10 +108,6 @@ Fields fields_of(const ComparedPair& pair, const ComparedRow& row, double holm, 
   return out;
 }
 
-bool has_prompts(const ComparedPair& pair) {
-  return std::ranges::any_of(pair.rows, [](const ComparedRow& row) { return row.over_prompts.has_value(); });
-}
-
 }  // namespace
 
 Estimate fitted_difference(const ComparedRow& row) {
@@ -142,32 +135,30 @@ Field number_field(const char* column, double value, const char* title, int deci
 }
 
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
+  const std::vector<double> p = p_values(pairs);
   std::vector<Table> tables;
-  Columns columns;
-  Told told;
-  for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
-    const bool prompts = has_prompts(pair);
-    const Estimate fitted = fitted_difference(row);
-    told.count(row, holm < 0.05, std::isnan(fitted.mean) ? row.paired.difference.mean : fitted.mean);
-    columns.add(fields_of(pair, row, holm, prompts));
-    if (&row != &pair.rows.back()) return;
+  std::span<const double> left = p;
+  for (const ComparedPair& pair : pairs) {
+    const std::span<const double> own = left.first(pair.rows.size());
+    left = left.subspan(own.size());
+    Columns columns;
+    for (std::size_t k = 0; k < own.size(); ++k) columns.add(fields_of(pair, pair.rows[k], own[k], has_prompts(pair)));
     Table& table = tables.emplace_back(columns.table());
     table.label = "compare";
     table.title =
         fmt::format("{} (a) against {} (b): time-averaged regret x 1000, paired over replications", pair.a, pair.b);
-    table.notes = told.notes(pair.rows.size(), prompts);
-    columns = {};
-    told = {};
-  });
+    table.notes = notes_of(pair, own);
+  }
   return tables;
 }
 
 Columns comparison_columns(const std::vector<ComparedPair>& pairs) {
   const bool prompts = std::ranges::any_of(pairs, has_prompts);
+  const std::vector<double> p = p_values(pairs);
   Columns out;
-  for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
-    out.add(fields_of(pair, row, holm, prompts));
-  });
+  auto next = p.begin();
+  for (const ComparedPair& pair : pairs)
+    for (const ComparedRow& row : pair.rows) out.add(fields_of(pair, row, *next++, prompts));
   return out;
 }
 

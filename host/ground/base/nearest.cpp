@@ -75,11 +75,7 @@ std::vector<std::string> nearest(const std::string& word, const std::vector<std:
       for (const std::string& mine : own) at->second.push_back(component_distance(mine, component));
     return at->second;
   };
-  struct Found {
-    double distance;
-    std::size_t index;
-  };
-  std::vector<Found> found;
+  std::vector<std::pair<double, std::size_t>> found;  // distance and index
   for (std::size_t index = 0; index < candidates.size(); ++index) {
     const std::vector<std::string> its = split(lower_case(candidates[index]) + "/", '/');
     const double distance = edit_distance(
@@ -87,14 +83,14 @@ std::vector<std::string> nearest(const std::string& word, const std::vector<std:
         [](std::size_t, std::size_t) { return false; });
     const std::size_t length = std::max(own.size(), its.size());
     const double allowed = kNear * static_cast<double>(length);
-    if (distance <= (length > 1 ? std::max(1.0, allowed) : allowed)) found.push_back({distance, index});
+    if (distance <= (length > 1 ? std::max(1.0, allowed) : allowed)) found.emplace_back(distance, index);
   }
-  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.distance < b.distance; });
+  std::sort(found.begin(), found.end());
   std::vector<std::string> out;
-  for (const Found& f : found) {
+  for (const auto& [distance, index] : found) {
     // If one name is clearly nearer, the others do not help.
-    if (out.size() == most || f.distance > 1.5 * found[0].distance + 1e-9) break;
-    out.push_back(candidates[f.index]);
+    if (out.size() == most || distance > 1.5 * found[0].first + 1e-9) break;
+    out.push_back(candidates[index]);
   }
   return out;
 }

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-#include "host/ground/base/error.hpp"
+#include "host/ground/base/fail.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 
@@ -27,9 +27,8 @@ fs::path next_numbered_folder() {
     fs::path folder = fs::path("results") / fmt::format("{:03}", n);
     if (fs::create_directory(folder, error)) return folder;
   }
-  throw Error(ExitCode::usage, fmt::format("results: cannot create a folder for the results here ({}); name a writable "
-                                           "one with {}",
-                                           error ? error.message() : "all numbers are taken", option("out")));
+  fail(ExitCode::usage, "results: cannot create a folder for the results here ({}); name a writable one with {}",
+       error ? error.message() : "all numbers are taken", option("out"));
 }
 
 // The remedy for the system's reason.
@@ -54,21 +53,19 @@ std::string remedy(int reason, const std::string& otherwise) {
 void require_writable(const fs::path& folder, const std::string& what, const char* otherwise) {
   const int reason = try_writing(folder);
   require_resources(reason, what);
-  if (reason != 0)
-    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); {}", what, std::strerror(reason), otherwise));
+  if (reason != 0) fail(ExitCode::usage, "{}: cannot be written ({}); {}", what, std::strerror(reason), otherwise);
 }
 
 // Throws Error (usage) unless it is a regular file.
 void require_regular(const fs::path& path, mode_t mode, const std::string& otherwise) {
   if (S_ISREG(mode)) return;
   const bool link = S_ISLNK(mode);
-  throw Error(
-      ExitCode::usage,
-      fmt::format("{}: cannot be written (there is a {}, and only regular files are written); {} or {}", path.string(),
-                  S_ISDIR(mode) ? "folder"
-                  : link        ? "link"
-                                : "pipe, socket or device",
-                  link ? "replace it by the file that it names" : "remove it", otherwise));
+  fail(ExitCode::usage, "{}: cannot be written (there is a {}, and only regular files are written); {} or {}",
+       path.string(),
+       S_ISDIR(mode) ? "folder"
+       : link        ? "link"
+                     : "pipe, socket or device",
+       link ? "replace it by the file that it names" : "remove it", otherwise);
 }
 
 }  // namespace
@@ -78,21 +75,20 @@ fs::path claim_output_folder(const std::string& path, bool force) {
   fs::path folder(path);
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
-    throw Error(ExitCode::usage, option("out", path) + ": is a file; name a folder");
+    fail(ExitCode::usage, "{}: is a file; name a folder", option("out", path));
   fs::create_directories(folder, error);
   if (error)
-    throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder", option("out", path),
-                                             error.message()));
+    fail(ExitCode::usage, "{}: cannot be created ({}); name a writable folder", option("out", path), error.message());
   bool empty = false;
   try {
     empty = entries_of(folder).empty();
   } catch (const Unreadable& problem) {
-    throw Error(ExitCode::usage, fmt::format("{}: {}; name a folder of your own", option("out", path), problem.what()));
+    fail(ExitCode::usage, "{}: {}; name a folder of your own", option("out", path), problem.what());
   }
   if (!force && !empty)
-    throw Error(ExitCode::usage, fmt::format("{}: is not empty; name a fresh folder, add {} to go on with its results, "
-                                             "or {} to replace them",
-                                             option("out", path), option("resume"), option("force")));
+    fail(ExitCode::usage,
+         "{}: is not empty; name a fresh folder, add {} to go on with its results, or {} to replace them",
+         option("out", path), option("resume"), option("force"));
   require_writable(folder, option("out", path), "name a writable folder");
   return folder;
 }
@@ -103,16 +99,15 @@ void require_replaceable(const fs::path& path, const std::string& otherwise) {
 }
 
 void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
-  if (path.empty()) throw Error(ExitCode::usage, option("out") + ": names no file; give one");
+  if (path.empty()) fail(ExitCode::usage, "{}: names no file; give one", option("out"));
   require_replaceable(path);
   std::error_code none;
   for (const fs::path& input : inputs)
     if (fs::equivalent(input, path, none))
-      throw Error(ExitCode::usage,
-                  fmt::format("{}: is the input {} itself; name another file", option("out", path), input.string()));
+      fail(ExitCode::usage, "{}: is the input {} itself; name another file", option("out", path), input.string());
   if (!force && fs::exists(path, none))
-    throw Error(ExitCode::usage, fmt::format("{}: is there already; name another file, or replace it with {}",
-                                             option("out", path), option("force")));
+    fail(ExitCode::usage, "{}: is there already; name another file, or replace it with {}", option("out", path),
+         option("force"));
   require_writable(fs::path(path).parent_path(), option("out", path), "name a file in a writable folder");
 }
 
@@ -120,8 +115,8 @@ void write_file(const fs::path& path, const std::string& contents, const std::st
   require_replaceable(path, otherwise);
   TemporaryFile file(path.parent_path(), path.filename().string());
   if (file.write(contents) && file.become_target()) return;
-  throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
-                                                 std::strerror(file.error()), remedy(file.error(), otherwise)));
+  fail(ExitCode::output_lost, "{}: could not be written ({}); {}", path.string(), std::strerror(file.error()),
+       remedy(file.error(), otherwise));
 }
 
 FolderLock::~FolderLock() {

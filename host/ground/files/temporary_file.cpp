@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <string_view>
+#include <regex>
 #include <utility>
 #include <vector>
 
@@ -21,9 +21,6 @@ namespace pandora {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kMark = ".tmp.", kProbe = ".probe.";
-constexpr std::size_t kDigits = 16;
-
 std::string random_digits() {
   std::uint64_t value = 0;
   if (::getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value))
@@ -31,33 +28,20 @@ std::string random_digits() {
   return fmt::format("{:016x}", value);
 }
 
-bool all_of(std::string_view text, std::string_view allowed) {
-  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
-}
-
-// <process>, followed by a dot and digits in newer versions, whose names are random.
-bool is_signature(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (!all_of(text.substr(0, dot), "0123456789")) return false;
-  return dot == std::string_view::npos ||
-         (text.size() - dot - 1 == kDigits && all_of(text.substr(dot + 1), "0123456789abcdef"));
-}
-
 }  // namespace
 
 std::optional<std::string> target_of_temporary(const std::string& name) {
-  const std::string_view text = name;
-  if (text.starts_with(kProbe) && is_signature(text.substr(kProbe.size()))) return "";
-  const std::size_t at = text.rfind(kMark);
-  if (at == std::string_view::npos || at == 0 || !is_signature(text.substr(at + kMark.size()))) return std::nullopt;
-  return name.substr(0, at);
+  static const std::regex temporary(R"((?:([^]+)\.tmp|\.probe)\.\d+(?:\.[0-9a-f]{16})?)");
+  std::smatch found;
+  return std::regex_match(name, found, temporary) ? std::optional(found.str(1)) : std::nullopt;
 }
 
 TemporaryFile::TemporaryFile(const fs::path& folder, const std::string& target)
     : folder_(folder.empty() ? fs::path(".") : folder), target_(folder_ / target) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
-    name_ = folder_ / fmt::format("{}{}{}.{}", target, target.empty() ? kProbe : kMark, ::getpid(), random_digits());
+    name_ =
+        folder_ / fmt::format("{}{}{}.{}", target, target.empty() ? ".probe." : ".tmp.", ::getpid(), random_digits());
     descriptor_ = ::open(name_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0644);
     error_ = descriptor_ < 0 ? errno : 0;
     if (error_ != 0 && error_ != EEXIST && error_ != EINTR) return;

@@ -23,15 +23,6 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? blank + text : text + blank;
 }
 
-std::string emphasised(const std::string& text, bool bold) {
-  return bold ? "\033[1m" + text + "\033[0m" : text;
-}
-
-std::string trimmed(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
-}
-
 std::vector<std::size_t> widths_of(const Table& table) {
   std::vector<std::size_t> widths;
   for (const std::string& column : table.columns) widths.push_back(display_width(column));
@@ -50,7 +41,7 @@ std::string piece(const Table& table, const std::vector<std::size_t>& widths, st
     std::string out;
     for (std::size_t c = 0; c < last; ++c)
       if (c < headers || c >= first) out += (c > 0 ? std::string(kGap, ' ') : "") + cell(c);
-    return trimmed(out);
+    return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
   };
   std::string out = line([&](std::size_t c) { return padded(table.columns[c], widths[c], c >= headers); }) +
                     line([&](std::size_t c) { return std::string(widths[c], '-'); });
@@ -61,7 +52,8 @@ std::string piece(const Table& table, const std::vector<std::size_t>& widths, st
   for (const Row& row : table.rows) {
     if (row.heading.empty() && first > headers && is_blank(row)) continue;  // an earlier piece has all of it
     out += !row.heading.empty() ? wrapped(row.heading, width) : line([&](std::size_t c) {
-      return emphasised(padded(row.cells[c].text, widths[c], c >= headers), bold && row.cells[c].bold);
+      const std::string text = padded(row.cells[c].text, widths[c], c >= headers);
+      return bold && row.cells[c].bold ? "\033[1m" + text + "\033[0m" : text;
     });
   }
   return out;

@@ -13,9 +13,9 @@
 namespace pandora {
 
 struct CompareOptions {
-  std::vector<std::string> policies;  ///< NAME or NAME/REWARD; the first is compared with each of the others
-  std::vector<int> T0;                ///< empty: all of the study
-  std::vector<std::string> environments, regimes;  ///< empty: all
+  std::vector<std::string> policies = {};  ///< NAME or NAME/REWARD; the first is compared with each of the others
+  std::vector<int> T0 = {};                ///< empty: all of the study
+  std::vector<std::string> environments = {}, regimes = {};  ///< empty: all
 };
 
 /// One policy in one cell: regrets x 1000 in the replications that count for both sides.

@@ -36,7 +36,7 @@ std::vector<ComparedPair> pairs_of(StoredResults& results, const std::string& ba
   std::erase(names, base);
   if (!base.empty()) names.insert(names.begin(), base);
   if (!options.differences || !results.settings()[0].setting.study.regret || names.size() < 2) return {};
-  return compare_policies(results, {.policies = names, .T0 = {}, .environments = {}, .regimes = {}});
+  return compare_policies(results, {.policies = names});
 }
 
 // The policies that were asked for, with the base to which they are compared; empty: all.

@@ -112,6 +112,13 @@ class ProgramTest : public FolderTest {
 
   ProgramResult run(const Words& arguments, rlim_t file_limit = 0) { return wait_for(start(arguments, file_limit)); }
 
+  /// Standard output of a command that succeeds.
+  std::string output(const Words& arguments) {
+    const ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+
   /// Expects one line on standard error that has every part, and nothing on standard output.
   void expect_refusal(const Words& arguments, int exit_code, const Words& parts) {
     const ProgramResult result = run(arguments);

@@ -2,22 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "host/ground/base/printable.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora::test {
-
-/// The words of a line as a shell would pass them on, without quotes.
-inline Words words_of(const std::string& line) {
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 /// The smallest run that writes every file.
 inline Words tiny(const Words& more = {}) {
@@ -35,15 +26,6 @@ inline Words tiny_with(const std::string& option, const std::string& value) {
   if (given == words.end()) return tiny({option, value});
   *(given + 1) = value;
   return words;
-}
-
-/// The names of the files and folders in a folder, sorted.
-inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 /// The files that a run leaves.

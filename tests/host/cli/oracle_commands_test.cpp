@@ -9,7 +9,7 @@ namespace pandora {
 namespace {
 using test::kOwnStudy;
 using test::Words;
-using test::words_of;
+using testing::AllOf;
 using testing::HasSubstr;
 using Cli = test::ProgramTest;
 using CliOracle = test::ProgramTest;
@@ -29,11 +29,10 @@ TEST_F(CliOracle, InterruptEndsTheOtherCommandsToo) {
 }
 
 TEST_F(CliOracle, IndexPrintsSigmaAndItsError) {
-  const test::ProgramResult result =
-      run(words_of("oracle index --environment gaussian --ell 0.3 --scale 1.5 --cost 0.05 --samples 20000"));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string out =
+      output(words_of("oracle index --environment gaussian --ell 0.3 --scale 1.5 --cost 0.05 --samples 20000"));
   double sigma = 0.0, standard_error = 0.0;
-  ASSERT_EQ(std::sscanf(result.out.c_str(), "sigma %lf\nmonte_carlo_se %lf", &sigma, &standard_error), 2) << result.out;
+  ASSERT_EQ(std::sscanf(out.c_str(), "sigma %lf\nmonte_carlo_se %lf", &sigma, &standard_error), 2) << out;
   // E[(G(0.3 + 1.5 w) - sigma)^+] for a standard normal w, by a fine sum.
   double excess = 0.0;
   for (double w = -8.0; w <= 8.0; w += 1e-3)
@@ -62,13 +61,8 @@ TEST_F(CliOracle, IndexRefusesBadNumbers) {
 
 TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
   std::ofstream(work() / "own.toml") << kOwnStudy;
-  const Words index = words_of("oracle index own.toml --ell 0.3 --scale 1.5 --cost 0.05");
   const auto with = [&](const std::string& more) {
-    Words words = index;
-    for (const std::string& word : words_of(more)) words.push_back(word);
-    const test::ProgramResult result = run(words);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return result.out;
+    return output(words_of("oracle index own.toml --ell 0.3 --scale 1.5 --cost 0.05 " + more));
   };
   const std::string out = with("");  // it has one environment, which need not be named
   EXPECT_THAT(out, testing::StartsWith("sigma "));
@@ -77,8 +71,8 @@ TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
   EXPECT_NE(with("--seed 2"), out);
   EXPECT_NE(with("--set oracle.samples=2e3"), out);
   std::ofstream(work() / "varied.toml") << kOwnStudy << "[vary]\nenvironment.own.scale = [1, 2]\n";
-  const test::ProgramResult varied = run(words_of("oracle index varied.toml --ell 0.3 --scale 1.5 --cost 0.05"));
-  EXPECT_THAT(varied.out, AllOf(HasSubstr("==== environment.own.scale=1 ===="), HasSubstr("scale=2 ====\n" + out)));
+  EXPECT_THAT(output(words_of("oracle index varied.toml --ell 0.3 --scale 1.5 --cost 0.05")),
+              AllOf(HasSubstr("==== environment.own.scale=1 ===="), HasSubstr("scale=2 ====\n" + out)));
   expect_refusal(words_of("oracle index --ell 0.3 --scale 1.5 --cost 0.05"), 2,
                  {"--environment", "one of uniform, gaussian, student_t5"});
   expect_refusal(words_of("oracle index own.toml --environment onw --ell 0.3 --scale 1.5 --cost 0.05"), 2,
@@ -86,16 +80,13 @@ TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
 }
 
 TEST_F(CliOracle, OrderAndCheckPrintTheirTables) {
-  const test::ProgramResult order =
-      run(words_of("oracle order --environment uniform --replications 2 --contexts 50 --samples 1000 --grid 5x5x5"));
-  ASSERT_EQ(order.exit_code, 0) << order.err;
-  EXPECT_THAT(order.out, HasSubstr("uniform, regime A"));
-  EXPECT_THAT(order.out, HasSubstr("uniform, regime B"));
-  const test::ProgramResult check = run(words_of(
+  EXPECT_THAT(
+      output(words_of("oracle order --environment uniform --replications 2 --contexts 50 --samples 1000 --grid 5x5x5")),
+      AllOf(HasSubstr("uniform, regime A"), HasSubstr("uniform, regime B")));
+  const std::string check = output(words_of(
       "oracle check --environment uniform --replications 1 --contexts 50 --samples 1000 --grid 5x5x5 --solves 5"));
-  ASSERT_EQ(check.exit_code, 0) << check.err;
-  EXPECT_THAT(check.out, HasSubstr("grid max"));
-  EXPECT_EQ(std::count(check.out.begin(), check.out.end(), '\n'), 4);
+  EXPECT_THAT(check, HasSubstr("grid max"));
+  EXPECT_EQ(std::count(check.begin(), check.end(), '\n'), 4);
 }
 
 TEST_F(CliOracle, CountsOutOfRangeAreNamedWithTheirValue) {
@@ -105,23 +96,20 @@ TEST_F(CliOracle, CountsOutOfRangeAreNamedWithTheirValue) {
 }
 
 TEST_F(Cli, CalibratePrintsOneLinePerEnvironment) {
-  const test::ProgramResult result =
-      run(words_of("calibrate --environment uniform --replications 2 --contexts 20 --samples 1000"));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
-  EXPECT_THAT(result.out, HasSubstr("uniform"));
-  EXPECT_THAT(result.out, HasSubstr("0.23"));
-  const std::string one =
-      run(words_of("calibrate --environment uniform --replications 1 --contexts 20 --samples 1000")).out;
-  EXPECT_THAT(one, HasSubstr("± ---"));  // one replication has no interval
+  const auto with = [&](const std::string& replications) {
+    return output(
+        words_of("calibrate --environment uniform --contexts 20 --samples 1000 --replications " + replications));
+  };
+  const std::string out = with("2");
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2) << out;
+  EXPECT_THAT(out, AllOf(HasSubstr("uniform"), HasSubstr("0.23")));
+  EXPECT_THAT(with("1"), HasSubstr("± ---"));  // one replication has no interval
 }
 
 TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
   std::ofstream(work() / "own.toml") << kOwnStudy;
   const auto with = [&](const std::string& more) {
-    const test::ProgramResult result = run(words_of("calibrate own.toml --contexts 20 " + more));
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return result.out;
+    return output(words_of("calibrate own.toml --contexts 20 " + more));
   };
   const std::string two = with("--replications 2");
   EXPECT_THAT(two, AllOf(HasSubstr("\nown "), HasSubstr("study's u"), HasSubstr("0.20\n")));
@@ -134,30 +122,23 @@ TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
 }
 
 TEST_F(Cli, CalibrateShowsItsProgress) {
-  const Words words =
-      words_of("calibrate --environment uniform --replications 2 --contexts 20 --samples 1000 --threads 2");
-  const test::ProgramResult result = run(words);
+  const std::string words = "calibrate --environment uniform --replications 2 --contexts 20 --samples 1000 --threads ";
+  const test::ProgramResult result = run(words_of(words + "2")), quiet = run(words_of(words + "1 --quiet"));
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.err, HasSubstr("100%  72 of 72 steps"));
-  Words quiet = words;
-  quiet.back() = "1";
-  quiet.push_back("--quiet");
-  EXPECT_EQ(run(quiet).err, "");
-  EXPECT_EQ(run(quiet).out, result.out);
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_EQ(quiet.out, result.out);
   expect_refusal(words_of("calibrate --environment uniform --threads -1"), 2, {"--threads -1"});
 }
 
 TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
-  const Words tiny_search =
-      words_of("calibrate --quiet --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes");
-  Words nine = tiny_search, none = tiny_search;
-  nine.push_back("9");
-  none.push_back("0");
-  const test::ProgramResult result = run(nine);  // the head of the table may be there already
+  const std::string tiny_search =
+      "calibrate --quiet --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes ";
+  const test::ProgramResult result = run(words_of(tiny_search + "9"));  // the head of the table may be there already
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.error_lines(), 1) << result.err;
   EXPECT_THAT(result.err, HasSubstr("--boxes 9"));
-  expect_refusal(none, 2, {"--boxes 0", "above 0"});
+  expect_refusal(words_of(tiny_search + "0"), 2, {"--boxes 0", "above 0"});
 }
 
 TEST_F(CliOracle, ExactTellsThePolicyAndRefusesWhatIsNoProblem) {
@@ -166,22 +147,23 @@ TEST_F(CliOracle, ExactTellsThePolicyAndRefusesWhatIsNoProblem) {
     std::ofstream(work() / "p.toml") << text;
     return words_of("oracle exact p.toml");
   };
-  const test::ProgramResult result = run(file(box + "[actions]\nuninspected = true\n"));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* part : {"optimal policy    0.500000", "Weitzman's rule   0.400000", "deploy box 1 unopened"})
-    EXPECT_THAT(result.out, HasSubstr(part));
-  expect_refusal(file(""), 2, {"p.toml, box", "[[box]]"});
-  expect_refusal(file("[[box]]\nvalues = [1]\nprobabilities = [1]\n"), 2, {"p.toml, box 1", "no cost"});
-  expect_refusal(file(box + "opening = 2\n"), 2, {"p.toml, box 1", "opening", "nearest is openings"});
-  expect_refusal(file(box + "openings = 1.5\n"), 2, {"p.toml, box 1, openings", "whole number"});
-  expect_refusal(file(box + "openings = 30000000000000\n"), 2, {"p.toml, box 1: openings is 30000000000000", "1000"});
-  expect_refusal(file("[[box]]\ncost = 0.1\nvalue = [1]\nprobabilities = [1]\n"), 2, {"no key value", "is values"});
+  EXPECT_THAT(output(file(box + "[actions]\nuninspected = true\n")),
+              AllOf(HasSubstr("optimal policy    0.500000"), HasSubstr("Weitzman's rule   0.400000"),
+                    HasSubstr("deploy box 1 unopened")));
+  const std::string thousand = box + "openings = 1000\n";
+  for (const auto& [text, parts] : std::vector<std::pair<std::string, Words>>{
+           {"", {"p.toml, box", "[[box]]"}},
+           {"[[box]]\nvalues = [1]\nprobabilities = [1]\n", {"p.toml, box 1", "no cost"}},
+           {box + "opening = 2\n", {"p.toml, box 1", "opening", "nearest is openings"}},
+           {box + "openings = 1.5\n", {"p.toml, box 1, openings", "whole number"}},
+           {box + "openings = 30000000000000\n", {"p.toml, box 1: openings is 30000000000000", "1000"}},
+           {"[[box]]\ncost = 0.1\nvalue = [1]\nprobabilities = [1]\n", {"no key value", "is values"}},
+           {box + "[actions]\noutside = true\n", {"p.toml, actions, outside", "a number"}},
+           {"[[box]]\ncost = 0.1\nvalues = [\"a\"]\nprobabilities = [1]\n",
+            {"p.toml, box 1, values", "list of numbers"}},
+           {thousand + thousand + thousand, {"p.toml", "3e+09 states", "fewer boxes"}}})
+    expect_refusal(file(text), 2, parts);
   expect_refusal(words_of("oracle exact p.toml --format xml"), 2, {"--format xml", "text, json, markdown"});
-  expect_refusal(file(box + "[actions]\noutside = true\n"), 2, {"p.toml, actions, outside", "a number"});
-  expect_refusal(file("[[box]]\ncost = 0.1\nvalues = [\"a\"]\nprobabilities = [1]\n"), 2,
-                 {"p.toml, box 1, values", "list of numbers"});
-  expect_refusal(file(box + "openings = 1000\n" + box + "openings = 1000\n" + box + "openings = 1000\n"), 2,
-                 {"p.toml", "3e+09 states", "fewer boxes"});
   expect_refusal(words_of("oracle exact absent.toml"), 2, {"absent.toml"});
 }
 

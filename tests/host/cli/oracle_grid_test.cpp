@@ -23,7 +23,7 @@ class CliOracleGrid : public test::ProgramTest {
   // Makes the smallest tables of both regimes.
   static Words small(const Words& more = {}) {
     return joined(
-        test::words_of(
+        words_of(
             "oracle grid --environment gaussian --replications 2 --periods 60 --samples 1000 --grid 5x4x6 --bins 100 "
             "--seed 3 --set dimensions.radius_draws=2000"),
         more);
@@ -48,33 +48,12 @@ std::vector<double> doubles_in(const fs::path& path, const std::string& name, co
   return out;
 }
 
-// Reads an attribute that is a text.
-std::string text_in(const fs::path& path, const std::string& object, const char* name) {
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  const hid_t attribute = H5Aopen_by_name(file, object.c_str(), name, H5P_DEFAULT, H5P_DEFAULT),
-              type = H5Aget_type(attribute);
-  char* text = nullptr;
-  std::string out;
-  if (H5Aread(attribute, type, &text) >= 0 && text != nullptr) {
-    out = text;
-    H5free_memory(text);
-  }
-  H5Tclose(type);
-  H5Aclose(attribute);
-  H5Fclose(file);
-  return out;
-}
-
-std::size_t files_in(const fs::path& folder) {
-  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-}
-
 TEST_F(CliOracleGrid, StoresWhatASweepLooksUp) {
   const test::ProgramResult result = run(small({"--cache", "tables"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("4 tables: 0 were in tables, 4 are new"));
-  EXPECT_EQ(files_in(work() / "tables"), 4u);
+  EXPECT_EQ(test::names_in(work() / "tables").size(), 4u);
   OracleCache cache(work() / "tables", cpu_numerics());
   const Study settings = study();
   const Plan plan = make_plan(settings);
@@ -98,7 +77,7 @@ TEST_F(CliOracleGrid, StoresWhatASweepLooksUp) {
 
 TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
   ASSERT_EQ(run(small({"--out", "a.h5"})).exit_code, 0);
-  EXPECT_EQ(files_in(work()), 1u);
+  EXPECT_EQ(test::names_in(work()).size(), 1u);
   const fs::path path = work() / "a.h5";
   const Study settings = study();
   const Plan plan = make_plan(settings);
@@ -150,9 +129,9 @@ TEST_F(CliOracleGrid, ExportsWhatTurnsAContextIntoItsIndex) {
   const Plan plan = make_plan(settings);
   for (const std::string regime : {"A", "B"}) {
     const std::string group = "/gaussian/" + regime;
-    EXPECT_EQ(text_in(path, group, "reward_link"), "algebraic");
-    EXPECT_EQ(text_in(path, group, "G"), "1/2 + z / (2 (2 + |z|))");
-    EXPECT_EQ(text_in(path, group + "/contexts/expected_cost", "units"), "reward");
+    EXPECT_EQ(test::text_attribute(path, group, "reward_link"), "algebraic");
+    EXPECT_EQ(test::text_attribute(path, group, "G"), "1/2 + z / (2 (2 + |z|))");
+    EXPECT_EQ(test::text_attribute(path, group + "/contexts/expected_cost", "units"), "reward");
     const auto of = [&](const std::string& name, std::vector<hsize_t> shape) {
       shape.insert(shape.begin(), 2);
       return doubles_in(path, group + "/" + name, shape);
@@ -232,29 +211,25 @@ stream = 30
 oracle.samples = [1000, 2000]
 )";
   ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "plain"}).exit_code, 0);
-  const test::ProgramResult grid = run({"oracle", "grid", "study.toml", "--cache", "tables", "--out", "a.h5"});
-  ASSERT_EQ(grid.exit_code, 0) << grid.err;
-  EXPECT_THAT(grid.out, HasSubstr("8 tables: 0 were in tables, 8 are new"));
+  EXPECT_THAT(output({"oracle", "grid", "study.toml", "--cache", "tables", "--out", "a.h5"}),
+              HasSubstr("8 tables: 0 were in tables, 8 are new"));
   doubles_in(work() / "a.h5", "/001/skewed/B/sigma", {2, 5, 4, 6});
   EXPECT_EQ(doubles_in(work() / "a.h5", "/000/skewed/A/sigma", {2, 4}).size(), 8u);
   ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "cached", "--oracle-cache", "tables"}).exit_code, 0);
-  EXPECT_EQ(files_in(work() / "tables"), 8u);  // the run found every table
+  EXPECT_EQ(test::names_in(work() / "tables").size(), 8u);  // the run found every table
   EXPECT_EQ(test::read_file(work() / "cached" / "summary.csv"), test::read_file(work() / "plain" / "summary.csv"));
   // Table 3 and the check use the study too.
-  const test::ProgramResult order = run({"oracle", "order", "study.toml", "--contexts", "20"});
-  EXPECT_EQ(order.exit_code, 0) << order.err;
-  EXPECT_THAT(order.out, testing::AllOf(HasSubstr("==== oracle.samples=2000 ===="), HasSubstr("skewed, regime B")));
-  const test::ProgramResult check =
-      run({"oracle", "check", "study.toml", "--contexts", "20", "--solves", "2", "--regime", "B"});
-  EXPECT_EQ(check.exit_code, 0) << check.err;
-  EXPECT_THAT(check.out, testing::AllOf(HasSubstr("whole sample of 2000; grid 5x4x6"), HasSubstr("skewed"),
-                                        HasSubstr("each of 3 replications")));
+  EXPECT_THAT(output({"oracle", "order", "study.toml", "--contexts", "20"}),
+              testing::AllOf(HasSubstr("==== oracle.samples=2000 ===="), HasSubstr("skewed, regime B")));
+  EXPECT_THAT(output({"oracle", "check", "study.toml", "--contexts", "20", "--solves", "2", "--regime", "B"}),
+              testing::AllOf(HasSubstr("whole sample of 2000; grid 5x4x6"), HasSubstr("skewed"),
+                             HasSubstr("each of 3 replications")));
   expect_refusal({"oracle", "grid", "nowhere.toml", "--cache", "c"}, 2, {"nowhere.toml", "cannot be read"});
   expect_refusal({"oracle", "grid", "", "--cache", "c"}, 2, {"empty name"});
-  const test::ProgramResult two = run({"oracle", "order", "--environment", "uniform", "--environment", "gaussian",
-                                       "--replications", "1", "--contexts", "20", "--samples", "1000"});
-  EXPECT_EQ(two.exit_code, 0) << two.err;
-  EXPECT_THAT(two.out, testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
+  EXPECT_THAT(
+      output(words_of("oracle order --environment uniform --environment gaussian --replications 1 --contexts 20 "
+                      "--samples 1000")),
+      testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
 }
 
 // If each box has its own shift, theta_Q has a row for each box, and the indices are those of a run. The same holds for
@@ -264,7 +239,7 @@ TEST_F(CliOracleGrid, ExportsTheLocationOfEachBox) {
   ASSERT_EQ(run(small({"--out", "a.h5", "--set", of + "location=own", "--set", of + "reward_link=linear"})).exit_code,
             0);
   const fs::path path = work() / "a.h5";
-  EXPECT_EQ(text_in(path, "/gaussian/B", "G"), "min(max(1/2 + z / 10, 0), 1)");
+  EXPECT_EQ(test::text_attribute(path, "/gaussian/B", "G"), "min(max(1/2 + z / 10, 0), 1)");
   const std::vector<double> x = doubles_in(path, "/gaussian/B/contexts/x", {2, 60, 100}),
                             shift = doubles_in(path, "/gaussian/B/contexts/shift", {2, 60, 3}),
                             theta_Q = doubles_in(path, "/gaussian/B/theta_Q", {2, 3, 100}),
@@ -296,20 +271,20 @@ TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
   expect_refusal(small({"--out", "b.h5"}), 2, {"--out b.h5: is there already", "--force"});
   fs::remove(work() / "b.h5");
   expect_refusal(small({"--cache", "/proc/pandora"}), 2, {"/proc/pandora", "cannot be created"});
-  for (const auto& [option, value, part] :
-       std::vector<std::array<std::string, 3>>{{"--replications", "0", "at least 1"},
-                                               {"--periods", "0", "at least 1"},
-                                               {"--samples", "999", "at least 1000"},
-                                               {"--bins", "-1", "at least 0"},
-                                               {"--threads", "-1", "at least 0"},
-                                               {"--grid", "5x5", "LxSxC"},
-                                               {"--seed", "-1", "2^64 - 1"},
-                                               {"--regime", "C", "use A, B"},
-                                               {"--environment", "cauchy", "gaussian"},
-                                               {"--set", "oracle.samples=1", "at least 1000"},
-                                               {"--set", "periods", "key=value"}})
-    expect_refusal({"oracle", "grid", "--cache", "c", option, value}, 2, {option + " " + value, part});
-  EXPECT_EQ(files_in(work()), 0u);
+  for (const auto& [option, part] :
+       std::vector<std::pair<std::string, std::string>>{{"--replications 0", "at least 1"},
+                                                        {"--periods 0", "at least 1"},
+                                                        {"--samples 999", "at least 1000"},
+                                                        {"--bins -1", "at least 0"},
+                                                        {"--threads -1", "at least 0"},
+                                                        {"--grid 5x5", "LxSxC"},
+                                                        {"--seed -1", "2^64 - 1"},
+                                                        {"--regime C", "use A, B"},
+                                                        {"--environment cauchy", "gaussian"},
+                                                        {"--set oracle.samples=1", "at least 1000"},
+                                                        {"--set periods", "key=value"}})
+    expect_refusal(words_of("oracle grid --cache c " + option), 2, {option, part});
+  EXPECT_EQ(test::names_in(work()).size(), 0u);
 }
 
 TEST_F(CliOracleGrid, AFullDiskIsALoss) {
@@ -326,16 +301,17 @@ TEST_F(CliOracleGrid, AFullDiskIsALoss) {
 }
 
 TEST_F(CliOracleGrid, InterruptKeepsWhatIsStored) {
-  const pid_t child = start({"oracle", "grid", "--environment", "uniform", "--regime", "A", "--replications", "4000",
-                             "--periods", "10", "--samples", "1000", "--cache", "c", "--threads", "1"});
-  for (int i = 0; i < 1000 && (!fs::exists(work() / "c") || files_in(work() / "c") < 2); ++i)
+  const pid_t child =
+      start(words_of("oracle grid --environment uniform --regime A --replications 4000 --periods 10 "
+                     "--samples 1000 --cache c --threads 1"));
+  for (int i = 0; i < 1000 && (!fs::exists(work() / "c") || test::names_in(work() / "c").size() < 2); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ::kill(child, SIGINT);
   const test::ProgramResult result = wait_for(child);
   EXPECT_EQ(result.exit_code, 130);
   EXPECT_EQ(result.error_lines(), 1) << result.err;
   EXPECT_THAT(result.err, HasSubstr("tables in c stay"));
-  EXPECT_GE(files_in(work() / "c"), 2u);
+  EXPECT_GE(test::names_in(work() / "c").size(), 2u);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ using test::kResultFiles;
 using test::names_in;
 using test::tiny;
 using test::Words;
-using test::words_of;
 using testing::HasSubstr;
 using CliReproduce = test::ProgramTest;
 
@@ -47,8 +46,7 @@ TEST_F(CliReproduce, MoreBoxesThanFrugalGptSearchesWhole) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(run(words_of("policies")).out, HasSubstr("at most 5 boxes for A = 6"));
-  const test::ProgramResult named = run(tiny({"--set", "dimensions.boxes=7", "--out", "seven"}));
-  ASSERT_EQ(named.exit_code, 0) << named.err;
+  output(tiny({"--set", "dimensions.boxes=7", "--out", "seven"}));
   EXPECT_THAT(test::read_file(work() / "seven" / "summary.csv"), HasSubstr("frugalgpt"));
 }
 
@@ -75,9 +73,7 @@ TEST_F(CliReproduce, NumbersItsFoldersAndNamesTheBackend) {
 }
 
 TEST_F(CliReproduce, WritesTheFilesOfTheTableThatIsAskedFor) {
-  Words table3 =
-      words_of("reproduce --table 3 --environment uniform --samples 2000 --replications 1 --quiet --out order");
-  ASSERT_EQ(run(table3).exit_code, 0);
+  output(words_of("reproduce --table 3 --environment uniform --samples 2000 --replications 1 --quiet --out order"));
   EXPECT_EQ(names_in(work() / "order"),
             (std::vector<std::string>{"checksums.sha256", "manifest.json", "oracle_order.csv", "parts", "results.h5",
                                       "study.toml"}));
@@ -155,8 +151,7 @@ TEST_F(CliReproduce, InterruptGivesCode130AndNoTable) {
 
 // A command line that is no UTF-8 does not cost a run its results.
 TEST_F(CliReproduce, FolderNamesNeedNotBeUtf8) {
-  const test::ProgramResult result = run(tiny({"--out", "caf\xe9"}));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  output(tiny({"--out", "caf\xe9"}));
   EXPECT_EQ(names_in(work() / "caf\xe9"), kResultFiles);
 }
 

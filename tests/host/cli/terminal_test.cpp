@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 #include <string>
 
@@ -38,53 +37,34 @@ struct Terminal {
   Terminal& operator=(const Terminal&) = delete;
 };
 
-// Sets COLUMNS for the duration of a test.
-class Columns {
- public:
-  explicit Columns(const char* value) {
-    if (const char* before = std::getenv("COLUMNS")) before_ = before;
-    set(value);
-  }
-  ~Columns() { set(before_ ? before_->c_str() : nullptr); }
-  Columns(const Columns&) = delete;
-  Columns& operator=(const Columns&) = delete;
-
- private:
-  static void set(const char* value) {
-    if (value == nullptr)
-      ::unsetenv("COLUMNS");
-    else
-      ::setenv("COLUMNS", value, 1);
-  }
-  std::optional<std::string> before_;
-};
+// The width of a file or terminal while COLUMNS has a value, or none.
+std::size_t width_with(const char* columns, int descriptor) {
+  if (columns != nullptr) ::setenv("COLUMNS", columns, 1);
+  const std::size_t width = terminal_width(descriptor);
+  ::unsetenv("COLUMNS");
+  return width;
+}
 
 TEST(Terminal, TellsItsWidthWhateverColumnsSays) {
   const Terminal terminal(57);
   if (terminal.terminal < 0) GTEST_SKIP() << "no pseudo-terminals here";
-  const Columns columns("33");
   EXPECT_TRUE(is_terminal(terminal.terminal));
-  EXPECT_EQ(terminal_width(terminal.terminal), 57u);
+  EXPECT_EQ(width_with("33", terminal.terminal), 57u);
 }
 
 TEST(Terminal, OneThatDoesNotKnowItsWidthLeavesItToColumns) {
   const Terminal terminal(0);
   if (terminal.terminal < 0) GTEST_SKIP() << "no pseudo-terminals here";
-  const Columns columns("33");
-  EXPECT_EQ(terminal_width(terminal.terminal), 33u);
+  EXPECT_EQ(width_with("33", terminal.terminal), 33u);
 }
 
 TEST(Terminal, ElseColumnsIfItIsSensibleElse80) {
   const int file = ::open("/dev/null", O_WRONLY);
   EXPECT_FALSE(is_terminal(file));
-  const auto with = [&](const char* value) {
-    const Columns columns(value);
-    return terminal_width(file);
-  };
-  EXPECT_EQ(with("132"), 132u);
+  EXPECT_EQ(width_with("132", file), 132u);
   for (const char* value : {"", "0", "-5", "wide", "100x", "99999999999999999999", "10001"})
-    EXPECT_EQ(with(value), 80u) << value;
-  EXPECT_EQ(with(nullptr), 80u);
+    EXPECT_EQ(width_with(value, file), 80u) << value;
+  EXPECT_EQ(width_with(nullptr, file), 80u);
   ::close(file);
 }
 

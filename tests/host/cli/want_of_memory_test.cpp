@@ -56,10 +56,6 @@ class WantOfMemory : public test::ProgramTest {
     return files;
   }
 
-  ProgramResult run_starved(const std::string& folder, int threads, std::uint64_t at, std::uint64_t in_a_row) {
-    return run_starved(words(folder, threads, false), at, in_a_row);
-  }
-
   ProgramResult run_starved(const std::vector<std::string>& command, std::uint64_t at, std::uint64_t in_a_row) {
     ::setenv("PANDORA_FAIL_AT", std::to_string(at).c_str(), 1);
     ::setenv("PANDORA_FAIL_FOR", std::to_string(in_a_row).c_str(), 1);
@@ -128,7 +124,7 @@ class WantOfMemory : public test::ProgramTest {
   void expect_nothing_lost(int threads, std::uint64_t at, std::uint64_t in_a_row) {
     SCOPED_TRACE("allocation " + std::to_string(at) + ", " + std::to_string(in_a_row) + " in a row, " +
                  std::to_string(threads) + " threads");
-    const ProgramResult starved = run_starved("starved", threads, at, in_a_row);
+    const ProgramResult starved = run_starved(words("starved", threads, false), at, in_a_row);
     expect_told(starved, hdf5_);
     if (starved.exit_code != 0) {
       const ProgramResult again = run(words("starved", 1, true));

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "host/report/compare.hpp"
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/report/made_up_results.hpp"
 
 namespace pandora {
@@ -10,7 +10,6 @@ namespace {
 
 using test::by_name;
 using test::kFailed;
-using testing::HasSubstr;
 
 class CompareFolders : public test::MadeUpResults {
  protected:
@@ -22,15 +21,17 @@ class CompareFolders : public test::MadeUpResults {
     StoredResults first = read("first"), second = read("second");
     return compare_folders(first, second, options);
   }
-  std::string refusal(const CompareOptions& options, ExitCode code) const {
-    try {
-      compared(options);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      return error.what();
+  void expect_refusal(const CompareOptions& options, ExitCode code, const std::string& part) const {
+    test::expect_error(code, part, [&] { compared(options); });
+  }
+  // The same for two new folders of these studies.
+  void expect_refusal(const std::string& here, const std::string& there, ExitCode code, const std::string& part,
+                      const CompareOptions& options = {{"query_all"}}) const {
+    for (const auto& [folder, study] : {std::pair("first", here), std::pair("second", there)}) {
+      std::filesystem::remove_all(path(folder));
+      write(study, by_name({{"-/oracle/known", {520, 530}}}), folder);
     }
-    ADD_FAILURE() << "was accepted";
-    return "";
+    expect_refusal(options, code, part);
   }
 };
 
@@ -40,7 +41,7 @@ TEST_F(CompareFolders, ReplicationsThatBothHaveArePaired) {
         "first");
   write(study(3, "[7, 9]"), by_name({{"-/oracle/known", {520, 530, 510}}, {"7/online_plugin/known", {510, 515, 500}}}),
         "second");
-  const std::vector<ComparedPair> pairs = compared({{"online_plugin/known"}, {}, {}, {}});
+  const std::vector<ComparedPair> pairs = compared({{"online_plugin/known"}});
   ASSERT_EQ(pairs.size(), 1u);
   EXPECT_EQ(pairs[0].a, "online_plugin/known of " + path("first"));
   EXPECT_EQ(pairs[0].b, "online_plugin/known of " + path("second"));
@@ -66,67 +67,56 @@ TEST_F(CompareFolders, WithoutPoliciesAllThatBothHaveAreCompared) {
 TEST_F(CompareFolders, SettingsAreFoundByTheirNames) {
   write(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
   write(study(2, "[0]", "[vary]\nestimation.eta_index = [3, 2]"), by_name({{"-/oracle/known", {520, 530}}}), "second");
-  const std::vector<ComparedPair> pairs = compared({{"query_all"}, {}, {}, {}});
+  const std::vector<ComparedPair> pairs = compared({{"query_all"}});
   ASSERT_EQ(pairs.at(0).rows.size(), 1u);
   EXPECT_EQ(pairs[0].rows[0].setting, "estimation.eta_index=2");
 }
 
 // The message says why folders cannot be paired, also if settings have different names for this reason.
 TEST_F(CompareFolders, WhyNothingIsPairedIsSaid) {
-  const auto refused = [&](const std::string& here, const std::string& there, ExitCode code,
-                           const CompareOptions& options = {{"query_all"}, {}, {}, {}}) {
-    for (const char* folder : {"first", "second"}) std::filesystem::remove_all(path(folder));
-    write(here, by_name({{"-/oracle/known", {520, 530}}}), "first");
-    write(there, by_name({{"-/oracle/known", {520, 530}}}), "second");
-    return refusal(options, code);
-  };
-  EXPECT_THAT(refused(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"),
-                      study(2, "[0]", "seed = 7\n[vary]\nestimation.eta_index = [3, 4]"), ExitCode::mismatch),
-              HasSubstr("do not share tapes: seed is 1 there and 7 here"));
-  EXPECT_THAT(
-      refused(study(2, "[0]", "[vary]\nseed = [1, 2]"), study(2, "[0]", "[vary]\nseed = [3, 4]"), ExitCode::mismatch),
-      HasSubstr("do not share tapes: seed is 1 there and 3 here"));
-  EXPECT_THAT(refused(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"), study(2, "[0]"), ExitCode::usage),
-              HasSubstr("have no setting (the values of the keys under [vary]) in common: estimation.eta_index=1, "
-                        "estimation.eta_index=2 there, one without [vary] here"));
-  EXPECT_THAT(refused(study(2, "[0, 7]"), study(2, "[9]"), ExitCode::usage),
-              HasSubstr("have no T0 in common: 0, 7 there, 9 here"));
-  EXPECT_THAT(refused(study(2, "[0, 7]"), study(2, "[7]"), ExitCode::usage, {{"query_all"}, {0}, {}, {}}),
-              HasSubstr("have no T0 in common: 0 there, 7 here"));
+  const std::string vary = "[vary]\nestimation.eta_index = ";
+  expect_refusal(study(2, "[0]", vary + "[1, 2]"), study(2, "[0]", "seed = 7\n" + vary + "[3, 4]"), ExitCode::mismatch,
+                 "do not share tapes: seed is 1 there and 7 here");
+  expect_refusal(study(2, "[0]", "[vary]\nseed = [1, 2]"), study(2, "[0]", "[vary]\nseed = [3, 4]"), ExitCode::mismatch,
+                 "do not share tapes: seed is 1 there and 3 here");
+  expect_refusal(study(2, "[0]", vary + "[1, 2]"), study(2, "[0]"), ExitCode::usage,
+                 "have no setting (the values of the keys under [vary]) in common: estimation.eta_index=1, "
+                 "estimation.eta_index=2 there, one without [vary] here");
+  expect_refusal(study(2, "[0, 7]"), study(2, "[9]"), ExitCode::usage, "have no T0 in common: 0, 7 there, 9 here");
+  expect_refusal(study(2, "[0, 7]"), study(2, "[7]"), ExitCode::usage, "have no T0 in common: 0 there, 7 here",
+                 {{"query_all"}, {0}, {}, {}});
   const auto with = [](const std::string& policy, const std::string& environment) {
     return "replications = 2\nperiods = 100\nT0 = [0]\nregimes = [\"A\"]\noutput.order = false\n"
            "output.instances = false\noutput.hdf5 = false\npolicies = [\"" +
            policy + "\"]\nenvironments = [\"" + environment + "\"]\n";
   };
-  EXPECT_THAT(refused(with("query_all", "uniform"), with("query_all", "gaussian"), ExitCode::usage),
-              HasSubstr("have no environment and regime in common: uniform/A there, gaussian/A here"));
-  EXPECT_THAT(refused(with("query_all", "uniform"), with("random_order", "uniform"), ExitCode::usage, {}),
-              HasSubstr("have no policy in common: query_all/known there, random_order/known here"));
+  expect_refusal(with("query_all", "uniform"), with("query_all", "gaussian"), ExitCode::usage,
+                 "have no environment and regime in common: uniform/A there, gaussian/A here");
+  expect_refusal(with("query_all", "uniform"), with("random_order", "uniform"), ExitCode::usage,
+                 "have no policy in common: query_all/known there, random_order/known here", {});
 }
 
 TEST_F(CompareFolders, OtherTapesAreRefused) {
-  write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
-  const auto refused = [&](const std::string& more, const std::vector<double>& oracle) {
-    std::filesystem::remove_all(path("second"));
-    write(study(2, "[0]", more), by_name({{"-/oracle/known", oracle}}), "second");
-    return refusal({{"query_all"}, {}, {}, {}}, ExitCode::mismatch);
-  };
-  EXPECT_THAT(refused("seed = 2\n", {520, 530}), HasSubstr("seed is 1 there and 2 here"));
-  EXPECT_THAT(refused("dimensions.boxes = 4\n", {520, 530}), HasSubstr("is 3/100/"));
-  EXPECT_THAT(refused("[environment.uniform]\nu = 0.5\n", {520, 530}),
-              HasSubstr("environment.uniform.u is 0.23 there"));
+  for (const auto& [more, part] : {std::pair("seed = 2\n", "seed is 1 there and 2 here"),
+                                   {"dimensions.boxes = 4\n", "is 3/100/"},
+                                   {"[environment.uniform]\nu = 0.5\n", "environment.uniform.u is 0.23 there"}})
+    expect_refusal(study(2, "[0]"), study(2, "[0]", more), ExitCode::mismatch, part);
   // The oracle depends only on the tape. Another grid changes its utility by less than a thousandth per period.
-  EXPECT_THAT(refused("", {520, 531.5}), HasSubstr("uniform/A/1 is 530.0000 there and 531.5000 here"));
-  std::filesystem::remove_all(path("second"));
-  write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530.9}}}), "second");
-  EXPECT_EQ(compared({{"query_all"}, {}, {}, {}}).size(), 1u);
+  const auto with_oracle = [&](double utility) {
+    std::filesystem::remove_all(path("second"));
+    write(study(2, "[0]"), by_name({{"-/oracle/known", {520, utility}}}), "second");
+  };
+  with_oracle(531.5);
+  expect_refusal({{"query_all"}}, ExitCode::mismatch, "uniform/A/1 is 530.0000 there and 531.5000 here");
+  with_oracle(530.9);
+  EXPECT_EQ(compared({{"query_all"}}).size(), 1u);
 }
 
 TEST_F(CompareFolders, PoliciesMustBeInBoth) {
   write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
   write("replications = 2\n" + study_without_replications("\"online_plugin\"", "T0 = [0]\n"),
         by_name({{"-/oracle/known", {520, 530}}}), "second");
-  EXPECT_THAT(refusal({{"query_all"}, {}, {}, {}}, ExitCode::usage), HasSubstr("--policy query_all"));
+  expect_refusal({{"query_all"}}, ExitCode::usage, "--policy query_all");
   EXPECT_EQ(compared({}).size(), 2u);
 }
 

@@ -154,6 +154,7 @@ TEST(ComparisonTables, CellsAreNamedBySettingAndT0) {
   row.setting = "periods=5";
   row.T0.reset();
   EXPECT_EQ(comparison_tables({{"a", "b", {row}}}).at(0).rows[0].cells[0].text, "periods=5, uniform, A, any T0");
+  EXPECT_THAT(comparison_columns({{"a", "b", {row}}}).csv(), HasSubstr("\na,b,periods=5,uniform,A,,4,"));
 }
 
 TEST(ComparisonCsv, HasEveryQuantityInAColumn) {

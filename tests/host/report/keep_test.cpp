@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/report/made_up_results.hpp"
 #include "tests/host/report/made_up_rows.hpp"
 
@@ -137,16 +137,6 @@ class KeepPairs : public test::MadeUpResults {
                                {"0/dow/known/c_rho=0.1", {515, 522, 508, 533}},
                                {"0/online_plugin/known", {512, 521, 501, 530}}}));
   }
-  void expect_error(StoredResults& from, const KeepOptions& options, const CompareOptions& cells, ExitCode code,
-                    const std::string& part) {
-    try {
-      keep_pairs(from, options, cells);
-      ADD_FAILURE() << "was accepted: " << part;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      EXPECT_THAT(error.what(), HasSubstr(part));
-    }
-  }
 };
 
 TEST_F(KeepPairs, TheRuleIsFirst) {
@@ -160,13 +150,13 @@ TEST_F(KeepPairs, TheRuleIsFirst) {
 TEST_F(KeepPairs, RefusesWhatCannotBeAnswered) {
   StoredResults from = results("T0 = [0, 7]\n");
   const auto refuses = [&](const KeepOptions& options, const std::string& part, const CompareOptions& cells = {}) {
-    expect_error(from, options, cells, ExitCode::usage, part);
+    test::expect_error(ExitCode::usage, part, [&] { keep_pairs(from, options, cells); });
   };
   refuses({"dow", "online_plugin", {}}, "--margin X: is missing");
   refuses({"dow", "", 1.0}, "--against BASE: is missing");
   refuses({"", "dow", 1.0}, "--keep RULE: is missing");
   for (const double margin : {-1.0, std::nan(""), HUGE_VAL}) refuses({"dow", "online_plugin", margin}, "at least 0");
-  refuses({"dow", "online_plugin", 1.0}, "--policy: is not for --keep", {{"dow"}, {}, {}, {}});
+  refuses({"dow", "online_plugin", 1.0}, "--policy: is not for --keep", {{"dow"}});
   refuses({"dwo", "online_plugin", 1.0}, "--keep dwo: the results have no such policy; the nearest is dow");
   refuses({"dow", "online_plugn", 1.0}, "--against online_plugn: ");
   refuses({"dow", "dow", 1.0}, "--against dow: is the rule itself");
@@ -180,9 +170,12 @@ TEST_F(KeepPairs, OneReplicationDecidesNothing) {
   StoredResults from =
       results_of("replications = 1\n" + study_without_replications("\"dow\", \"online_plugin\"", "T0 = [0]\n"),
                  by_name({{"-/oracle/known", {520}}}));
-  expect_error(from, {"online_plugin/known", "dow/known", 1.0}, {}, ExitCode::bad_data,
-               "needs two replications that count, four if there are hyperparameters to choose from; no cell has more "
-               "than 1");
+  test::expect_error(
+      ExitCode::bad_data,
+      "needs two replications that count, four if there are hyperparameters to choose from; no cell has more than 1",
+      [&] {
+        keep_pairs(from, {"online_plugin/known", "dow/known", 1.0}, {});
+      });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/studies/results/result_folder.hpp"
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/folder_test.hpp"
 
 namespace pandora {
@@ -70,13 +70,8 @@ TEST_F(Renderer, SaysWhatIsMissingOrNotWritten) {
   EXPECT_THAT(render_with("echo matplotlib is not there >&2; exit 3\n").message,
               AllOf(HasSubstr("not all was rendered: matplotlib is not there; its numbers are in numbers.json"),
                     Not(HasSubstr("code 3"))));
-  try {
-    render_with("echo the disk is full >&2; exit 6\n");
-    ADD_FAILURE() << "was taken for written";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::output_lost);
-    EXPECT_EQ(error.what(), std::string("the disk is full"));
-  }
+  test::expect_error(ExitCode::output_lost, "the disk is full",
+                     [&] { render_with("echo the disk is full >&2; exit 6\n"); });
 }
 
 TEST_F(Renderer, IsNamedByAVariable) {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/report/made_up_results.hpp"
 
 namespace pandora {
@@ -32,17 +32,8 @@ class Report : public test::MadeUpResults {
     StoredResults results = read();
     return report_numbers(results, options);
   }
-  static ReportOptions with(const std::vector<std::string>& policies, const std::string& base) {
-    return {policies, base};
-  }
   void expect_refused(const ReportOptions& options, ExitCode code, const std::string& part) const {
-    try {
-      made(options);
-      ADD_FAILURE() << "was accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code);
-      EXPECT_THAT(error.what(), HasSubstr(part));
-    }
+    test::expect_error(code, part, [&] { made(options); });
   }
 };
 
@@ -87,15 +78,15 @@ TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
   // The base comes first and only once, also if it is among the policies.
   for (const std::vector<std::string>& policies :
        {std::vector<std::string>{"query_all", "online_plugin"}, {"query_all", "dow", "online_plugin"}}) {
-    const Json page = made(with(policies, "dow"));
+    const Json page = made({policies, "dow"});
     EXPECT_THAT(compared(page), Contains("query_all/known < dow/known"));
     EXPECT_THAT(compared(page), Contains("online_plugin/known < dow/known"));
     EXPECT_THAT(compared(page), Not(Contains(HasSubstr("dow/known <"))));
   }
-  EXPECT_THAT(compared(made(with({}, "dow"))), Contains("online_plugin/known < dow/known"));
-  EXPECT_THAT(compared(made(with({"dow", "query_all"}, ""))), Contains("query_all/known < dow/known"));
-  expect_refused(with({}, "dwo"), ExitCode::usage, "dwo");
-  expect_refused(with({"dwo"}, ""), ExitCode::usage, "--policy dwo");
+  EXPECT_THAT(compared(made({{}, "dow"})), Contains("online_plugin/known < dow/known"));
+  EXPECT_THAT(compared(made({{"dow", "query_all"}, ""})), Contains("query_all/known < dow/known"));
+  expect_refused({{}, "dwo"}, ExitCode::usage, "dwo");
+  expect_refused({{"dwo"}, ""}, ExitCode::usage, "--policy dwo");
 }
 
 // This holds for tables too, and not only for comparisons.
@@ -107,14 +98,14 @@ TEST_F(Report, TablesOfSomePoliciesSayNothingOfOthers) {
     for (const Json& table : numbers["tables"]) out += table["rows"].dump();
     return out;
   };
-  const std::string all = said({}), one = said(with({"dow/known"}, "")), based = said(with({"dow"}, "query_all"));
+  const std::string all = said({}), one = said({{"dow/known"}, ""}), based = said({{"dow"}, "query_all"});
   for (const char* name : {"DOW, known", "DOW, unknown", "Online plug-in", "Query all"})
     EXPECT_THAT(all, HasSubstr(name));
   EXPECT_THAT(one, HasSubstr("DOW, known"));
   for (const char* name : {"DOW, unknown", "Online plug-in", "Query all"}) EXPECT_THAT(one, Not(HasSubstr(name)));
   for (const char* name : {"DOW, known", "DOW, unknown", "Query all"}) EXPECT_THAT(based, HasSubstr(name));
   EXPECT_THAT(based, Not(HasSubstr("Online plug-in")));
-  EXPECT_EQ(made(with({"dow"}, "query_all"))["shown"], (Json{"dow", "query_all"}));
+  EXPECT_EQ(made({{"dow"}, "query_all"})["shown"], (Json{"dow", "query_all"}));
 }
 
 TEST_F(Report, OfOnePolicyThereIsNothingToCompare) {

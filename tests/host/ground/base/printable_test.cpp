@@ -1,9 +1,12 @@
 #include "host/ground/base/printable.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace pandora {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(Printable, PlainTextStays) {
   EXPECT_EQ(printable("a study: 1.5 ± 2, θ̂, 日本, 🎲"), "a study: 1.5 ± 2, θ̂, 日本, 🎲");
@@ -42,6 +45,23 @@ TEST(Printable, LongTextsLoseTheirMiddle) {
   std::string dice;
   for (int k = 0; k < 1000; ++k) dice += "🎲";
   for (std::size_t most = 5; most < 15; ++most) EXPECT_EQ(printable(dice, most).find('\\'), std::string::npos) << most;
+}
+
+TEST(Split, KeepsEmptyPiecesButForTheLast) {
+  EXPECT_THAT(split("", ','), IsEmpty());
+  EXPECT_THAT(split("a", ','), ElementsAre("a"));
+  EXPECT_THAT(split(",a,,b c,", ','), ElementsAre("", "a", "", "b c"));
+}
+
+TEST(Split, WordsStandBetweenAnyNumberOfBlanks) {
+  EXPECT_THAT(words_of(" \t\n"), IsEmpty());
+  EXPECT_THAT(words_of("  one two\n\nthree "), ElementsAre("one", "two", "three"));
+}
+
+TEST(NumberOf, TakesTheWholeText) {
+  EXPECT_EQ(number_of("1e3"), 1000.0);
+  EXPECT_EQ(number_of("-0.5"), -0.5);
+  for (const char* text : {"", "x", "1x", "1 ", "tracking", "geometric:1.5"}) EXPECT_EQ(number_of(text), std::nullopt);
 }
 
 }  // namespace

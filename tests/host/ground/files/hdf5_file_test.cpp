@@ -13,8 +13,9 @@
 #include <thread>
 
 #include "host/ground/files/output_folder.hpp"
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/folder_test.hpp"
+#include "tests/host/studies/run/hdf5_dataset.hpp"
 
 namespace pandora {
 namespace {
@@ -41,68 +42,29 @@ class Hdf5FileTest : public test::FolderTest {
     FolderTest::SetUp();
     path_ = base_ / "tables.h5";
   }
-  int entries() const {
-    return static_cast<int>(std::distance(fs::directory_iterator(base_), fs::directory_iterator()));
+  template <class T>
+  std::vector<T> values(const char* name, hid_t type, const std::vector<hsize_t>& shape) const {
+    std::vector<hsize_t> found;
+    const std::vector<T> out = test::dataset<T>(path_, name, found, type);
+    EXPECT_EQ(found, shape) << name;
+    return out;
   }
   fs::path path_;
-};
-
-// A file that the HDF5 library itself opens.
-struct Reader {
-  explicit Reader(const fs::path& path) : file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)) {}
-  ~Reader() { H5Fclose(file); }
-  template <class T>
-  std::vector<T> values(const char* name, hid_t type, std::vector<hsize_t> shape) const {
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-    std::vector<hsize_t> sizes(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
-    H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-    EXPECT_EQ(sizes, shape) << name;
-    std::vector<T> out(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-    EXPECT_GE(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()), 0);
-    H5Sclose(space);
-    H5Dclose(set);
-    return out;
-  }
-  std::string text_attribute(const char* object, const char* name) const {
-    const hid_t attribute = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT);
-    if (attribute < 0) return "none";
-    const hid_t type = H5Aget_type(attribute);
-    EXPECT_EQ(H5Tget_cset(type), H5T_CSET_UTF8);
-    EXPECT_GT(H5Tis_variable_str(type), 0);
-    char* text = nullptr;
-    EXPECT_GE(H5Aread(attribute, type, &text), 0);
-    const std::string out = text;
-    H5free_memory(text);
-    H5Tclose(type);
-    H5Aclose(attribute);
-    return out;
-  }
-  template <class T>
-  T attribute(const char* object, const char* name, hid_t type) const {
-    T out{};
-    const hid_t attribute = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT);
-    EXPECT_GE(H5Aread(attribute, type, &out), 0);
-    H5Aclose(attribute);
-    return out;
-  }
-  hid_t file;
 };
 
 TEST_F(Hdf5FileTest, HoldsValuesShapesAndMeaning) {
   Hdf5File file;
   fill(file);
   write_file(path_, file.bytes());
-  EXPECT_EQ(entries(), 1);
-  const Reader reader(path_);
-  ASSERT_GE(reader.file, 0);
-  const std::vector<double> doubles = reader.values<double>("/lanes/regret", H5T_NATIVE_DOUBLE, {3, 2});
+  EXPECT_EQ(test::names_in(base_).size(), 1u);
+  const std::vector<double> doubles = values<double>("/lanes/regret", H5T_NATIVE_DOUBLE, {3, 2});
   ASSERT_EQ(doubles.size(), kDoubles.size());
   for (std::size_t i = 0; i < doubles.size(); ++i)
     EXPECT_EQ(std::bit_cast<std::uint64_t>(doubles[i]), std::bit_cast<std::uint64_t>(kDoubles[i])) << i;
-  EXPECT_EQ(reader.values<std::int32_t>("/lanes/deep/count", H5T_NATIVE_INT32, {2}),
+  EXPECT_EQ(values<std::int32_t>("/lanes/deep/count", H5T_NATIVE_INT32, {2}),
             (std::vector<std::int32_t>{-1, 2147483647}));
-  EXPECT_EQ(reader.values<double>("/queries", H5T_NATIVE_DOUBLE, {}), std::vector<double>{0x1p40});
-  EXPECT_TRUE(reader.values<double>("/empty", H5T_NATIVE_DOUBLE, {0, 4}).empty());
+  EXPECT_EQ(values<double>("/queries", H5T_NATIVE_DOUBLE, {}), std::vector<double>{0x1p40});
+  EXPECT_TRUE(values<double>("/empty", H5T_NATIVE_DOUBLE, {0, 4}).empty());
   const hid_t name = H5Tcopy(H5T_C_S1);
   H5Tset_size(name, 10);  // the length of "β-plug-in" in UTF-8
   H5Tset_cset(name, H5T_CSET_UTF8);
@@ -110,20 +72,17 @@ TEST_F(Hdf5FileTest, HoldsValuesShapesAndMeaning) {
   struct Name {
     char text[10];
   };
-  const std::vector<Name> names = reader.values<Name>("/lanes/policy", name, {3});
+  const std::vector<Name> names = values<Name>("/lanes/policy", name, {3});
   EXPECT_EQ(std::string(names[0].text), "dow");
   EXPECT_EQ(names[1].text[0], '\0');
   EXPECT_EQ(std::string(names[2].text, 10), "β-plug-in");
   H5Tclose(name);
-  EXPECT_EQ(reader.text_attribute("/lanes/regret", "description"), "regret of a lane");
-  EXPECT_EQ(reader.text_attribute("/lanes/regret", "units"), "1");
-  EXPECT_EQ(reader.text_attribute("/lanes/regret", "dimensions"), "lane x replication");
-  for (const char* set : {"/lanes/deep/count", "/queries", "/lanes/policy", "/empty"})
-    for (const char* attribute : {"description", "units", "dimensions"})
-      EXPECT_NE(reader.text_attribute(set, attribute), "none") << set << " " << attribute;
-  EXPECT_EQ(reader.text_attribute("/", "version"), "0.1.0");
-  EXPECT_EQ(reader.attribute<double>("/lanes", "u", H5T_NATIVE_DOUBLE), 0.23);
-  EXPECT_EQ(reader.attribute<std::int64_t>("/lanes/regret", "seed", H5T_NATIVE_INT64), -7);
+  EXPECT_EQ(test::text_attribute(path_, "/lanes/regret", "description"), "regret of a lane");
+  EXPECT_EQ(test::text_attribute(path_, "/lanes/regret", "units"), "1");
+  EXPECT_EQ(test::text_attribute(path_, "/lanes/regret", "dimensions"), "lane x replication");
+  EXPECT_EQ(test::text_attribute(path_, "/", "version"), "0.1.0");
+  EXPECT_EQ(test::attribute<double>(path_, "/lanes", "u", H5T_NATIVE_DOUBLE), 0.23);
+  EXPECT_EQ(test::attribute<std::int64_t>(path_, "/lanes/regret", "seed", H5T_NATIVE_INT64), -7);
 }
 
 TEST_F(Hdf5FileTest, EqualContentGivesEqualBytes) {
@@ -139,33 +98,27 @@ TEST_F(Hdf5FileTest, EqualContentGivesEqualBytes) {
   Hdf5File file;
   fill(file);
   write_file(path_, file.bytes());
-  const Reader reader(path_);
+  const hid_t opened = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   for (const char* name : {"/", "/lanes", "/lanes/regret", "/lanes/deep", "/lanes/deep/count", "/lanes/policy"}) {
 #if H5_VERSION_GE(1, 12, 0)
     H5O_info2_t info;
-    ASSERT_GE(H5Oget_info_by_name3(reader.file, name, &info, H5O_INFO_TIME, H5P_DEFAULT), 0);
+    ASSERT_GE(H5Oget_info_by_name3(opened, name, &info, H5O_INFO_TIME, H5P_DEFAULT), 0);
 #else
     H5O_info_t info;
-    ASSERT_GE(H5Oget_info_by_name(reader.file, name, &info, H5P_DEFAULT), 0);
+    ASSERT_GE(H5Oget_info_by_name(opened, name, &info, H5P_DEFAULT), 0);
 #endif
     EXPECT_EQ(info.atime + info.mtime + info.ctime + info.btime, 0) << name;  // no time of day
   }
+  H5Fclose(opened);
 }
 
 TEST_F(Hdf5FileTest, RefusesWhatCannotBeWrittenBeforeAnyWork) {
-  const auto refusal = [](const fs::path& path) {
-    try {
-      claim_output_file(path.string(), true, {});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  EXPECT_THAT(refusal(base_ / "gone" / "a.h5"), HasSubstr((base_ / "gone" / "a.h5").string() + ": cannot be written"));
-  EXPECT_THAT(refusal(base_), HasSubstr("folder"));
-  EXPECT_THAT(refusal("/proc/a.h5"), HasSubstr("/proc/a.h5"));
-  EXPECT_EQ(entries(), 0);
+  const fs::path gone = base_ / "gone" / "a.h5";
+  for (const auto& [path, part] : {std::pair(gone, gone.string() + ": cannot be written"),
+                                   {base_, "folder"},
+                                   {fs::path("/proc/a.h5"), "/proc/a.h5"}})
+    test::expect_error(ExitCode::usage, part, [&] { claim_output_file(path.string(), true, {}); });
+  EXPECT_TRUE(fs::is_empty(base_));
 }
 
 TEST_F(Hdf5FileTest, WrongUseIsRefused) {
@@ -178,7 +131,7 @@ TEST_F(Hdf5FileTest, WrongUseIsRefused) {
   EXPECT_THROW(file.group("/a"), std::invalid_argument);
   EXPECT_THROW(file.attribute("/gone", "name", 1.0), std::invalid_argument);
   write_file(path_, file.bytes());
-  EXPECT_EQ(Reader(path_).values<double>("/a", H5T_NATIVE_DOUBLE, {2}), two);
+  EXPECT_EQ(values<double>("/a", H5T_NATIVE_DOUBLE, {2}), two);
 }
 
 TEST_F(Hdf5FileTest, OtherProgramsReadIt) {

@@ -1,21 +1,25 @@
-// Folders that are accepted or refused, and files that appear whole or not at all.
+// Folders that are accepted or refused, files that appear whole or not at all, and locks: only one process at a time
+// writes in a folder.
 #include "host/ground/files/output_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <thread>
 
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/folder_test.hpp"
 
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
+using test::expect_error;
 
 // A fresh working directory for each test.
 class OutputFolder : public test::FolderTest {
@@ -33,28 +37,11 @@ class OutputFolder : public test::FolderTest {
 };
 using WriteFile = OutputFolder;
 
-int entries(const fs::path& folder) {
-  int n = 0;
-  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder)) ++n;
-  return n;
-}
-
-template <class Body>
-void expect_error(ExitCode code, const std::string& part, Body&& body) {
-  try {
-    body();
-    ADD_FAILURE() << "no error; wanted one about " << part;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
-
 TEST_F(OutputFolder, NumbersFoldersFromOne) {
-  EXPECT_EQ(claim_output_folder("", false), fs::path("results/001"));
-  EXPECT_EQ(claim_output_folder("", false), fs::path("results/002"));
-  EXPECT_TRUE(fs::is_directory("results/001"));
-  EXPECT_TRUE(fs::is_directory("results/002"));
+  for (const char* folder : {"results/001", "results/002"}) {
+    EXPECT_EQ(claim_output_folder("", false), fs::path(folder));
+    EXPECT_TRUE(fs::is_directory(folder));
+  }
 }
 
 TEST_F(OutputFolder, TakesTheNextFreeNumber) {
@@ -82,7 +69,7 @@ TEST_F(OutputFolder, RefusesNumberedFoldersWhereResultsIsAFile) {
 TEST_F(OutputFolder, MakesNestedFoldersAndAcceptsEmptyOnes) {
   EXPECT_EQ(claim_output_folder("a/b/c", false), fs::path("a/b/c"));
   EXPECT_EQ(claim_output_folder("a/b/c", false), fs::path("a/b/c"));
-  EXPECT_EQ(entries("a/b/c"), 0);  // the probe is gone
+  EXPECT_EQ(test::names_in("a/b/c").size(), 0u);  // the probe is gone
 }
 
 TEST_F(OutputFolder, RefusesAFolderWithContentsUnlessForced) {
@@ -91,7 +78,7 @@ TEST_F(OutputFolder, RefusesAFolderWithContentsUnlessForced) {
   expect_error(ExitCode::usage, "--out full", [] { claim_output_folder("full", false); });
   EXPECT_EQ(claim_output_folder("full", true), fs::path("full"));
   EXPECT_EQ(test::read_file("full/old.csv"), "old");
-  EXPECT_EQ(entries("full"), 1);
+  EXPECT_EQ(test::names_in("full").size(), 1u);
 }
 
 TEST_F(OutputFolder, RefusesAFile) {
@@ -132,8 +119,8 @@ TEST_F(OutputFolder, ClaimsAFileThatIsNotThereOrMayBeReplacedAndIsNoInput) {
     expect_error(ExitCode::usage, "names no file", [=] { claim_output_file("", force, {}); });
   }
   EXPECT_EQ(test::read_file("there"), "mine");
-  EXPECT_EQ(entries("."), 3);
-  EXPECT_EQ(entries("folder"), 0);
+  EXPECT_EQ(test::names_in(".").size(), 3u);
+  EXPECT_EQ(test::names_in("folder").size(), 0u);
 }
 
 TEST_F(WriteFile, WritesAndReplaces) {
@@ -144,20 +131,20 @@ TEST_F(WriteFile, WritesAndReplaces) {
   EXPECT_EQ(test::read_file("table.csv"), second);
   write_file("empty.csv", "");
   EXPECT_EQ(test::read_file("empty.csv"), "");
-  EXPECT_EQ(entries("."), 2);  // no temporary files
+  EXPECT_EQ(test::names_in(".").size(), 2u);  // no temporary files
 }
 
 TEST_F(WriteFile, FailsInAFolderThatIsMissing) {
   expect_error(ExitCode::output_lost, "gone/table.csv", [] { write_file("gone/table.csv", "1"); });
   EXPECT_FALSE(fs::exists("gone"));
-  EXPECT_EQ(entries("."), 0);
+  EXPECT_EQ(test::names_in(".").size(), 0u);
 }
 
 TEST_F(WriteFile, LeavesAFolderOfThatNameAlone) {
   fs::create_directories("table.csv/inside");
   expect_error(ExitCode::usage, "table.csv", [] { write_file("table.csv", "1"); });
   EXPECT_TRUE(fs::is_directory("table.csv/inside"));
-  EXPECT_EQ(entries("."), 1);
+  EXPECT_EQ(test::names_in(".").size(), 1u);
 }
 
 // A limit on the size of files acts like a full disk: the write stops half way.
@@ -173,7 +160,36 @@ TEST_F(WriteFile, KeepsTheOldFileWhenTheDiskIsFull) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   ::signal(SIGXFSZ, handler);
   EXPECT_EQ(test::read_file("table.csv"), "old");
-  EXPECT_EQ(entries("."), 1);
+  EXPECT_EQ(test::names_in(".").size(), 1u);
+}
+
+using FolderLockTest = test::FolderTest;
+
+TEST_F(FolderLockTest, ExcludesOthersUntilItIsGone) {
+  {
+    const std::optional<FolderLock> first = FolderLock::take(base_);
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(FolderLock::take(base_));
+  }
+  EXPECT_TRUE(FolderLock::take(base_));
+}
+
+// A copy of a killed process shares its lock for a moment, until it closes its files.
+TEST_F(FolderLockTest, OutlastsTheMomentsOfAKilledProcess) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::optional<FolderLock> lock = FolderLock::take(base_);
+    if (::fork() == 0) ::usleep(20000);  // the copy lives a little longer
+    ::_exit(lock ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(FolderLock::take(base_));
+}
+
+TEST_F(FolderLockTest, IsNothingWhereThereIsNoFolder) {
+  EXPECT_TRUE(FolderLock::take(base_ / "absent"));
 }
 
 }  // namespace

@@ -99,28 +99,18 @@ TEST(SealedFile, RefusesHostilePayloads) {
   const std::string huge = "\xff\xff\xff\xff\xff\xff\xff\xff";
   std::string maps;
   for (std::size_t i = 0; i < n; ++i) maps += "\xa1\x61k";
-  for (const std::string& payload : {std::string(n, '\x81'),
-                                     std::string(n, '\x9f'),
-                                     std::string(n, '\xbf'),
-                                     std::string(n, '\x7f'),
-                                     std::string(n, '\x5f'),
-                                     std::string(n, '\xc0'),
-                                     maps,
-                                     "\x9b" + huge,
-                                     "\xbb" + huge,
-                                     "\x5b" + huge,
-                                     "\x7b" + huge,
-                                     "\x9b\x7f" + huge.substr(1),
-                                     std::string("\xff"),
-                                     std::string("\x1c"),
-                                     std::string("\xf8\x20"),
-                                     std::string(),
-                                     std::string("\x01\x01"),
-                                     std::string("\x18\x01"),
-                                     std::string("\xa1\x01\x01"),
-                                     std::string("\xa2\x61k\x01\x61k\x02", 7),
-                                     "\x3b" + huge,
-                                     std::string("\xc2\x41\x01")})
+  std::vector<std::string> payloads = {maps,
+                                       "\x9b" + huge,
+                                       "\xbb" + huge,
+                                       "\x5b" + huge,
+                                       "\x7b" + huge,
+                                       "\x3b" + huge,
+                                       "\x9b\x7f" + huge.substr(1),
+                                       std::string("\xa2\x61k\x01\x61k\x02", 7)};
+  for (const char byte : {'\x81', '\x9f', '\xbf', '\x7f', '\x5f', '\xc0'}) payloads.emplace_back(n, byte);
+  for (const char* few : {"\xff", "\x1c", "\xf8\x20", "", "\x01\x01", "\x18\x01", "\xa1\x01\x01", "\xc2\x41\x01"})
+    payloads.emplace_back(few);
+  for (const std::string& payload : payloads)
     EXPECT_EQ(complaint("part", forged(payload)), "its content is malformed") << payload.substr(0, 10);
   EXPECT_EQ(complaint("part", forged("\x01")), "");  // the forgery itself is right
 }

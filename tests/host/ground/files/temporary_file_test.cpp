@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "host/ground/files/output_folder.hpp"
-#include "pandora/error.hpp"
+#include "tests/host/expect_error.hpp"
 #include "tests/host/folder_test.hpp"
 
 namespace pandora {
@@ -28,11 +28,7 @@ TEST(TemporaryNames, AreTheProgramsOwn) {
 
 class TemporaryFileTest : public test::FolderTest {
  protected:
-  std::vector<std::string> names() const {
-    std::vector<std::string> out;
-    for (const auto& entry : fs::directory_iterator(base_)) out.push_back(entry.path().filename().string());
-    return out;
-  }
+  std::vector<std::string> names() const { return test::names_in(base_); }
   void age(const fs::path& path) {
     fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(2));
   }
@@ -82,15 +78,8 @@ TEST_F(TemporaryFileTest, OnlyRegularFilesAreReplaced) {
   fs::create_symlink("mine", base_ / "link");
   fs::create_directory(base_ / "folder");
   ASSERT_EQ(::mkfifo((base_ / "pipe").c_str(), 0600), 0);
-  for (const char* name : {"link", "folder", "pipe"}) {
-    try {
-      write_file(base_ / name, "new");
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_THAT(error.what(), testing::HasSubstr(name));
-    }
-  }
+  for (const char* name : {"link", "folder", "pipe"})
+    test::expect_error(ExitCode::usage, name, [&] { write_file(base_ / name, "new"); });
   EXPECT_EQ(test::read_file(base_ / "mine"), "mine");
   EXPECT_TRUE(fs::is_symlink(base_ / "link"));
   EXPECT_TRUE(fs::is_fifo(base_ / "pipe"));

@@ -92,31 +92,7 @@ TEST(BootstrapInterval, DiffersFromTAboutZeroOrByAFifth) {
   EXPECT_FALSE(differ({1.0, std::nan("")}, {0.0, 2.0}));
 }
 
-// Regrets on one tape have a common factor, and each policy also has a factor of its own.
-TEST(RatioOfMeans, IsCoveredByItsInterval) {
-  constexpr int kTrials = 2000;
-  std::mt19937_64 random(7);
-  const double wanted = 0.3 * std::exp(0.18 / 2.0) / std::exp(0.13 / 2.0);
-  double covered = 0.0;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<double> a, b;
-    for (int r = 0; r < 30; ++r) {
-      const double common = std::exp(0.3 * normal(random));
-      a.push_back(0.3 * common * std::exp(0.3 * normal(random)));
-      b.push_back(common * std::exp(0.2 * normal(random)));
-    }
-    // With one hyperparameter a cross-fitted mean is the mean, and is quicker without splits.
-    const auto plain = [](const std::vector<double>& x) {
-      CrossFit fit{estimate(x).mean, {}};
-      for (const double value : x) fit.without.push_back((30.0 * fit.mean - value) / 29.0);
-      return fit;
-    };
-    const RatioOfMeans found = ratio_of_means(plain(a), plain(b));
-    covered += found.interval.low <= wanted && wanted <= found.interval.high ? 1.0 : 0.0;
-  }
-  EXPECT_NEAR(covered / kTrials, 0.95, bound_of_share(0.95, kTrials));
-}
-
+// statistics_test.cpp measures the coverage of the interval.
 TEST(RatioOfMeans, ByHandAndWhereThereIsNone) {
   const CrossFit a{2.0, {1.5, 2.5, 2.0}}, b{4.0, {4.0, 4.0, 4.0}};
   const RatioOfMeans found = ratio_of_means(a, b);

@@ -68,17 +68,17 @@ class ResultFilter {
     require_T0(T0_, study);
     require_known("--policy", policies_, policies);
     for (SettingSummary& s : settings) {
-      if (!environments_.empty()) erase_rows(s, [&](const auto& row) { return !has(environments_, row.environment); });
-      if (!regimes_.empty()) {
-        erase_rows(s, [&](const auto& row) { return !has(regimes_, row.regime); });
-        std::erase_if(s.setting.study.regimes, [&](Regime r) { return !has(regimes_, regime_name(r)); });
-      }
-      if (!T0_.empty()) {
-        std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return !has(T0_, row.T0); });
-        std::erase_if(s.setting.study.T0, [&](int T0) { return !has(T0_, T0); });
-      }
+      const auto elsewhere = [&](const auto& row) {
+        return !wanted(environments_, row.environment) || !wanted(regimes_, row.regime);
+      };
+      std::erase_if(s.summary.oracle, elsewhere);
+      std::erase_if(s.summary.order, elsewhere);
+      std::erase_if(s.summary.rows, [&](const SummaryRow& row) {
+        return elsewhere(row) || !wanted(T0_, row.T0) || !wanted(policies_, row.policy);
+      });
+      std::erase_if(s.setting.study.regimes, [&](Regime r) { return !wanted(regimes_, regime_name(r)); });
+      std::erase_if(s.setting.study.T0, [&](int T0) { return !wanted(T0_, T0); });
       if (policies_.empty()) continue;
-      std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return !has(policies_, row.policy); });
       s.summary.order.clear();
       s.setting.study.policies = policies_;
     }
@@ -91,13 +91,6 @@ class ResultFilter {
       if (!has(known, name))
         fail(ExitCode::usage, "{} {}: the results have none of that name{}; they have {}", option, name,
              nearest_text(nearest(name, known)), fmt::join(known, ", "));
-  }
-
-  template <class Other>
-  static void erase_rows(SettingSummary& s, const Other& other) {
-    std::erase_if(s.summary.rows, other);
-    std::erase_if(s.summary.oracle, other);
-    std::erase_if(s.summary.order, other);
   }
 
   std::vector<std::string> environments_, regimes_, policies_;

@@ -33,18 +33,15 @@ struct RunArguments {
        print_defaults = false;
 };
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ExitCode::usage, message);
-}
-
 void check_device_memory(const RunArguments& o) {
   if (!o.device_memory) return;
   const double memory = *o.device_memory;
   if (!(memory > 0.0 && memory <= 1e5))
-    refuse(fmt::format("--device-memory {:g}: give GiB, above 0 and up to 1e5", memory));
-  if (!o.plan || o.backend.backend != "cuda") refuse("--device-memory: goes with --plan --backend cuda");
+    fail(ExitCode::usage, "--device-memory {:g}: give GiB, above 0 and up to 1e5", memory);
+  if (!o.plan || o.backend.backend != "cuda") fail(ExitCode::usage, "--device-memory: goes with --plan --backend cuda");
   if (o.resume || o.extend || o.shard || o.backend.devices != "all")
-    refuse("--device-memory: plans the whole study on one device; leave out --resume, --extend, --shard and --devices");
+    fail(ExitCode::usage,
+         "--device-memory: plans the whole study on one device; leave out --resume, --extend, --shard and --devices");
 }
 
 // A table of regrets is one regime.
@@ -52,23 +49,24 @@ std::vector<StudyOptions::Implied> implied_by_table(const RunArguments& o) {
   if (!o.table || *o.table == "all") return {};
   const std::string where = "--table " + *o.table;
   if (*o.table == "3") return {{"output.regret", "false", where}};
-  if (*o.table != "1" && *o.table != "2") refuse(where + ": unknown; use 1, 2, 3 or all");
+  if (*o.table != "1" && *o.table != "2") fail(ExitCode::usage, "{}: unknown; use 1, 2, 3 or all", where);
   const std::string regime = *o.table == "1" ? "A" : "B";
   if (const auto& given = o.study.given("--regime"); given && *given != regime)
-    refuse(fmt::format("{} is regime {}: leave --regime out or give --regime {}", where, regime, regime));
+    fail(ExitCode::usage, "{} is regime {}: leave --regime out or give --regime {}", where, regime, regime);
   return {{"regimes", regime, where}, {"output.order", "false", where}};
 }
 
 StudyConfig config_of(const RunArguments& o, bool paper) {
-  if (!paper && o.study.file().empty()) refuse("run: name a study's file, such as experiments/quick.toml; see --help");
+  if (!paper && o.study.file().empty())
+    fail(ExitCode::usage, "run: name a study's file, such as experiments/quick.toml; see --help");
   return o.study.config(implied_by_table(o));
 }
 
 ResultFolder::Mode mode_of(const RunArguments& o) {
   if (o.resume + o.extend + o.force > 1)
-    refuse("--resume, --extend and --force: go on, grow, or replace what is there; give one");
+    fail(ExitCode::usage, "--resume, --extend and --force: go on, grow, or replace what is there; give one");
   if ((o.resume || o.extend) && !o.out)
-    refuse(fmt::format("--{}: name the folder to go on with by --out", o.resume ? "resume" : "extend"));
+    fail(ExitCode::usage, "--{}: name the folder to go on with by --out", o.resume ? "resume" : "extend");
   return o.resume   ? ResultFolder::Mode::resume
          : o.extend ? ResultFolder::Mode::extend
          : o.force  ? ResultFolder::Mode::replace

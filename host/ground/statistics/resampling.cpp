@@ -40,10 +40,6 @@ std::optional<double> exponent_of(const std::vector<double>& x, const std::vecto
 
 }  // namespace
 
-bool AsymmetricInterval::known() const {
-  return std::isfinite(low) && std::isfinite(high);
-}
-
 AsymmetricInterval bootstrap_interval(const std::vector<double>& values) {
   constexpr std::uint64_t kSeed = 20240301;
   const std::size_t n = values.size();

@@ -3,7 +3,7 @@
 // law, the slope of a straight line in two logarithms.
 #pragma once
 
-#include <limits>
+#include <cmath>
 #include <vector>
 
 #include "host/ground/statistics/statistics.hpp"
@@ -12,9 +12,9 @@ namespace pandora {
 
 /// NaN where the interval is not known.
 struct AsymmetricInterval {
-  double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
+  double low = kUnknown, high = kUnknown;
 
-  bool known() const;
+  bool known() const { return std::isfinite(low) && std::isfinite(high); }
 };
 
 /// 95% interval of the mean by the studentised bootstrap. In place of Student's t quantiles it uses those of (mean -
@@ -32,7 +32,7 @@ bool differ(const Estimate& symmetric, const AsymmetricInterval& bootstrap);
 /// a / b of two means over the same replications, with the 95% interval of Student's t and the jackknife for its
 /// logarithm.
 struct RatioOfMeans {
-  double ratio = std::numeric_limits<double>::quiet_NaN();
+  double ratio = kUnknown;
   AsymmetricInterval interval;
 };
 /// NaN unless both means are above 0; no interval unless they also are without each single replication.

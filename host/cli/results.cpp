@@ -282,7 +282,9 @@ void add_report(CLI::App& program, Session& session) {
       ->capture_default_str();
   session.on_call(command, [o] {
     const std::string out = folder_of("--out", o->out);
-    o->rendering.formats = parse_figure_formats(o->rendering.formats);
+    for (const std::string& name : o->rendering.formats)
+      if (name != "svg" && name != "pdf" && name != "png")
+        fail(ExitCode::usage, "--figures {}: unknown; use svg, pdf or png, or several as svg,pdf", name);
     make_report(o->folder, out, o->report, o->rendering);
   });
 }

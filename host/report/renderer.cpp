@@ -214,13 +214,6 @@ FolderLock claim_report(const fs::path& out) {
   return std::move(*lock);
 }
 
-Words parse_figure_formats(const Words& names) {
-  for (const std::string& name : names)
-    if (name != "svg" && name != "pdf" && name != "png")
-      fail(ExitCode::usage, "{}: unknown; use svg, pdf or png, or several as svg,pdf", option("figures", name));
-  return names;
-}
-
 RenderResult render(const fs::path& folder, const json& numbers, const RenderOptions& options) {
   std::error_code ignored;
   for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(folder / name, ignored);

@@ -21,9 +21,6 @@ struct RenderOptions {
   std::optional<int> T0 = {};                  ///< for figures that show one T_0
 };
 
-/// The formats in a list such as "svg,pdf". Throws Error (usage).
-std::vector<std::string> parse_figure_formats(const std::vector<std::string>& names);
-
 struct RenderResult {
   std::string said;     ///< by the script, in a line: how many figures, and where the page is
   std::string message;  ///< if not everything was rendered: the reason and the command to run; otherwise empty

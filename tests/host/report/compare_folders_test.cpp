@@ -84,7 +84,7 @@ TEST_F(CompareFolders, WhyNothingIsPairedIsSaid) {
                  "estimation.eta_index=2 there, one without [vary] here");
   expect_refusal(study(2, "[0, 7]"), study(2, "[9]"), ExitCode::usage, "have no T0 in common: 0, 7 there, 9 here");
   expect_refusal(study(2, "[0, 7]"), study(2, "[7]"), ExitCode::usage, "have no T0 in common: 0 there, 7 here",
-                 {{"query_all"}, {0}, {}, {}});
+                 {{"query_all"}, {0}});
   const auto with = [](const std::string& policy, const std::string& environment) {
     return "replications = 2\nperiods = 100\nT0 = [0]\nregimes = [\"A\"]\noutput.order = false\n"
            "output.instances = false\noutput.hdf5 = false\npolicies = [\"" +

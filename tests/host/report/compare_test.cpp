@@ -181,7 +181,7 @@ TEST_F(Compare, RowsAreOfTheT0EnvironmentsAndRegimesAskedFor) {
   EXPECT_EQ(found({both}).size(), 8u);
   // FrugalGPT needs a calibration.
   EXPECT_THAT(found({{"dow/known", "frugalgpt"}, {}, {"gaussian"}, {"A"}}), ElementsAre("gaussian A 7"));
-  expect_error(results, {{"dow", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage, "none of the others at T0 = 0");
+  expect_error(results, {{"dow", "frugalgpt"}, {0}}, ExitCode::usage, "none of the others at T0 = 0");
 }
 
 // Two policies whose lanes do not depend on T_0 are compared once. If one of them depends on it, they are compared at
@@ -190,7 +190,7 @@ TEST_F(Compare, PoliciesWithoutACalibrationAreComparedOnce) {
   StoredResults results = results_of(study_of("\"query_all\", \"random_order\", \"dow\"", "T0 = [0, 7]\n"),
                                      by_name({{"-/oracle/known", {520, 530, 510, 540}}}));
   EXPECT_THAT(cells(compare_policies(results, {{"query_all", "random_order"}}).at(0)), ElementsAre("uniform A any"));
-  EXPECT_THAT(cells(compare_policies(results, {{"query_all", "random_order"}, {7}, {}, {}}).at(0)),
+  EXPECT_THAT(cells(compare_policies(results, {{"query_all", "random_order"}, {7}}).at(0)),
               ElementsAre("uniform A any"));
   EXPECT_THAT(cells(compare_policies(results, {{"query_all", "dow/known"}}).at(0)),
               ElementsAre("uniform A 0", "uniform A 7"));
@@ -210,7 +210,7 @@ TEST_F(Compare, EverySettingHasItsRows) {
 TEST_F(Compare, SaysWhereTheOthersRun) {
   StoredResults results = results_of(study_of("\"dow\", \"frugalgpt\"", "T0 = [0, 7]\n"), by_name({}));
   expect_error(
-      results, {{"dow/known", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage,
+      results, {{"dow/known", "frugalgpt"}, {0}}, ExitCode::usage,
       "dow/known is compared with none of the others at T0 = 0: dow/known runs at T0 = 0, 7; frugalgpt runs at T0 = 7");
 }
 
@@ -219,8 +219,8 @@ TEST_F(Compare, RefusesNamesThatTheResultsHaveNot) {
   expect_error(results, {{"dow"}}, ExitCode::usage, "two or more");
   expect_error(results, {{"dow", "online_plugn"}}, ExitCode::usage, "the nearest is online_plugin");
   expect_error(results, {{"dow/none", "online_plugin"}}, ExitCode::usage, "--policy dow/none");
-  expect_error(results, {{"dow", "online_plugin"}, {5}, {}, {}}, ExitCode::usage, "--t0 5: the results have T0 = 0");
-  expect_error(results, {{"dow", "online_plugin"}, {}, {"unifrom"}, {}}, ExitCode::usage, "the nearest is uniform");
+  expect_error(results, {{"dow", "online_plugin"}, {5}}, ExitCode::usage, "--t0 5: the results have T0 = 0");
+  expect_error(results, {{"dow", "online_plugin"}, {}, {"unifrom"}}, ExitCode::usage, "the nearest is uniform");
   expect_error(results, {{"dow", "online_plugin"}, {}, {}, {"C"}}, ExitCode::usage, "use A, B");
   write("replications = 1\nenvironments = [\"uniform\"]\noutput.regret = false\noutput.instances = false\n",
         by_name({}), "bare");

@@ -28,6 +28,10 @@ std::vector<std::string> texts(const Row& row) {
   return out;
 }
 
+Table table_of(const std::vector<ComparedRow>& rows) {
+  return comparison_tables({{"a", "b", rows}}).at(0);
+}
+
 constexpr std::size_t kBootstrap = 6, kDifference = 9, kP = 11;  // columns: the cross-fitted difference and its p value
 
 TEST(ComparisonTables, AllNumbersOfARow) {
@@ -67,8 +71,7 @@ TEST(ComparisonTables, PValuesAreAdjustedOverAllPairs) {
 }
 
 TEST(ComparisonTables, TheNoteCountsWhatIsToldEitherWay) {
-  const Table table =
-      comparison_tables({{"a", "b", {shifted(-30.0), shifted(0.1), shifted(20.0), shifted(-40.0)}}}).at(0);
+  const Table table = table_of({shifted(-30.0), shifted(0.1), shifted(20.0), shifted(-40.0)});
   EXPECT_THAT(table.notes.at(0), HasSubstr("a is better in 2 and worse in 1 of 4 cells"));
   EXPECT_THAT(table.notes[0], testing::Not(HasSubstr("cross-fitted")));
   EXPECT_EQ(table.notes.size(), 4u);
@@ -80,7 +83,7 @@ TEST(ComparisonTables, WithAChoicePIsOfTheCrossFittedDifference) {
   row.a.choices = 2;
   row.a.fit = {5.0, {4.0, 5.0, 5.0, 6.0}};  // squared deviations 2, jackknife variance 3/4 x 2
   row.b.fit = {1.0, {1.0, 1.0, 1.0, 1.0}};
-  const Table table = comparison_tables({{"a", "b", {row}}}).at(0);
+  const Table table = table_of({row});
   const double error = std::sqrt(0.75 * 2.0), t = 4.0 / error / std::sqrt(3.0);
   EXPECT_EQ(table.rows[0].cells[kP].text, p_value_text(1.0 - 2.0 / M_PI * (t / (1.0 + t * t) + std::atan(t))));
   EXPECT_EQ(table.rows[0].cells[kDifference].text, "4.000");
@@ -97,7 +100,7 @@ TEST(ComparisonTables, CrossFittedDifferencesWithoutScatterAreToldOrNot) {
   row.b.fit = {1.0, {1.0, 1.0, 1.0, 1.0}};
   const auto p = [&](double mean) {
     row.a.fit = {mean, {mean, mean, mean, mean}};
-    return comparison_tables({{"a", "b", {row}}}).at(0).rows[0].cells[kP].text;
+    return table_of({row}).rows[0].cells[kP].text;
   };
   EXPECT_EQ(p(1.0), "1.0000");
   EXPECT_EQ(p(3.0), "< 1e-4");
@@ -107,7 +110,7 @@ TEST(ComparisonTables, CrossFittedDifferencesWithoutScatterAreToldOrNot) {
 TEST(ComparisonTables, WhatIsNotKnownIsADash) {
   ComparedRow none = row_of({}, {});
   none.replications = 4;
-  const Table table = comparison_tables({{"a", "b", {none, row_of({3.0}, {2.0})}}}).at(0);
+  const Table table = table_of({none, row_of({3.0}, {2.0})});
   EXPECT_THAT(texts(table.rows[0]), ElementsAre("uniform, A, T0=7", "0", "---", "---", "---", "---", "---", "---",
                                                 "---", "---", "---", "---", "---", "---", "---"));
   EXPECT_THAT(texts(table.rows[1]), ElementsAre("uniform, A, T0=7", "1", "3.00", "2.00", "1.000", "---", "---", "0%",
@@ -120,7 +123,7 @@ TEST(ComparisonTables, WhatIsNotKnownIsADash) {
 
 // The adjustment does not count rows without a p value.
 TEST(ComparisonTables, RowsOfNothingCostNoPower) {
-  const Table table = comparison_tables({{"a", "b", {row_of({}, {}), shifted(2.0)}}}).at(0);
+  const Table table = table_of({row_of({}, {}), shifted(2.0)});
   EXPECT_EQ(table.rows[1].cells[kP].text, p_value_text(p_of_shift(2.0)));
 }
 
@@ -129,18 +132,18 @@ TEST(ComparisonTables, WhereTheBootstrapDiffersItIsSaid) {
   ComparedRow same = shifted(2.0), other = shifted(2.0);
   same.bootstrap = {0.75, 3.25};
   other.bootstrap = {-0.25, 3.25};
-  const Table table = comparison_tables({{"a", "b", {same, other, shifted(2.0)}}}).at(0);
+  const Table table = table_of({same, other, shifted(2.0)});
   EXPECT_EQ(table.columns[kBootstrap], "bootstrap 95%");
   EXPECT_EQ(table.rows[0].cells[kBootstrap].text, "0.750 to 3.250");
   EXPECT_EQ(table.rows[1].cells[kBootstrap].text, "-0.250 to 3.250*");
   EXPECT_EQ(table.rows[2].cells[kBootstrap].text, "---");
   EXPECT_THAT(table.notes[1], HasSubstr("They differ in 1 cells"));
-  EXPECT_THAT(comparison_tables({{"a", "b", {same}}}).at(0).notes[1], HasSubstr("They agree."));
+  EXPECT_THAT(table_of({same}).notes[1], HasSubstr("They agree."));
 }
 
 TEST(ComparisonTables, ARatioIsOfTheCrossFittedRegretsWithItsInterval) {
   const std::vector<double> a = {1.0, 2.0, 1.5, 1.5, 2.5}, b = {4.0, 6.0, 5.0, 6.0, 4.0};
-  const Table table = comparison_tables({{"a", "b", {row_of(a, b)}}}).at(0);
+  const Table table = table_of({row_of(a, b)});
   const RatioOfMeans ratio = ratio_of_means(cross_fit({a}), cross_fit({b}));
   EXPECT_NEAR(ratio.ratio, 1.7 / 5.0, 1e-12);
   EXPECT_EQ(table.rows[0].cells.back().text, "0.340 (" + interval_text(ratio.interval, 3) + ")");
@@ -153,7 +156,7 @@ TEST(ComparisonTables, CellsAreNamedBySettingAndT0) {
   ComparedRow row = shifted(1.0);
   row.setting = "periods=5";
   row.T0.reset();
-  EXPECT_EQ(comparison_tables({{"a", "b", {row}}}).at(0).rows[0].cells[0].text, "periods=5, uniform, A, any T0");
+  EXPECT_EQ(table_of({row}).rows[0].cells[0].text, "periods=5, uniform, A, any T0");
   EXPECT_THAT(comparison_columns({{"a", "b", {row}}}).csv(), HasSubstr("\na,b,periods=5,uniform,A,,4,"));
 }
 

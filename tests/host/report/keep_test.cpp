@@ -162,8 +162,8 @@ TEST_F(KeepPairs, RefusesWhatCannotBeAnswered) {
   refuses({"dow", "dow", 1.0}, "--against dow: is the rule itself");
   refuses({"frugalgpt", "dow", 1.0}, "--keep frugalgpt: does not run at T0 = 0");
   refuses({"dow", "frugalgpt", 1.0}, "--against frugalgpt: does not run at T0 = 0");
-  refuses({"dow", "online_plugin", 1.0}, "--t0 5", {{}, {5}, {}, {}});
-  EXPECT_NO_THROW(keep_pairs(from, {"frugalgpt", "dow", 1.0}, {{}, {7}, {}, {}}));
+  refuses({"dow", "online_plugin", 1.0}, "--t0 5", {{}, {5}});
+  EXPECT_NO_THROW(keep_pairs(from, {"frugalgpt", "dow", 1.0}, {{}, {7}}));
 }
 
 TEST_F(KeepPairs, OneReplicationDecidesNothing) {

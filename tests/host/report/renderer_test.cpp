@@ -94,11 +94,6 @@ TEST_F(Renderer, GivesTablesAndGetsLatex) {
   EXPECT_THROW(latex_of({}), Error);
 }
 
-TEST_F(Renderer, FormatsAreKnownOnes) {
-  EXPECT_THAT(parse_figure_formats({"svg", "png"}), testing::ElementsAre("svg", "png"));
-  EXPECT_THROW(parse_figure_formats({"gif"}), Error);
-}
-
 TEST_F(Renderer, AFolderOfSomethingElseIsLeftAlone) {
   const fs::path out = base_ / "mine";
   fs::create_directories(out / "figures");

@@ -12,7 +12,7 @@
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "texts.hpp"
+#include "paper_study.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -25,18 +25,20 @@ struct RankedModel {
 // The last positions of a cascade: the result for each prompt that arrives at them, as if they were one answer. Where a
 // walk ends does not depend on the values that were seen before.
 struct Suffix {
-  std::vector<std::size_t> order;
-  std::vector<double> thresholds;
+  FixedCascade of;
   std::vector<OpenedAnswer> answers;
 };
 
 // The first positions of a cascade: the results of the prompts that end there, and the state of those that go on.
 struct Prefix {
-  std::vector<std::size_t> order;
-  std::vector<double> thresholds;
+  FixedCascade of;     // with a threshold at each position
   double ended = 0.0;  // sum of utilities
   std::vector<std::pair<std::size_t, Walk>> arrived;
 };
+
+FixedCascade part_of(std::span<const std::size_t> order, std::span<const double> thresholds) {
+  return {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}};
+}
 
 class CascadeFit {
  public:
@@ -139,12 +141,9 @@ class CascadeFit {
   // Many cascades begin alike, so the latest prefix of each length is kept.
   const Prefix& prefix_of(const FixedCascade& cascade, std::size_t length) const {
     Prefix& kept = prefixes_[length];
-    const auto order = std::span(cascade.order).first(length);
-    const auto thresholds = std::span(cascade.thresholds).first(length);
-    if (!kept.arrived.empty() && std::ranges::equal(kept.order, order) &&
-        std::ranges::equal(kept.thresholds, thresholds))
-      return kept;
-    kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, 0.0, {}};
+    FixedCascade of = part_of(std::span(cascade.order).first(length), std::span(cascade.thresholds).first(length));
+    if (!kept.arrived.empty() && kept.of == of) return kept;
+    kept = {std::move(of), 0.0, {}};
     if (length == 0) {
       for (std::size_t prompt = 0; prompt < prompts_; ++prompt) kept.arrived.emplace_back(prompt, Walk());
       return kept;
@@ -152,9 +151,9 @@ class CascadeFit {
     const Prefix& before = prefix_of(cascade, length - 1);
     kept.ended = before.ended;
     for (auto [prompt, walk] : before.arrived) {
-      const OpenedAnswer& answer = models_[order.back()].answers[prompt];
+      const OpenedAnswer& answer = models_[kept.of.order.back()].answers[prompt];
       walk.open(answer);
-      if (answer.seen >= thresholds.back())
+      if (answer.seen >= kept.of.thresholds.back())
         kept.ended += walk.utility();
       else
         kept.arrived.emplace_back(prompt, walk);
@@ -164,17 +163,17 @@ class CascadeFit {
 
   // The same for the end of a cascade: the latest suffix of each length is kept.
   const std::vector<OpenedAnswer>& suffix_of(const FixedCascade& cascade, std::size_t from) const {
-    const auto order = std::span(cascade.order).subspan(from);
-    const auto thresholds = std::span(cascade.thresholds).subspan(from);
-    if (order.size() == 1) return models_[order[0]].answers;
-    Suffix& kept = suffixes_[order.size()];
-    if (std::ranges::equal(kept.order, order) && std::ranges::equal(kept.thresholds, thresholds)) return kept.answers;
-    kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, {}};
-    const std::vector<OpenedAnswer>&here = models_[order[0]].answers, &after = suffix_of(cascade, from + 1);
+    const std::vector<OpenedAnswer>& here = models_[cascade.order[from]].answers;
+    if (from + 1 == cascade.order.size()) return here;
+    FixedCascade of = part_of(std::span(cascade.order).subspan(from), std::span(cascade.thresholds).subspan(from));
+    Suffix& kept = suffixes_[of.order.size()];
+    if (kept.of == of) return kept.answers;
+    kept = {std::move(of), {}};
+    const std::vector<OpenedAnswer>& after = suffix_of(cascade, from + 1);
     for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
       Walk walk;
       walk.open(here[prompt]);
-      if (!(here[prompt].seen >= thresholds[0])) walk.open(after[prompt]);
+      if (!(here[prompt].seen >= cascade.thresholds[from])) walk.open(after[prompt]);
       kept.answers.push_back({walk.best, walk.worth, walk.spent});
     }
     return kept.answers;
@@ -227,12 +226,8 @@ class CascadeFit {
 
   FixedCascade beam() const {
     std::vector<RatedCascade> kept;
-    for (std::size_t m = 0; m < models_.size(); ++m) {
-      if (first_.value_or(m) != m) continue;
-      double sum = 0.0;
-      for (const OpenedAnswer& answer : models_[m].answers) sum += answer.worth - answer.cost;
-      kept.push_back({{{m}, {}}, sum / static_cast<double>(prompts_)});
-    }
+    for (std::size_t m = 0; m < models_.size(); ++m)
+      if (first_.value_or(m) == m) kept.push_back({{{m}, {}}, utility_of({{m}, {}})});
     keep_best(kept);
     RatedCascade best = kept[0];
     for (std::size_t length = 2; length <= models_.size(); ++length) {

@@ -12,6 +12,8 @@
 namespace pandora {
 namespace {
 
+using test::mean_utility;
+
 struct SmallOutcomes {
   std::size_t models = 0;
   std::vector<double> seen, quality, dollars;
@@ -32,31 +34,14 @@ SmallOutcomes small_outcomes(std::size_t models, int rows, std::uint64_t seed) {
   return out;
 }
 
-double mean_utility(const Outcomes& outcomes, const FixedCascade& cascade, double price) {
-  const test::Routed routed = test::route(outcomes, cascade);
-  double sum = 0.0;
-  for (std::size_t row = 0; row < outcomes.rows(); ++row) sum += routed.quality[row] - price * routed.dollars[row];
-  return sum / static_cast<double>(outcomes.rows());
-}
-
-// The greatest mean utility of all cascades that begin with `cascade`.
-double best_of_all(const Outcomes& outcomes, double price, const FixedCascade& cascade = {}) {
+// The greatest mean utility of all cascades; with `first`, of those of two models or more that begin with it and do not
+// accept all of its answers.
+double best_of_all(const Outcomes& outcomes, double price, std::optional<std::size_t> first = {}) {
+  const std::vector<std::vector<double>> thresholds(outcomes.models, {0.0, 0.25, 0.5, 0.75, 1.0});
   double best = -std::numeric_limits<double>::infinity();
-  if (!cascade.order.empty()) best = mean_utility(outcomes, cascade, price);
-  for (std::size_t m = 0; m < outcomes.models; ++m) {
-    if (std::find(cascade.order.begin(), cascade.order.end(), m) != cascade.order.end()) continue;
-    FixedCascade longer = cascade;
-    longer.order.push_back(m);
-    if (longer.order.size() == 1) {
-      best = std::max(best, best_of_all(outcomes, price, longer));
-      continue;
-    }
-    longer.thresholds.push_back(0.0);
-    for (int k = 0; k <= 4; ++k) {
-      longer.thresholds.back() = k / 4.0;
-      best = std::max(best, best_of_all(outcomes, price, longer));
-    }
-  }
+  for (const FixedCascade& cascade : test::all_cascades(thresholds))
+    if (!first || (cascade.order[0] == *first && cascade.order.size() > 1 && cascade.thresholds[0] > 0.0))
+      best = std::max(best, mean_utility(outcomes, cascade, price));
   return best;
 }
 
@@ -80,10 +65,7 @@ TEST(CascadeFit, BeginsWithTheModelThatIsNamed) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (std::size_t first = 0; first < 3; ++first) {
       const SmallOutcomes small = small_outcomes(3, 40, seed);
-      double best = -1.0;
-      for (const std::size_t second : {(first + 1) % 3, (first + 2) % 3})
-        for (int k = 1; k <= 4; ++k)
-          best = std::max(best, best_of_all(small.view(), 4.0, {{first, second}, {k / 4.0}}));
+      const double best = best_of_all(small.view(), 4.0, first);
       const FixedCascade fitted = fit_fixed_cascade(small.view(), 4.0, {}, first);
       EXPECT_EQ(fitted.order[0], first);
       EXPECT_GE(fitted.order.size(), 2u);

@@ -22,11 +22,17 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string text_of(double number) {
-  return std::isnan(number) ? std::string() : fmt::format("{}", number);
+  return std::isnan(number) ? std::string() : fmt::format("{}", number + 0.0);
 }
 
 std::string text_of(const CellValue& value) {
-  return value.kind == CellValue::Kind::text ? std::string(value.text) : text_of(value.number + 0.0);
+  return value.kind == CellValue::Kind::text ? std::string(value.text) : text_of(value.number);
+}
+
+// A vector's numbers, or the number alone.
+std::span<const double> numbers_of(const CellValue& value) {
+  if (value.kind == CellValue::Kind::number) return {&value.number, 1};
+  return value.vector;
 }
 
 // A word in lower case without blanks around it; empty for a long text, which would cost time.
@@ -41,56 +47,49 @@ bool is_one_of(const std::string& word, std::initializer_list<std::string_view> 
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Texts as numbers, if all of them are numbers or words for a missing cell. "inf" is refused later, with the table
-// (checked_table).
-std::optional<PromptColumn> numeric(const TextColumn& texts) {
-  PromptColumn column;
-  column.kind = ColumnKind::number;
-  column.numbers.reserve(texts.size());
-  bool any = false;
-  for (std::size_t row = 0; row < texts.size(); ++row) {
-    const std::optional<double> number = number_in(texts[row]);
-    if (!number && !is_word_for_nothing(texts[row])) return std::nullopt;
-    any |= number && !std::isnan(*number);
-    column.numbers.push_back(number ? *number + 0.0 : kMissing);
+// Makes a column of texts one of numbers or vectors, if all of its texts are that, or are missing. `read` returns whether
+// a text is allowed, and adds its numbers to `cell`; there are none if it is missing. Texts stay if all are missing.
+template <class Read>
+bool convert(PromptColumn& column, PromptColumn::Kind kind, const Read& read) {
+  std::vector<double> numbers, cell;
+  numbers.reserve(column.texts.size());
+  std::size_t length = 0;
+  for (std::size_t row = 0; row < column.texts.size(); ++row) {
+    cell.clear();
+    if (!read(column.texts[row], cell)) return false;
+    if (cell.empty()) cell.assign(length, kMissing);
+    if (length == 0 && !cell.empty()) {  // the rows before it are missing
+      length = cell.size();
+      numbers.assign(row * length, kMissing);
+    }
+    if (cell.size() != length) return false;
+    numbers.insert(numbers.end(), cell.begin(), cell.end());
   }
-  return any ? std::optional(std::move(column)) : std::nullopt;
+  if (length > 0) column = {std::move(column.name), kind, length, std::move(numbers), {}};
+  return length > 0;
 }
 
-// The finite numbers in a text such as "[0.5, -1e-3]"; nothing if the text is no such list.
-std::optional<std::vector<double>> vector_in(std::string_view text) {
+// A number, or a word for a missing cell. "inf" is refused later, with the table (checked_table).
+bool read_number(std::string_view text, std::vector<double>& cell) {
+  const std::optional<double> number = number_in(text);
+  if (number && !std::isnan(*number)) cell.push_back(*number + 0.0);
+  return number || is_word_for_nothing(text);
+}
+
+// A list of finite numbers such as "[0.5, -1e-3]", or blanks.
+bool read_vector(std::string_view text, std::vector<double>& cell) {
   text = trimmed(text);
-  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  if (text.empty()) return true;
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   text = text.substr(1, text.size() - 2);
-  std::vector<double> numbers;
   while (true) {
     const std::size_t comma = text.find(',');
     const std::optional<double> number = number_in(text.substr(0, comma));
-    if (!number || !std::isfinite(*number)) return std::nullopt;
-    numbers.push_back(*number + 0.0);
-    if (comma == std::string_view::npos) return numbers;
+    if (!number || !std::isfinite(*number)) return false;
+    cell.push_back(*number + 0.0);
+    if (comma == std::string_view::npos) return true;
     text.remove_prefix(comma + 1);
   }
-}
-
-std::optional<PromptColumn> vectors(const TextColumn& texts) {
-  PromptColumn column;
-  column.kind = ColumnKind::vector;
-  column.length = 0;
-  for (std::size_t row = 0; row < texts.size(); ++row) {
-    if (trimmed(texts[row]).empty()) {
-      column.numbers.insert(column.numbers.end(), column.length, kMissing);
-      continue;
-    }
-    const std::optional<std::vector<double>> vector = vector_in(texts[row]);
-    if (vector && column.length == 0) {  // the rows before it are missing
-      column.length = vector->size();
-      column.numbers.assign(row * column.length, kMissing);
-    }
-    if (!vector || vector->size() != column.length) return std::nullopt;
-    column.numbers.insert(column.numbers.end(), vector->begin(), vector->end());
-  }
-  return column.length > 0 ? std::optional(std::move(column)) : std::nullopt;
 }
 
 }  // namespace
@@ -111,25 +110,19 @@ std::optional<double> truth_in(std::string_view text) {
 }
 
 void ColumnBuilder::fill(std::size_t rows) {
-  if (known_ && rows > rows_ && kind_ != ColumnKind::text)
-    numbers_.insert(numbers_.end(), (rows - rows_) * length_, kMissing);
-  for (std::size_t row = rows_; known_ && kind_ == ColumnKind::text && row < rows; ++row) texts_.push_back("");
-  rows_ = std::max(rows_, rows);
+  while (kind_ == ColumnKind::text && texts_.size() < rows) texts_.push_back("");
+  if (kind_ != ColumnKind::text && this->rows() < rows) numbers_.resize(rows * length_, kMissing);
 }
 
 const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
   if (value.kind == CellValue::Kind::missing) return nullptr;
   const bool is_vector = value.kind == CellValue::Kind::vector;
   if (is_vector && value.vector.empty()) return "is an empty list; give none where nothing is known";
-  if (!known_) {
-    const std::size_t before = std::max(rows_, row);
+  if (rows() == 0) {
     kind_ = is_vector                               ? ColumnKind::vector
             : value.kind == CellValue::Kind::number ? ColumnKind::number
                                                     : ColumnKind::text;
     length_ = is_vector ? value.vector.size() : 1;
-    rows_ = 0;
-    known_ = true;
-    fill(before);
   }
   fill(row);
   if (is_vector != (kind_ == ColumnKind::vector))
@@ -140,38 +133,25 @@ const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
     numbers_ = {};
     kind_ = ColumnKind::text;
   }
-  if (is_vector)
-    for (const double number : value.vector) numbers_.push_back(number + 0.0);
-  else if (kind_ == ColumnKind::number)
-    numbers_.push_back(value.number + 0.0);
-  else
-    texts_.push_back(text_of(value));
-  rows_ = row + 1;
+  if (kind_ == ColumnKind::text) texts_.push_back(text_of(value));
+  for (std::size_t i = 0; kind_ != ColumnKind::text && i < length_; ++i) numbers_.push_back(numbers_of(value)[i] + 0.0);
   return nullptr;
 }
 
 bool ColumnBuilder::agrees(std::size_t row, const CellValue& value) const {
   if (value.kind == CellValue::Kind::missing) return true;
-  if (!known_ || row >= rows_) return false;
-  if (value.kind == CellValue::Kind::vector)
-    return kind_ == ColumnKind::vector && value.vector.size() == length_ &&
-           std::equal(value.vector.begin(), value.vector.end(), numbers_.begin() + static_cast<long>(row * length_));
-  if (kind_ == ColumnKind::vector) return false;
-  if (kind_ == ColumnKind::number) return value.kind == CellValue::Kind::number && numbers_[row] == value.number;
-  return texts_[row] == text_of(value);
+  const bool is_vector = value.kind == CellValue::Kind::vector;
+  if (row >= rows() || is_vector != (kind_ == ColumnKind::vector)) return false;
+  if (kind_ == ColumnKind::text) return texts_[row] == text_of(value);
+  return std::ranges::equal(numbers_of(value), std::span(numbers_).subspan(row * length_, length_));
 }
 
 PromptColumn ColumnBuilder::finish(std::size_t rows, bool infer) && {
-  known_ = true;  // a column without any value has empty texts
-  rows_ = texts_.size() + numbers_.size() / length_;
-  fill(rows);
+  fill(rows);  // a column without any value has empty texts
   PromptColumn column{std::move(name_), kind_, length_, std::move(numbers_), std::move(texts_)};
-  if (!infer || kind_ != ColumnKind::text) return column;
-  std::optional<PromptColumn> found = numeric(column.texts);
-  if (!found) found = vectors(column.texts);
-  if (!found) return column;
-  found->name = std::move(column.name);
-  return std::move(*found);
+  if (infer && kind_ == ColumnKind::text && !convert(column, ColumnKind::number, read_number))
+    (void)convert(column, ColumnKind::vector, read_vector);
+  return column;
 }
 
 }  // namespace pandora

@@ -36,7 +36,7 @@ class ColumnBuilder {
 
   const std::string& name() const { return name_; }
   /// The number of rows up to the last value.
-  std::size_t rows() const { return rows_; }
+  std::size_t rows() const { return texts_.size() + numbers_.size() / length_; }
 
   /// Adds a value; values come in the order of rows, and rows that are passed over are missing. A column with numbers
   /// and texts becomes texts. Returns nullptr, or the reason why the value is not allowed: a vector among other kinds
@@ -54,9 +54,8 @@ class ColumnBuilder {
   void fill(std::size_t rows);
 
   std::string name_;
-  bool known_ = false;  // kind_ comes from a value
-  PromptColumn::Kind kind_ = PromptColumn::Kind::text;
-  std::size_t rows_ = 0, length_ = 1;
+  PromptColumn::Kind kind_ = PromptColumn::Kind::text;  // that of the first value, until there are texts
+  std::size_t length_ = 1;
   std::vector<double> numbers_;
   TextColumn texts_;
 };

@@ -1,12 +1,12 @@
-#include "host/outcomes/tables/checked_table.hpp"
+// Checks of a table that are possible only when all of it has been read.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <unordered_map>
 
-#include "host/outcomes/tables/text_hash.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {
@@ -20,7 +20,7 @@ std::string row_text(const TraceTable& table, std::size_t row) {
 }
 
 // The name of the number that is missing at `cell` of rows x models; empty if none is.
-std::string what_is_missing(const TraceTable& table, std::size_t cell) {
+std::string_view what_is_missing(const TraceTable& table, std::size_t cell) {
   if (is_missing(table.quality[cell])) return "quality";
   if (is_missing(table.cost[cell])) return "cost";
   if (!table.label_propensity.empty() && is_missing(table.label_propensity[cell])) return "label_propensity";
@@ -33,7 +33,7 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
   const auto rows = std::count(lacks.begin(), lacks.end(), true);
   const auto first = static_cast<std::size_t>(std::find(lacks.begin(), lacks.end(), true) - lacks.begin());
   for (std::size_t m = 0; rows > 0 && m < table.models.size(); ++m)
-    if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
+    if (const std::string_view what = what_is_missing(table, first * table.models.size() + m); !what.empty())
       place.refuse("{} of {} prompts lack a cell; the first is {}: no {} of model {}. Fill them in{}, or {}", rows,
                    table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
                    what != "cost" ? ""
@@ -74,25 +74,17 @@ void mark_free(const TraceTable& table, const FilePlace& place, const TraceOptio
 }
 
 void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextColumn& texts) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> hashes;
-  hashes.reserve(texts.size());
+  std::unordered_map<std::string_view, std::size_t> row_of;  // the first row of a text
+  row_of.reserve(texts.size());
+  std::size_t doubles = 0, first = 0;
   for (std::size_t row = 0; row < texts.size(); ++row)
-    if (!texts[row].empty()) hashes.emplace_back(stable_hash(texts[row]), row);
-  std::sort(hashes.begin(), hashes.end());
-  std::size_t doubles = 0, first = TraceTable::kNone, before = 0;
-  for (std::size_t i = 1; i < hashes.size(); ++i) {
-    if (hashes[i].first != hashes[i - 1].first || texts[hashes[i].second] != texts[hashes[i - 1].second]) continue;
-    ++doubles;
-    if (hashes[i].second >= first) continue;
-    first = hashes[i].second;
-    before = hashes[i - 1].second;
-  }
+    if (!texts[row].empty() && !row_of.emplace(texts[row], row).second && doubles++ == 0) first = row;
   if (doubles == 0) return;
   const bool by_name = &texts == &table.prompts;
   place.refuse(
       "{} rows repeat the prompt of an earlier row; the first is row {}, whose {} is that of row {}: {}. Keep one of "
       "them{}{}",
-      doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
+      doubles, first + 1, by_name ? "name" : "text", row_of.at(texts[first]) + 1, in_quotes(texts[first]),
       by_name ? "" : ", or name prompts in a column prompt_id if they are different",
       table.by_name ? ", or allow several rows of a prompt (repeats, " + option("repeats", "allowed") + ")" : "");
 }
@@ -139,7 +131,6 @@ void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
 }  // namespace
 
 TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats) {
-  const MissingCells missing = options.missing;
   const std::size_t models = table.models.size();
   if (table.log && !options.holes)
     place.refuse("is a log of decisions (propensity); only `pandora trace check` and `pandora cascade` read logs");
@@ -151,42 +142,28 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   else if (!repeats && table.text_column != TraceTable::kNone)
     refuse_doubles(table, place, table.columns[table.text_column].texts);
   refuse_not_finite(table, place);
-  std::vector<bool> drop(table.rows());
-  const auto mark = [&](const std::vector<double>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      if (is_missing(cells[i])) drop[i / models] = true;
-  };
-  const bool keeps_holes = table.log || (options.holes && missing != MissingCells::drop);
+  const bool keeps_holes = table.log || (options.holes && options.missing != MissingCells::drop);
   for (double& quality : table.quality)
     if (keeps_holes && is_missing(quality)) quality = NAN;
-  if (!table.log) {
-    mark(table.quality);
-    mark(table.cost);
-    mark(table.label_propensity);
-    for (const ScoreColumn& score : table.scores) mark(score.values);
-  }
-  if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
+  std::vector<bool> drop(table.rows());
+  for (std::size_t cell = 0; cell < table.quality.size(); ++cell)
+    if (!what_is_missing(table, cell).empty()) drop[cell / models] = true;
+  if (options.missing == MissingCells::refuse) refuse_missing(table, place, drop);
   if (!options.free_calls) mark_free(table, place, options, drop);
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < table.rows(); ++row)
     if (!drop[row]) rows.push_back(row);
   if (rows.empty()) place.refuse("every row lacks a cell or a price, so no row is left");
-  const auto tell_unknown = [](TraceTable& kept) {
-    if (const std::size_t unknown = kept.unlabelled(); unknown > 0)  // a log has no cost of what it did not call
-      kept.note("unknown", fmt::format("the quality of {} of {} answers is not known", unknown,
-                                       std::ranges::count_if(kept.cost, [](double usd) { return !std::isnan(usd); })));
-  };
-  if (rows.size() == table.rows()) {
-    tell_unknown(table);
-    return table;
-  }
-  TraceTable some = select_rows(table, rows);
-  tell_unknown(some);
-  some.dropped = table.rows() - rows.size();
-  some.note("dropped",
-            (some.dropped == 1 ? "1 prompt of the file is" : fmt::format("{} prompts of the file are", some.dropped)) +
-                " left out: a cell or a price is missing");
-  return some;
+  table.dropped = table.rows() - rows.size();
+  if (table.dropped > 0) table = select_rows(table, rows);
+  if (const std::size_t unknown = table.unlabelled(); unknown > 0)  // a log has no cost of what it did not call
+    table.note("unknown", fmt::format("the quality of {} of {} answers is not known", unknown,
+                                      std::ranges::count_if(table.cost, [](double usd) { return !std::isnan(usd); })));
+  if (table.dropped > 0)
+    table.note("dropped", (table.dropped == 1 ? "1 prompt of the file is"
+                                              : fmt::format("{} prompts of the file are", table.dropped)) +
+                              " left out: a cell or a price is missing");
+  return table;
 }
 
 }  // namespace pandora

@@ -7,7 +7,6 @@
 
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/system_limits.hpp"
-#include "host/outcomes/tables/checked_table.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {

@@ -57,6 +57,8 @@ inline bool is_range_of(const StatedRange& range, std::string_view name) {
          (range.name.starts_with("score:") && name.starts_with("score_") &&
           std::string_view(range.name).substr(6) == name.substr(6));
 }
+inline constexpr double kAbsentCell = -1.0;   ///< never seen
+inline constexpr double kMissingCell = -2.0;  ///< seen without a value
 inline constexpr const char* kScoresAlone =
     "has a judge's scores and no quality; to use the scores as the quality, say so (quality, --quality score)";
 /// The names that the column of the prompt's name may have, in order of preference.
@@ -180,5 +182,9 @@ class TableBuilder {
   std::vector<std::uint8_t> differs_;  // whether a column's values differ between rows of one prompt
   std::uint64_t text_bytes_ = 0;
 };
+
+/// Checks a table whose cells may hold kMissingCell. Rows with a missing cell or price are refused or dropped; then
+/// prompts that occur twice are refused. `repeats`: a prompt may have several rows.
+TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats);
 
 }  // namespace pandora

@@ -11,7 +11,6 @@
 
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/outcomes/tables/checked_table.hpp"
 #include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {

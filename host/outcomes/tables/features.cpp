@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "host/ground/base/error.hpp"
@@ -55,28 +54,6 @@ std::vector<std::string> classes_of(const PromptColumn& column, const TraceTable
   return classes;
 }
 
-// The texts on which a projection is fitted. They are counted here if they are not yet.
-struct FittedTexts {
-  TextCounts own;
-  std::vector<std::size_t> place;  // the place of a row's text in `own`
-  CountedRows counted;
-  std::vector<std::size_t> which;  // which of the counted texts
-
-  FittedTexts(const TraceTable& table, bool any, const CountedRows& given) : counted(given) {
-    if (!any) return;
-    const std::vector<std::size_t> rows = TextProjection::spread(table.rows());
-    if (given.counts == nullptr) {
-      own = TextCounts::of(table.columns[table.text_column].texts, rows);
-      place.resize(table.rows());
-      for (std::size_t i = 0; i < rows.size(); ++i) place[rows[i]] = i;
-      counted = {&own, place};
-    }
-    for (const std::size_t row : rows) which.push_back(counted.text_of(row));
-  }
-  FittedTexts(const FittedTexts&) = delete;  // `counted` is a view
-  FittedTexts& operator=(const FittedTexts&) = delete;
-};
-
 // The input from which a source makes its numbers; without numbers they are missing.
 struct Input {
   std::string_view text;
@@ -84,24 +61,12 @@ struct Input {
   std::optional<CountedText> counted = {};
 };
 
-// A source's column in a table; nullptr if the input is the prompt's text.
-struct Bound {
-  const PromptColumn* column = nullptr;
-  const TraceTable* table = nullptr;
-  CountedRows counted = {};
-
-  Input input(std::size_t row) const {
-    if (column == nullptr) return {table->text(row), {}, counted.counts ? std::optional(counted[row]) : std::nullopt};
-    if (column->kind == PromptColumn::Kind::text) return {column->texts[row], {}};
-    return {{}, std::span(column->numbers).subspan(row * column->length, column->length)};
-  }
-};
-
-Bound bind(const FeatureSource& source, const TraceTable& table, const CountedRows& counted) {
+// A source's column in a table, which may be that of the prompt's text.
+const PromptColumn& column_of(const FeatureSource& source, const TraceTable& table) {
   if (source.kind == FeatureKind::text || source.kind == FeatureKind::length) {
     if (table.text_column == TraceTable::kNone)
       table.refuse("has no text of prompts (a column prompt), from which features are made");
-    return {nullptr, &table, counted};
+    return table.columns[table.text_column];
   }
   const PromptColumn* const column = find_column(table, source.column);
   if (column == nullptr) table.refuse(no_column(table, source.column, {}));
@@ -112,7 +77,13 @@ Bound bind(const FeatureSource& source, const TraceTable& table, const CountedRo
   if (!is_text && column->length != source.length)
     table.refuse("column {} holds {} numbers per prompt, but features need {}", in_quotes(source.column),
                  column->length, source.length);
-  return {column, &table, {}};
+  return *column;
+}
+
+Input input_of(const PromptColumn& column, std::size_t row, const CountedRows& counted) {
+  if (column.kind == PromptColumn::Kind::text)
+    return {column.texts[row], {}, counted.counts ? std::optional(counted[row]) : std::nullopt};
+  return {{}, std::span(column.numbers).subspan(row * column.length, column.length)};
 }
 
 void measure(const FeatureSource& source, const Input& input, std::span<double> numbers) {
@@ -205,23 +176,20 @@ FeatureSource source_of(const std::string& spec, const TraceTable& table) {
       source.length = source.classes.size() + 1;
     }
   }
-  (void)bind(source, table, {});
+  (void)column_of(source, table);
   return source;
 }
 
-// All numbers of source `number` with their scale; a spread of 0 means that the number does not vary.
-std::vector<FeatureColumn> columns_of(const FeatureSource& source, std::size_t number, const TraceTable& table,
-                                      const CountedRows& counted) {
+// All numbers of source `number` with their scale on these inputs; a spread of 0 means that the number does not vary.
+template <class InputOf>
+std::vector<FeatureColumn> columns_of(const FeatureSource& source, std::size_t number, std::size_t inputs,
+                                      const InputOf& input_of) {
   std::vector<FeatureColumn> columns(source.length);
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = {number, i, 0, 1};
   if (source.kind == FeatureKind::raw) return columns;
-  const Bound bound = bind(source, table, counted);
-  std::vector<std::size_t> rows(table.rows());
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
-  if (source.kind == FeatureKind::text) rows = TextProjection::spread(table.rows());  // the rows on which it was fitted
   std::vector<double> numbers(source.length), squares(source.length), seen(source.length);
-  for (const std::size_t row : rows) {
-    measure(source, bound.input(row), numbers);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    measure(source, input_of(i), numbers);
     for (std::size_t j = 0; j < numbers.size(); ++j) {
       if (std::isnan(numbers[j])) continue;
       const double off = numbers[j] - columns[j].mean;  // Welford
@@ -235,6 +203,18 @@ std::vector<FeatureColumn> columns_of(const FeatureSource& source, std::size_t n
     columns[j].spread = varies && std::isfinite(kSpreads * deviation) ? kSpreads * deviation : 0;
   }
   return columns;
+}
+
+// Fits a projection, and its numbers' scale, to texts. They are counted here if they are not yet.
+std::vector<FeatureColumn> fit_texts(FeatureSource& source, std::size_t number, const TextColumn& texts,
+                                     const CountedRows& counted, const TextProjection* near) {
+  const std::vector<std::size_t> rows = TextProjection::spread(texts.size());
+  const TextCounts own = counted.counts == nullptr ? TextCounts::of(texts, rows) : TextCounts();
+  const TextCounts& counts = counted.counts == nullptr ? own : *counted.counts;
+  std::vector<std::size_t> which;  // of the counted texts
+  for (const std::size_t row : rows) which.push_back(counted.counts == nullptr ? which.size() : counted.text_of(row));
+  source.projection = TextProjection::fit(counts, which, source.length, near);
+  return columns_of(source, number, which.size(), [&](std::size_t i) { return Input{{}, {}, counts[which[i]]}; });
 }
 
 }  // namespace
@@ -254,12 +234,12 @@ std::vector<std::string> FeatureMap::names() const {
 
 std::vector<double> FeatureMap::apply(const TraceTable& table, const CountedRows& counted) const {
   std::vector<double> features(table.rows() * size()), numbers;
-  std::vector<Bound> bound;
-  for (const FeatureSource& source : sources_) bound.push_back(bind(source, table, counted));
+  std::vector<const PromptColumn*> bound;
+  for (const FeatureSource& source : sources_) bound.push_back(&column_of(source, table));
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto of_row = std::span(features).subspan(row * size(), size());
-    give(
-        sources_, columns_, [&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
+    const auto input = [&](std::size_t source) { return input_of(*bound[source], row, counted); };
+    give(sources_, columns_, input, numbers, of_row);
     for (std::size_t j = 0; j < size(); ++j)
       if (std::isnan(of_row[j])) refuse_missing(table, row, sources_[columns_[j].source].column);
   }
@@ -268,8 +248,8 @@ std::vector<double> FeatureMap::apply(const TraceTable& table, const CountedRows
 
 std::vector<double> FeatureMap::apply(const Prompt& prompt) const {
   std::vector<double> features(size()), numbers;
-  give(
-      sources_, columns_, [&](std::size_t source) { return input_of(sources_[source], prompt); }, numbers, features);
+  const auto input = [&](std::size_t source) { return input_of(sources_[source], prompt); };
+  give(sources_, columns_, input, numbers, features);
   return features;
 }
 
@@ -285,10 +265,11 @@ FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std:
       if (*before == *spec || (is_text && before->starts_with("text:")))
         throw Error(ExitCode::usage, fmt::format("feature {} stands twice", in_quotes(*spec)));
     FeatureSource& source = map.sources_.emplace_back(source_of(*spec, calibration));
-    const FittedTexts texts(calibration, is_text, counted);
-    if (is_text) source.projection = TextProjection::fit(*texts.counted.counts, texts.which, source.length, start);
-    const std::vector<FeatureColumn> all = columns_of(source, map.sources_.size() - 1, calibration, texts.counted);
-    const std::size_t before = map.size();
+    const std::size_t number = map.sources_.size() - 1, before = map.size();
+    const PromptColumn& column = column_of(source, calibration);
+    const auto input = [&](std::size_t row) { return input_of(column, row, {}); };
+    const std::vector<FeatureColumn> all = is_text ? fit_texts(source, number, column.texts, counted, start)
+                                                   : columns_of(source, number, calibration.rows(), input);
     std::copy_if(all.begin(), all.end(), std::back_inserter(map.columns_), [](const auto& c) { return c.spread > 0; });
     if (const std::size_t dropped = before + all.size() - map.size(); dropped > 0)
       map.notes_.push_back(dropped == 1 && all.size() == 1
@@ -301,8 +282,7 @@ FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std:
   for (const FeatureSource& source : map.sources_) {
     if (source.kind != FeatureKind::raw) continue;
     const PromptColumn& column = *find_column(calibration, source.column);
-    const auto none =
-        std::find_if(column.numbers.begin(), column.numbers.end(), [](double x) { return std::isnan(x); });
+    const auto none = std::ranges::find_if(column.numbers, [](double x) { return std::isnan(x); });
     if (none != column.numbers.end())
       refuse_missing(calibration, static_cast<std::size_t>(none - column.numbers.begin()) / column.length, column.name);
   }

@@ -30,7 +30,6 @@ void NamedColumns::name(std::vector<std::string> names) {
   sorted.erase(sorted.begin(), std::upper_bound(sorted.begin(), sorted.end(), ""));
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     place_.refuse("column {} stands twice in the header", in_quotes(*twice));
-  roles_.resize(names_.size());
   for (const std::string& name : builder_.options().prompt_key) {
     if (!has(name))
       place_.refuse("has no column {}{}, which is to name the prompts (prompt_key, --prompt-key)", in_quotes(name),
@@ -38,35 +37,20 @@ void NamedColumns::name(std::vector<std::string> names) {
     prompt_names_.push_back(position(name));
   }
   for (const std::string_view name : kPromptNames)
-    if (has(name) && prompt_names_.empty()) {
-      prompt_names_ = {position(name)};
-      roles_[prompt_names_[0]].is = Role::Is::prompt_name;  // a column that prompt_key names stays a column
-    }
+    if (has(name) && prompt_names_.empty()) prompt_names_ = {position(name)};
   if (has(kAnswer)) answer_ = position(kAnswer);
   long_ = has("model") && any_of([&](std::string_view name) { return builder_.gives_quality(name); });
   if (has("model") && !long_ && any_of(is_score) && !prompt_names_.empty()) place_.refuse(kScoresAlone);
   if (long_ && has("propensity")) builder_.is_log();
   if (long_ && has("decision")) decision_ = position("decision");
-  long_ ? give_long_roles() : give_wide_roles();
+  if (long_) model_name_ = position("model");
+  long_ ? require_long_form() : find_models();
+  for (std::size_t i = 0; i < names_.size(); ++i) roles_.push_back(role_of(i));
 }
 
-void NamedColumns::give_long_roles() {
-  if (prompt_names_.empty()) place_.refuse_form("a column prompt_id is missing");
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (names_[i].empty()) builder_.unused("a column without a name");
-    if (roles_[i].is == Role::Is::prompt_name || i == decision_ || names_[i].empty()) continue;
-    Role& role = roles_[i];
-    if (names_[i] == "model") {
-      role.is = Role::Is::model_name;
-      model_name_ = i;
-    } else if (builder_.is_of_answers(names_[i])) {
-      role.quantity = builder_.quantity(names_[i]);
-      role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
-    } else {
-      role = {Role::Is::value, 0, 0, builder_.column(names_[i])};
-    }
-  }
+void NamedColumns::require_long_form() const {
   const auto count = [this](const auto& is) { return std::count_if(names_.begin(), names_.end(), is); };
+  if (prompt_names_.empty()) place_.refuse_form("a column prompt_id is missing");
   if (count(is_cost) == 0 && (!builder_.is_of_answers("prompt_tokens") || count(is_tokens) == 0))
     place_.refuse_form("a column cost is missing, or prompt_tokens and completion_tokens and prices");
   if (count([this](const std::string& name) { return builder_.says_quality(name); }) > 1 || count(is_cost) > 1)
@@ -94,50 +78,52 @@ std::string NamedColumns::model_of_cost(const std::string& name) const {
   return model;
 }
 
-void NamedColumns::give_wide_roles() {
-  NameList models;
+// Finds the models of a wide table, or the column with the answers of a row as an object that is written as text.
+void NamedColumns::find_models() {
   for (const std::string& name : names_) {
     const std::string model = model_of_cost(name);
     if (model.empty()) continue;
-    if (models.find(model) != kNone) place_.refuse("model {} has two columns of costs", in_quotes(model));
-    models.add(model);
+    if (models_.find(model) != kNone) place_.refuse("model {} has two columns of costs", in_quotes(model));
+    models_.add(model);
   }
   for (const char* answers : {"models", "arms"})
-    if (models.names().empty() && has(answers)) return give_nested_roles(position(answers));
-  if (models.names().empty())
+    if (models_.size() == 0 && answers_ == kNone && has(answers)) answers_ = position(answers);
+  if (answers_ != kNone) {
+    const auto decisions = std::make_shared<DecisionRows>(place_, builder_);  // there are no decisions
+    const auto rows = std::make_shared<JsonRows>(place_, builder_, *decisions);
+    take_answers_ = [this, decisions, rows](std::string_view text) { rows->take_answers(names_[answers_], text); };
+  } else if (models_.size() == 0) {
     place_.refuse_form((any_of(is_cost) ? "its header is " : "it has no costs; its header is ") +
                        printable(fmt::format("{}", fmt::join(names_, ",")), 300));
-  for (const std::string& name : names_)  // in the order of their qualities
-    if (models.find(name) != kNone) (void)builder_.model(name);
-  for (const std::string& name : models.names()) (void)builder_.model(name);
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const std::string& name = names_[i];
-    if (name.empty()) builder_.unused("a column without a name");
-    Role& role = roles_[i];
-    if (role.is == Role::Is::prompt_name || name.empty()) continue;
-    const std::size_t bar = name.rfind('|');
-    const bool is_model = models.find(name) != kNone;
-    const std::string model = is_model ? name : name.substr(0, bar), what = is_model ? "quality" : name.substr(bar + 1);
-    if (models.find(model) == kNone) {
-      role = {Role::Is::value, 0, 0, builder_.column(name)};
-    } else if (!is_model && is_quality(what) && has(model)) {  // the column M has the qualities
-      builder_.unused(name);
-    } else if ((role.model = builder_.model(model)) != kNone) {
-      role.quantity = builder_.quantity(what);
-      role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
-    }
   }
+  for (const std::string& name : names_)  // in the order of their qualities
+    if (models_.find(name) != kNone) (void)builder_.model(name);
+  for (const std::string& name : models_.names()) (void)builder_.model(name);
 }
 
-// For a table with the answers of a row in one cell, as an object written as text.
-void NamedColumns::give_nested_roles(std::size_t answers) {
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    if (roles_[i].is != Role::Is::prompt_name && !names_[i].empty() && i != answers)
-      roles_[i] = {Role::Is::value, 0, 0, builder_.column(names_[i])};
-  roles_[answers].is = Role::Is::answers;
-  const auto decisions = std::make_shared<DecisionRows>(place_, builder_);  // there are no decisions
-  const auto rows = std::make_shared<JsonRows>(place_, builder_, *decisions);
-  take_answers_ = [decisions, rows, name = names_[answers]](std::string_view text) { rows->take_answers(name, text); };
+NamedColumns::Role NamedColumns::role_of(std::size_t column) {
+  const std::string& name = names_[column];
+  // A column that prompt_key names stays a column.
+  const bool names_prompt = builder_.options().prompt_key.empty() && prompt_names_ == std::vector{column};
+  if (names_prompt || column == model_name_ || column == decision_) return {};
+  if (column == answers_) return {Role::Is::answers};
+  if (name.empty()) {
+    if (answers_ == kNone) builder_.unused("a column without a name");
+    return {};
+  }
+  const std::size_t bar = name.rfind('|');
+  const bool is_model = models_.find(name) != kNone;
+  const std::string model = is_model ? name : name.substr(0, bar), what = is_model ? "quality" : name.substr(bar + 1);
+  if (long_ ? !builder_.is_of_answers(name) : models_.find(model) == kNone)
+    return {Role::Is::value, builder_.column(name)};
+  if (!long_ && !is_model && is_quality(what) && has(model)) {  // the column M has the qualities
+    builder_.unused(name);
+    return {};
+  }
+  const std::size_t number_of_model = long_ ? 0 : builder_.model(model);
+  if (number_of_model == kNone) return {};
+  const std::size_t quantity = builder_.quantity(long_ ? name : what);
+  return {quantity == kNone ? Role::Is::ignored : Role::Is::cell, quantity, number_of_model};
 }
 
 void NamedColumns::take(std::span<const CellValue> cells) {
@@ -155,7 +141,7 @@ void NamedColumns::take(std::span<const CellValue> cells) {
     if (!prompt_names_.empty()) builder_.name_row(prompt);
   }
   for (std::size_t i = 0; i < roles_.size(); ++i) {
-    if (roles_[i].is == Role::Is::value) builder_.value(roles_[i].column, cells[i]);
+    if (roles_[i].is == Role::Is::value) builder_.value(roles_[i].number, cells[i]);
     if (roles_[i].is == Role::Is::answers) take_answers_(cells[i].text);
     if (roles_[i].is != Role::Is::cell || (long_ && model == kNone)) continue;
     CellValue value = cells[i];
@@ -165,7 +151,7 @@ void NamedColumns::take(std::span<const CellValue> cells) {
       value.kind = Kind::number;
       value.number = *number;
     }
-    builder_.cell(long_ ? model : roles_[i].model, roles_[i].quantity, value, {names_[i]});
+    builder_.cell(long_ ? model : roles_[i].model, roles_[i].number, value, {names_[i]});
   }
 }
 

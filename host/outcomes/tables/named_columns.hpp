@@ -32,9 +32,9 @@ class NamedColumns {
 
   // The meaning of a column.
   struct Role {
-    enum class Is { ignored, prompt_name, model_name, cell, value, answers } is = Is::ignored;
-    std::size_t model = 0, quantity = 0;  // for a cell; in a long table the row names the model
-    std::size_t column = 0;               // for a value
+    enum class Is { ignored, cell, value, answers } is = Is::ignored;
+    std::size_t number = 0;  // of the quantity of a cell, or of the column of a value
+    std::size_t model = 0;   // for a cell; in a long table the row names the model
   };
 
   std::size_t position(std::string_view name) const {
@@ -45,18 +45,19 @@ class NamedColumns {
   bool any_of(const Is& is) const {
     return std::any_of(names_.begin(), names_.end(), is);
   }
-  void give_long_roles();
+  void require_long_form() const;
   std::string model_of_cost(const std::string& name) const;
-  void give_wide_roles();
-  void give_nested_roles(std::size_t answers);
+  void find_models();
+  Role role_of(std::size_t column);
 
   const FilePlace& place_;
   const bool infer_;
   TableBuilder builder_;
   bool long_ = false;
-  std::size_t model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
-  std::vector<std::size_t> prompt_names_;                               // their values together name the prompt
-  std::function<void(std::string_view text)> take_answers_;             // for an object by model
+  std::size_t model_name_ = kNone, answer_ = kNone, decision_ = kNone, answers_ = kNone;  // columns
+  std::vector<std::size_t> prompt_names_;                    // their values together name the prompt
+  std::function<void(std::string_view text)> take_answers_;  // for an object by model, in the column answers_
+  NameList models_;                                          // of a wide table
   std::vector<std::string> names_;
   std::vector<Role> roles_;
 };

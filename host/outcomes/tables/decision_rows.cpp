@@ -12,8 +12,16 @@ namespace dom = simdjson::dom;
 
 namespace {
 
-bool has(const dom::object& row, const char* member) {
-  return row.at_key(member).error() == simdjson::SUCCESS;
+// The value of a member that must be there, with a value of this type.
+template <class Value>
+Value value_of(const FilePlace& place, const dom::object& row, const char* member) {
+  Value out{};
+  if (row.at_key(member).get(out) == simdjson::SUCCESS) return out;
+  place.refuse_row("has no {} \"{}\"",
+                   std::is_same_v<Value, double>             ? "number"
+                   : std::is_same_v<Value, std::string_view> ? "text"
+                                                             : "whole number",
+                   member);
 }
 
 }  // namespace
@@ -22,31 +30,16 @@ bool DecisionRows::is_one(const dom::object& row) {
   return has(row, "request") && (has(row, "calls") || (has(row, "quality") && !has(row, "model")));
 }
 
-std::string_view DecisionRows::text(const dom::object& row, const char* member) const {
-  std::string_view out;
-  if (row.at_key(member).get(out) != simdjson::SUCCESS) place_.refuse_row("has no text \"{}\"", member);
-  return out;
-}
-
-double DecisionRows::number(const dom::object& row, const char* member) const {
-  double out = 0.0;
-  if (row.at_key(member).get(out) != simdjson::SUCCESS) place_.refuse_row("has no number \"{}\"", member);
-  return out;
-}
-
 void DecisionRows::cell(std::size_t model, std::string_view quantity, double value) {
   if (const std::size_t number = builder_.quantity(quantity); model != TraceTable::kNone && number != TraceTable::kNone)
     builder_.cell(model, number, {CellValue::Kind::number, value, {}, {}}, {"calls", quantity});
 }
 
 void DecisionRows::take(const dom::object& row, JsonRows& reader) {
-  std::uint64_t number_of_request = 0;
-  if (row.at_key("request").get(number_of_request) != simdjson::SUCCESS)
-    place_.refuse_row("has no whole number \"request\"");
-  const std::string request = std::to_string(number_of_request);
+  const std::string request = std::to_string(value_of<std::uint64_t>(place_, row, "request"));
   dom::array calls;
   if (row.at_key("calls").get(calls) == simdjson::SUCCESS) return take_decision(request, row, calls, reader);
-  feedbacks_.emplace_back(request, number(row, "quality"));
+  feedbacks_.emplace_back(request, value_of<double>(place_, row, "quality"));
 }
 
 void DecisionRows::take_decision(const std::string& request, const dom::object& row, const dom::array& calls,
@@ -54,7 +47,8 @@ void DecisionRows::take_decision(const std::string& request, const dom::object& 
   if (decisions_.empty()) builder_.is_log();
   const auto [found, is_new] = decisions_.try_emplace(request);
   if (!is_new) place_.refuse_row("request {} stands twice", request);
-  const std::string_view evaluator = text(row, "evaluator"), deployed = text(row, "deployed");
+  const auto evaluator = value_of<std::string_view>(place_, row, "evaluator");
+  const auto deployed = value_of<std::string_view>(place_, row, "deployed");
   is_truth_ = evaluator == "quality";
   builder_.find_row(request, request, TraceTable::kNone);
   reader.take_values(row, {"request", "columns", "evaluator", "features", "candidates", "calls", "deployed", "rules",
@@ -113,15 +107,16 @@ void DecisionRows::leave_out_partial() {
 
 void DecisionRows::take_call(const dom::object& call, std::string_view score, std::string_view deployed,
                              Decision& decision) {
-  const std::string_view name = text(call, "model");
+  const auto name = value_of<std::string_view>(place_, call, "model");
+  const auto number = [&](const char* member) { return value_of<double>(place_, call, member); };
   const std::size_t model = builder_.model(name);
   builder_.call(model);
-  cell(model, "propensity", number(call, "propensity"));
-  cell(model, "cost", number(call, "dollars"));
+  cell(model, "propensity", number("propensity"));
+  cell(model, "cost", number("dollars"));
   if (double seconds = 0.0; call.at_key("latency").get(seconds) == simdjson::SUCCESS) cell(model, kLatency, seconds);
-  if (has(call, "score")) cell(model, score, number(call, "score"));
+  if (has(call, "score")) cell(model, score, number("score"));
   if (name == deployed) decision.deployed = model;
-  decision.chances.emplace_back(model, number(call, "deploy_propensity"));
+  decision.chances.emplace_back(model, number("deploy_propensity"));
 }
 
 void DecisionRows::finish() {
@@ -140,10 +135,8 @@ void DecisionRows::finish() {
     cell(found->second.deployed, "quality", quality);
   }
   if (lost > 0)
-    builder_.note(
-        fmt::format("not used: {} feedbacks for requests that are not in the log, or that had "
-                    "a feedback already",
-                    lost));
+    builder_.note(fmt::format(
+        "not used: {} feedbacks for requests that are not in the log, or that had a feedback already", lost));
   if (cut_ > 0) builder_.note(fmt::format("not used: {} incomplete last lines", cut_));
   if (decisions_.empty()) place_.refuse("has no decision that could become a row of the table");
   leave_out_partial();

@@ -14,6 +14,10 @@ namespace pandora {
 
 class JsonRows;
 
+inline bool has(const simdjson::dom::object& row, std::string_view member) {
+  return row.at_key(member).error() == simdjson::SUCCESS;
+}
+
 /// Reads the lines of a cascade's decision log, from one or several files (docs/learning.md). A decision becomes a row,
 /// and its calls are those of a log. Feedback brings the quality of the deployed answer, in any order. With the
 /// evaluator "quality" every score is a quality. The probability that an answer's quality became known is
@@ -51,8 +55,6 @@ class DecisionRows {
   void take_call(const simdjson::dom::object& call, std::string_view score, std::string_view deployed,
                  Decision& decision);
   void cell(std::size_t model, std::string_view quantity, double value);
-  std::string_view text(const simdjson::dom::object& row, const char* member) const;
-  double number(const simdjson::dom::object& row, const char* member) const;
 
   const FilePlace& place_;
   TableBuilder& builder_;

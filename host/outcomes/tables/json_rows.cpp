@@ -73,13 +73,12 @@ void JsonRows::choose_form(const Object& row) {
   }
   prompt_names_ = builder_.options().prompt_key;
   for (const std::string_view name : kPromptNames)
-    if (prompt_names_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_names_.emplace_back(name);
+    if (prompt_names_.empty() && has(row, name)) prompt_names_.emplace_back(name);
   long_ = answers_.empty() && has_model && has_quality && !prompt_names_.empty();
   if (long_ && log_) builder_.is_log();
   if (long_ || !answers_.empty()) return;
-  const auto has = [&](const char* member) { return row.at_key(member).error() == simdjson::SUCCESS; };
   if (has_model && has_score && !prompt_names_.empty()) place_.refuse(kScoresAlone);
-  if (!has(kRouterArena.prompt) || !has(kRouterArena.model))
+  if (!has(row, kRouterArena.prompt) || !has(row, kRouterArena.model))
     place_.refuse_form("its first object has the members " + in_quotes(found));
   form_ = &kRouterArena;
 }
@@ -126,17 +125,13 @@ bool JsonRows::is_vector(const dom::element& element) {
 }
 
 // The name of a prompt or a model: a text or a whole number.
-std::string JsonRows::name_of(std::string_view member, const dom::element& element) const {
+std::string JsonRows::name_in(const Object& row, std::string_view member) const {
+  dom::element element;
+  if (row.at_key(member).get(element) != simdjson::SUCCESS) refuse_without(member);
   if (element.is_string()) return std::string(text_of(element.get_string().value_unsafe()));
   if (element.is_int64()) return std::to_string(element.get_int64().value_unsafe());
   if (element.is_uint64()) return std::to_string(element.get_uint64().value_unsafe());
   place_.refuse_cell({member}, "is neither a text nor a whole number");
-}
-
-std::string JsonRows::name_in(const Object& row, std::string_view member) const {
-  dom::element element;
-  if (row.at_key(member).get(element) != simdjson::SUCCESS) refuse_without(member);
-  return name_of(member, element);
 }
 
 // The name of the prompt of a long or nested row.
@@ -154,7 +149,7 @@ void JsonRows::take_values(const Object& row, std::initializer_list<std::string_
 
 // The number of the model that the member or the file names.
 std::size_t JsonRows::model_in(const Object& row, std::string_view member) {
-  const bool is_files = !of_file_.model.empty() && row.at_key(member).error() != simdjson::SUCCESS;
+  const bool is_files = !of_file_.model.empty() && !has(row, member);
   return builder_.model(is_files ? of_file_.model : name_in(row, member));
 }
 
@@ -230,11 +225,11 @@ void JsonRows::take_answers(const dom::element& answers) {
 
 // Takes an answer of the long form.
 void JsonRows::take_answer(const Object& row) {
-  const std::string prompt = of_file_.prefix + prompt_in(row);
+  const std::string prompt = prompt_in(row);
   const std::size_t model = model_in(row, "model");
   builder_.find_row(has_decision_ ? name_in(row, "decision") : prompt, prompt, model, answer_of(row));
   if (log_) builder_.call(model);
-  int names = row.at_key("model").error() == simdjson::SUCCESS ? 0 : 1;
+  int names = has(row, "model") ? 0 : 1;
   for (const dom::key_value_pair member : row) {
     if (is_prompt_name(member.key) || member.key == "model") {
       if (++names > 2) place_.refuse_cell({member.key}, "stands twice in a row");

@@ -24,20 +24,18 @@ struct AnswerForm {
 /// results.
 extern const AnswerForm kRouterArena, kLlmRouterBench;
 
+/// What holds for all rows of a file.
+struct RowsOfFile {
+  std::string model = {};   ///< for rows that name no model
+  std::string prefix = {};  ///< of the prompts' names
+  std::vector<std::pair<std::string, std::string>> columns = {};
+  const AnswerForm* form = nullptr;  ///< the form of its rows; null: decided by the first row
+};
+
 class JsonRows {
  public:
-  /// What holds for all rows of the file.
-  struct OfFile {
-    std::string model = {};   ///< for rows that name no model
-    std::string prefix = {};  ///< of the prompts' names
-    std::vector<std::pair<std::string, std::string>> columns = {};
-    const AnswerForm* form = nullptr;  ///< the form of its rows; null: decided by the first row
-  };
-
   /// All references must outlive the reader.
-  JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions)
-      : JsonRows(place, builder, decisions, OfFile()) {}
-  JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions, OfFile of_file)
+  JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions, RowsOfFile of_file = {})
       : place_(place), builder_(builder), decisions_(decisions), of_file_(std::move(of_file)), form_(of_file_.form) {}
 
   /// Reads a file with one object per line, in the form of its first line. Throws Error (bad_data) with file and row.
@@ -65,7 +63,6 @@ class JsonRows {
   bool is_prompt_name(std::string_view member) const {
     return builder_.options().prompt_key.empty() && !prompt_names_.empty() && member == prompt_names_[0];
   }
-  std::string name_of(std::string_view member, const Element& element) const;
   std::string name_in(const Object& row, std::string_view member) const;
   std::string prompt_in(const Object& row) const;
   std::string_view text_of(std::string_view text) const;
@@ -79,7 +76,7 @@ class JsonRows {
   const FilePlace& place_;
   TableBuilder& builder_;
   DecisionRows& decisions_;
-  OfFile of_file_;
+  RowsOfFile of_file_;
   const AnswerForm* form_;
   bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false, decides_ = false;
   std::vector<std::string> prompt_names_;  // the members whose values together name the prompt; empty if there are none

@@ -1,4 +1,4 @@
-// Reads a folder as a table: each model's answers are in files of their own.
+// Reads a folder as a table: each model's answers are in files of their own. Also reads such a file alone.
 //
 //   *.json    LLMRouterBench's results, {"dataset_name", "split", "model_name", "records": [{"index", "origin_query",
 //             "score", "cost", "prompt_tokens", "completion_tokens"}]}; or a list of objects, each a row
@@ -59,7 +59,19 @@ class FolderReader {
         folder_(folder) {}
 
   TraceTable read() {
-    source_ = place_.file;
+    if (fs::is_directory(folder_))
+      take_folder();
+    else
+      take_document(folder_);
+    decisions_.finish();
+    place_ = FilePlace(folder_);
+    if (passed_ > 0)
+      builder_.note(fmt::format("not used: {} files that are trials, or that later files replace", passed_));
+    return std::move(builder_).finish();
+  }
+
+ private:
+  void take_folder() {
     readable(place_, [&] { find_files(folder_, 0); });
     if (files_.empty()) place_.refuse("is a folder without files called .json or .jsonl (also .gz); name a file of it");
     for (auto& [name, versions] : files_) {
@@ -67,17 +79,8 @@ class FolderReader {
       while (!versions.empty() && !take(versions.back())) versions.pop_back();
       passed_ -= versions.empty() ? 0 : 1;
     }
-    return finish();
   }
 
-  // Reads a single file in place of a folder.
-  TraceTable read_list() {
-    source_ = place_.file;
-    take_document(folder_, name_of(folder_), progress());
-    return finish();
-  }
-
- private:
   // Finds the files, grouped by name, with the latest last.
   void find_files(const fs::path& folder, int depth) {
     for (const fs::path& path : entries_of(folder)) {
@@ -98,9 +101,9 @@ class FolderReader {
   // Takes a file. Returns whether it contributed anything.
   bool take(const fs::path& path) {
     place_ = FilePlace(path);
-    if (is_document(path)) return take_document(path, name_of(path), progress());
+    if (is_document(path)) return take_document(path);
     RecordStream stream(path, progress(), place_);
-    JsonRows(place_, builder_, decisions_, {name_of(path), "", {}, nullptr}).take_lines(stream);
+    JsonRows(place_, builder_, decisions_, {name_of(path)}).take_lines(stream);
     return true;
   }
 
@@ -114,23 +117,14 @@ class FolderReader {
     };
   }
 
-  TraceTable finish() {
-    decisions_.finish();
-    place_.file = source_;
-    place_.row = place_.line = 0;
-    if (passed_ > 0)
-      builder_.note(fmt::format("not used: {} files that are trials, or that later files replace", passed_));
-    return std::move(builder_).finish();
-  }
-
-  bool take_document(const fs::path& path, const std::string& model, const RecordStream::Progress& progress) {
-    const simdjson::padded_string bytes(readable(place_, [&] {
+  bool take_document(const fs::path& path) {
+    const simdjson::padded_string bytes(readable(place_, [&, tell = progress()] {
       InflatedFile file(path);
       std::string all;
       for (std::string piece; all.size() <= kMostDocument; all += piece) {
         piece = file.read(std::uint64_t{1} << 20);
         if (piece.empty()) break;
-        progress(file.done(), 0);
+        tell(file.done(), 0);
       }
       return all;
     }));
@@ -143,7 +137,7 @@ class FolderReader {
                     simdjson::error_message(problem));
     simdjson::dom::array rows;
     if (root.get(rows) == simdjson::SUCCESS) {
-      take_rows(rows, {model, "", {}, nullptr});
+      take_rows(rows, {name_of(path)});
       return true;
     }
     return take_results(root);
@@ -166,7 +160,7 @@ class FolderReader {
     return true;
   }
 
-  void take_rows(const simdjson::dom::array& rows, JsonRows::OfFile of_file) {
+  void take_rows(const simdjson::dom::array& rows, RowsOfFile of_file) {
     JsonRows taken(place_, builder_, decisions_, std::move(of_file));
     for (const simdjson::dom::element element : rows) {
       ++place_.row;
@@ -181,7 +175,6 @@ class FolderReader {
   TableBuilder builder_;
   DecisionRows decisions_;
   const fs::path folder_;
-  std::string source_;  // its name
   std::map<std::string, std::vector<fs::path>> files_;
   std::size_t count_ = 0, passed_ = 0;
   std::uint64_t done_ = 0, total_ = 0;
@@ -189,12 +182,8 @@ class FolderReader {
 
 }  // namespace
 
-TraceTable read_trace_folder(const fs::path& folder, const TraceOptions& options) {
-  return FolderReader(folder, options).read();
-}
-
-TraceTable read_trace_list(const fs::path& file, const TraceOptions& options) {
-  return FolderReader(file, options).read_list();
+TraceTable read_trace_folder(const fs::path& path, const TraceOptions& options) {
+  return FolderReader(path, options).read();
 }
 
 }  // namespace pandora

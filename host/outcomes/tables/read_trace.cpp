@@ -147,7 +147,7 @@ TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& opt
   const std::size_t first = beginning.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[');
   if (!is_json) return CsvReader(stream, place, options).read();
-  if (beginning[first] == '[') return read_trace_list(path, options);
+  if (beginning[first] == '[') return read_trace_folder(path, options);
   TableBuilder builder(place, options, false);
   DecisionRows decisions(place, builder);
   JsonRows(place, builder, decisions).take_lines(stream);

@@ -49,29 +49,29 @@ struct TraceOptions {
   /// Otherwise an unknown quality is a missing cell, and a propensity is refused.
   bool holes = false;
   /// Models to keep, in this order; empty: all of the file. Cells of other models are neither checked nor kept.
-  std::vector<std::string> models;
+  std::vector<std::string> models = {};
   /// Judges to keep, by their names in the file; nothing: all. Cells of other judges are neither checked nor kept.
-  std::optional<std::vector<std::string>> scores;
+  std::optional<std::vector<std::string>> scores = {};
   /// The ranges of values that are not in [0, 1].
-  std::vector<StatedRange> scale;
+  std::vector<StatedRange> scale = {};
   /// The prices by which an answer with tokens but no cost gets its cost.
-  TokenPrices prices;
+  TokenPrices prices = {};
   /// Whether a cost of zero is a real cost: answers from a cache, models that cost nothing.
   bool free_calls = false;
   /// The column or member of answers that is their quality. The name of a judge ("score", "score:NAME") takes its
   /// scores as the quality. Empty: quality or reward.
-  std::string quality;
+  std::string quality = {};
   /// Whether the first judge's scores are taken as the quality if no answer has a quality and `quality` is empty.
   bool scores_alone = false;
   /// The columns whose values together identify a prompt (TraceTable::by_name). Empty: prompt_id, sample_id or id names
   /// it, and rows with equal texts are one prompt.
-  std::vector<std::string> prompt_key;
+  std::vector<std::string> prompt_key = {};
   /// Whether a second row of a prompt and model in a long table is another answer rather than a mistake.
   bool repeats = false;
   /// The most bytes of memory that the table may take; 0: half of the machine's memory.
   std::uint64_t most_bytes = 0;
   /// Called from time to time with the bytes read so far and the file's size, and once at the end. May throw.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
 inline constexpr std::size_t kMostModels = 1024;                           ///< of a table
@@ -86,7 +86,6 @@ void require_sound(const TraceOptions& options);
 TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& options = {});
 
 /// The same for a folder, and for a file that is one list of objects (read_folder.cpp).
-TraceTable read_trace_folder(const std::filesystem::path& folder, const TraceOptions& options);
-TraceTable read_trace_list(const std::filesystem::path& file, const TraceOptions& options);
+TraceTable read_trace_folder(const std::filesystem::path& path, const TraceOptions& options);
 
 }  // namespace pandora

@@ -19,6 +19,9 @@ RecordStream::RecordStream(const std::filesystem::path& path, Progress progress,
   if (file_.size() > kMostTraceFile)
     place_.refuse("has {:.0f} GiB, but a table can have at most {:.0f}; use fewer rows",
                   static_cast<double>(file_.size()) / (1 << 30), static_cast<double>(kMostTraceFile) / (1 << 30));
+  read_on();
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (buffer_.starts_with(kMark)) begin_ = scanned_ = kMark.size();
 }
 
 bool RecordStream::read_on() {
@@ -36,17 +39,7 @@ bool RecordStream::read_on() {
     told_ = file_.done();
     progress_(told_, std::max(told_, file_.size()));
   }
-  if (!started_) {
-    started_ = true;
-    constexpr std::string_view kMark = "\xEF\xBB\xBF";
-    if (buffer_.starts_with(kMark)) begin_ = scanned_ = kMark.size();
-  }
   return true;
-}
-
-std::string_view RecordStream::beginning() {
-  if (!started_) read_on();
-  return std::string_view(buffer_).substr(begin_);
 }
 
 // Whether the row's end is in memory; `end` is then its line end or the end of the file.
@@ -63,7 +56,6 @@ bool RecordStream::find_end(Form form, std::size_t& end) {
 }
 
 bool RecordStream::next(Form form, std::string_view& record) {
-  if (!started_) read_on();
   while (true) {
     std::size_t end = 0;
     while (!find_end(form, end)) {

@@ -31,7 +31,7 @@ class RecordStream {
   RecordStream(const std::filesystem::path& path, Progress progress, FilePlace& place);
 
   /// The first bytes after a byte order mark: the whole file or a mebibyte. Call it only before the first next().
-  std::string_view beginning();
+  std::string_view beginning() const { return std::string_view(buffer_).substr(begin_); }
 
   /// Gets the next row that is not blank, without its line end; false after the last. The row is valid until the next
   /// call. Throws Error (bad_data) if a row is longer than kMostRecord or, in csv, not UTF-8.
@@ -48,7 +48,7 @@ class RecordStream {
   FilePlace& place_;
   std::string buffer_;                   // bytes that were read; those from begin_ on are not taken yet
   std::size_t begin_ = 0, scanned_ = 0;  // [begin_, scanned_) does not contain the row's end
-  bool in_quotes_ = false, at_end_ = false, started_ = false, cut_ = false;
+  bool in_quotes_ = false, at_end_ = false, cut_ = false;
   std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes of the file at the last progress, lines taken
 };
 

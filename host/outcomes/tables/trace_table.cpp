@@ -15,7 +15,7 @@
 namespace pandora {
 namespace {
 
-// Columns `columns` of a matrix of `width`.
+// Columns `columns` of a matrix of `width`. What is empty stays empty, here and in rows_of().
 std::vector<double> columns_of(const std::vector<double>& values, std::size_t width,
                                std::span<const std::size_t> columns) {
   std::vector<double> some;
@@ -27,6 +27,7 @@ std::vector<double> columns_of(const std::vector<double>& values, std::size_t wi
 
 std::vector<double> rows_of(const std::vector<double>& values, std::size_t width, std::span<const std::size_t> rows) {
   std::vector<double> some;
+  if (values.empty()) return some;
   some.reserve(rows.size() * width);
   for (const std::size_t row : rows) some.insert(some.end(), &values[row * width], &values[row * width] + width);
   return some;
@@ -34,7 +35,8 @@ std::vector<double> rows_of(const std::vector<double>& values, std::size_t width
 
 TextColumn rows_of(const TextColumn& texts, std::span<const std::size_t> rows) {
   TextColumn some;
-  for (const std::size_t row : rows) some.push_back(texts[row]);
+  for (const std::size_t row : rows)
+    if (texts.size() > 0) some.push_back(texts[row]);
   return some;
 }
 
@@ -107,9 +109,8 @@ const ScoreColumn& find_score(const TraceTable& table, const std::string& name) 
 }
 
 const PromptColumn* find_column(const TraceTable& table, const std::string& name) {
-  for (const PromptColumn& column : table.columns)
-    if (column.name == name) return &column;
-  return nullptr;
+  const auto found = std::ranges::find(table.columns, name, &PromptColumn::name);
+  return found == table.columns.end() ? nullptr : &*found;
 }
 
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models) {
@@ -145,12 +146,9 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   some.cost = rows_of(table.cost, models, rows);
   for (const ScoreColumn& score : table.scores)
     some.scores.push_back({score.name, rows_of(score.values, models, rows)});
-  for (const PromptColumn& column : table.columns) {
-    const bool is_text = column.kind == PromptColumn::Kind::text;
-    some.columns.push_back({column.name, column.kind, column.length,
-                            is_text ? std::vector<double>() : rows_of(column.numbers, column.length, rows),
-                            is_text ? rows_of(column.texts, rows) : TextColumn()});
-  }
+  for (const PromptColumn& column : table.columns)
+    some.columns.push_back({column.name, column.kind, column.length, rows_of(column.numbers, column.length, rows),
+                            rows_of(column.texts, rows)});
   some.log = table.log;
   some.label_propensity = table.label_propensity;
   some.latency = table.latency;

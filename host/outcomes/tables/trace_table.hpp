@@ -77,9 +77,9 @@ struct PromptColumn {
   enum class Kind { number, text, vector };
   std::string name;
   Kind kind = Kind::text;
-  std::size_t length = 1;       ///< numbers of a vector; 1 otherwise
-  std::vector<double> numbers;  ///< number and vector: rows x length, row-major; NaN where a cell is missing
-  TextColumn texts;             ///< text: rows, in UTF-8; empty where a cell is missing
+  std::size_t length = 1;            ///< numbers of a vector; 1 otherwise
+  std::vector<double> numbers = {};  ///< number and vector: rows x length, row-major; NaN where a cell is missing
+  TextColumn texts = {};             ///< text: rows, in UTF-8; empty where a cell is missing
 };
 
 /// One judge's score of every answer.

@@ -1,12 +1,17 @@
-// Features of prompts are fitted on one table, and are the same for every other.
+// Features of prompts are fitted on one table, and are the same for every other. As JSON they are exact, and no other
+// JSON is accepted.
 #include "host/outcomes/tables/features.hpp"
 
+#include <Eigen/Dense>
+
+#include "host/ground/files/sealed_file.hpp"
 #include "tests/host/outcomes/tables/naive_ngrams.hpp"
 #include "tests/host/outcomes/tables/trace_files.hpp"
 
 namespace pandora {
 namespace {
 
+using Json = nlohmann::json;
 using Kind = PromptColumn::Kind;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -17,35 +22,25 @@ TraceTable prompts(std::size_t rows) {
   TraceTable table;
   table.source = "table";
   table.models = {"a"};
-  PromptColumn text{"prompt", Kind::text, 1, {}, test::some_texts(static_cast<int>(rows))},
-      source{"source", Kind::text, 1, {}, {}};
-  PromptColumn n{"n", Kind::number, 1, {}, {}}, v{"v", Kind::vector, 2, {}, {}};
+  PromptColumn source{"source", Kind::text}, n{"n", Kind::number}, v{"v", Kind::vector, 2};
   for (std::size_t row = 0; row < rows; ++row) {
     table.prompts.push_back(std::to_string(row + 1));
     source.texts.push_back(row % 10 == 9 ? "" : row % 3 == 0 ? "maths" : "chat");
     n.numbers.push_back(row == 4 ? NAN : std::exp(0.3 * static_cast<double>(row % 17)));
-    v.numbers.push_back(static_cast<double>(row));
-    v.numbers.push_back(7);
+    v.numbers.insert(v.numbers.end(), {static_cast<double>(row), 7});
   }
-  table.columns = {text, source, n, v};
+  table.columns = {{"prompt", Kind::text, 1, {}, test::some_texts(static_cast<int>(rows))}, source, n, v};
   table.text_column = 0;
   table.quality.assign(rows, 0.5);
   table.cost.assign(rows, 1);
   return table;
 }
 
-double mean_of(const std::vector<double>& x) {
-  double sum = 0, count = 0;
-  for (const double value : x)
-    if (!std::isnan(value)) sum += value, ++count;
-  return sum / count;
-}
-
-double scaled(const std::vector<double>& fitted, double x) {
-  const double mean = mean_of(fitted);
-  std::vector<double> squares;
-  for (const double value : fitted) squares.push_back((value - mean) * (value - mean));
-  return std::clamp((x - mean) / (2 * std::sqrt(mean_of(squares))), -1.0, 1.0);
+double scaled(std::vector<double> fitted, double x) {
+  std::erase_if(fitted, [](double value) { return std::isnan(value); });
+  const Eigen::Map<const Eigen::ArrayXd> known(fitted.data(), static_cast<Eigen::Index>(fitted.size()));
+  const double deviation = std::sqrt((known - known.mean()).square().mean());
+  return std::clamp((x - known.mean()) / (2 * deviation), -1.0, 1.0);
 }
 
 class FeaturesTest : public test::TraceTest {
@@ -164,8 +159,7 @@ TEST_F(FeaturesTest, RefuseSpecsThatAreNone) {
   table.columns[2].name = "length";
   EXPECT_THAT(refusal_of([&] { (void)FeatureMap::fit(table, {"length"}); }), HasSubstr("also the name of the text's"));
   table.text_column = TraceTable::kNone;
-  for (const char* spec : {"text:2"})
-    EXPECT_THAT(refusal_of([&] { (void)FeatureMap::fit(table, {spec}); }), HasSubstr("has no text of prompts"));
+  EXPECT_THAT(refusal_of([&] { (void)FeatureMap::fit(table, {"text:2"}); }), HasSubstr("has no text of prompts"));
 }
 
 TEST_F(FeaturesTest, RefuseTablesOfOtherColumns) {
@@ -199,6 +193,76 @@ TEST_F(FeaturesTest, LogitOfAScore) {
   EXPECT_DOUBLE_EQ(logit_of_score(0.9), std::log(9));
   EXPECT_DOUBLE_EQ(logit_of_score(1), std::log(99));
   EXPECT_DOUBLE_EQ(logit_of_score(0), -std::log(99));
+}
+
+FeatureMap some_map() {
+  TraceTable table = test::small_table();
+  table.columns[0].texts = test::some_texts(5);
+  table.columns[2].numbers = {1e300, -0.1, 1.0 / 3, NAN, 5e-324};
+  table.columns[3].numbers = {1, 0.5, -1, 0.1, 0, 0, 3e10, 2, 5, 5};
+  return FeatureMap::fit(table, {"text:2", "source", "difficulty", "embedding", "raw:embedding", "length"});
+}
+
+TEST(FeaturesJsonTest, IsTheSameMapInEveryBit) {
+  const FeatureMap map = some_map();
+  ASSERT_EQ(map.size(), 12u - 2);
+  const FeatureMap again = FeatureMap::from_json(Json::parse(map.to_json().dump()));
+  EXPECT_EQ(again, map);
+  EXPECT_EQ(again.to_json().dump(), map.to_json().dump());
+  EXPECT_EQ(FeatureMap::from_json(FeatureMap().to_json()).size(), 0u);
+}
+
+TEST(FeaturesJsonTest, IsRefusedWhereAnythingDiffers) {
+  const Json good = some_map().to_json();
+  const auto expect_refused = [&good](const std::string& pointer, const Json& value) {
+    Json json = good;
+    json[Json::json_pointer(pointer)] = value;
+    EXPECT_THROW((void)FeatureMap::from_json(json), Damaged) << pointer << " " << value.dump();
+  };
+  for (const Json& any : {Json(), Json(3), Json("x"), Json::array(), Json::object()}) {
+    EXPECT_THROW((void)FeatureMap::from_json(any), Damaged);
+    for (const auto& [name, value] : good.items())
+      if (!(any == Json::array() && value.is_array())) expect_refused("/" + name, any);
+    for (std::size_t s = 0; s < good["sources"].size(); ++s)
+      for (const auto& [name, value] : good["sources"][s].items()) {
+        if (name == "column" && any == "x") continue;  // "x" is a valid name, but not that of its features:
+        expect_refused(fmt::format("/sources/{}/{}", s, name), any);
+      }
+    for (std::size_t c = 0; c < good["columns"].size(); ++c)
+      for (const auto& [name, value] : good["columns"][c].items()) {
+        if ((name == "mean" || name == "spread") && any == 3) continue;
+        expect_refused(fmt::format("/columns/{}/{}", c, name), any);
+      }
+  }
+  expect_refused("/more", 1);
+  expect_refused("/format", "pandora features 2");
+  expect_refused("/notes", {1});
+  expect_refused("/sources/0/more", 1);
+  expect_refused("/sources/0/kind", "bytes");
+  expect_refused("/sources/0/bits", 40);
+  expect_refused("/sources/0/bits", 11);
+  expect_refused("/sources/0/size", 3);
+  expect_refused("/sources/0/size", 1u << 31);
+  expect_refused("/sources/0/idf/7", 0.5);
+  expect_refused("/sources/0/idf/7", 1e300);
+  expect_refused("/sources/0/basis/7", 1.5);
+  expect_refused("/sources/0/basis/7", "0");
+  expect_refused("/sources/1/classes", {"maths", "chat"});
+  expect_refused("/sources/1/classes", {"chat", "chat"});
+  expect_refused("/sources/1/classes", {"", "chat"});
+  expect_refused("/sources/1/classes/0", "other");  // the class's feature has another name
+  expect_refused("/sources/1/column", "x");
+  expect_refused("/sources/3/length", 0);
+  expect_refused("/columns/0/source", 99);
+  expect_refused("/columns/0/index", 1);
+  expect_refused("/columns/1/index", 0);
+  expect_refused("/columns/0/spread", 0);
+  expect_refused("/columns/0/spread", -1);
+  expect_refused("/columns/0/mean", std::nan(""));
+  const std::size_t raw = 7;
+  ASSERT_EQ(good["columns"][raw]["name"], "raw:embedding:0");
+  expect_refused(fmt::format("/columns/{}/mean", raw), 1);
+  expect_refused(fmt::format("/columns/{}/spread", raw), 2);
 }
 
 }  // namespace

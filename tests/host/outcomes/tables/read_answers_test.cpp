@@ -17,20 +17,8 @@ class ReadAnswersTest : public test::TraceTest {
   }
 };
 
-TraceOptions scaled(std::vector<StatedRange> scale) {
-  TraceOptions options;
-  options.scale = std::move(scale);
-  return options;
-}
-
-TraceOptions priced(TokenPrices prices) {
-  TraceOptions options;
-  options.prices = std::move(prices);
-  return options;
-}
-
 TEST_F(ReadAnswersTest, StatedRangesBecomeZeroToOne) {
-  const TraceOptions options = scaled({{"quality", 0, 100}, {"score", 1, 5}, {"score:b", -1, 1}});
+  const TraceOptions options{.scale = {{"quality", 0, 100}, {"score", 1, 5}, {"score:b", -1, 1}}};
   for (const char* text : {"a,a|cost,a|score,a|score_b,a|score_c\n25,2,4,-1,0.5\n100,2,1,0.5,1\n",
                            "prompt_id,model,reward,cost,score,score_b,score_c\n1,a,25,2,4,-1,0.5\n2,a,100,2,1,0.5,1\n",
                            R"({"models": {"a": {"quality": 25, "cost": 2, "score": 4, "score_b": -1, "score_c": 0.5}}}
@@ -45,31 +33,29 @@ TEST_F(ReadAnswersTest, StatedRangesBecomeZeroToOne) {
 }
 
 TEST_F(ReadAnswersTest, WhatLiesOutsideAStatedRangeIsRefused) {
-  EXPECT_EQ(refusal("a,a|cost,a|score\n1,1,6\n", scaled({{"score", 1, 5}})),
+  EXPECT_EQ(refusal("a,a|cost,a|score\n1,1,6\n", {.scale = {{"score", 1, 5}}}),
             "row 1 (line 2), column \"a|score\": 6 is outside [1, 5], the stated range (scale, --scale)");
-  EXPECT_THAT(refusal("a,a|cost\n1,1\n-1,1\n", scaled({{"quality", 0, 100}})), HasSubstr("-1 is outside [0, 100]"));
+  EXPECT_THAT(refusal("a,a|cost\n1,1\n-1,1\n", {.scale = {{"quality", 0, 100}}}), HasSubstr("-1 is outside [0, 100]"));
   EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,4\n"), HasSubstr("state theirs (scale, --scale), such as score=1:5"));
-  EXPECT_EQ(refusal("a,a|cost,a|score_good\n1,1,1\n", scaled({{"score:god", 1, 5}})),
+  EXPECT_EQ(refusal("a,a|cost,a|score_good\n1,1,1\n", {.scale = {{"score:god", 1, 5}}}),
             "has no score \"score:god\"; the nearest is score_good");
-  EXPECT_THAT(usage(scaled({{"score", 5, 1}})), StartsWith("scale score=5:1: is no range"));
-  EXPECT_THAT(usage(scaled({{"score", 1, INFINITY}})), HasSubstr("is no range"));
-  EXPECT_THAT(usage(scaled({{"cost", 0, 5}})), StartsWith("scale cost=0:5: names neither quality nor a judge"));
-  EXPECT_THAT(usage(scaled({{"quality", 0, 5}, {"reward", 0, 4}})), HasSubstr("is given twice"));
+  EXPECT_THAT(usage({.scale = {{"score", 5, 1}}}), StartsWith("scale score=5:1: is no range"));
+  EXPECT_THAT(usage({.scale = {{"score", 1, INFINITY}}}), HasSubstr("is no range"));
+  EXPECT_THAT(usage({.scale = {{"cost", 0, 5}}}), StartsWith("scale cost=0:5: names neither quality nor a judge"));
+  EXPECT_THAT(usage({.scale = {{"quality", 0, 5}, {"reward", 0, 4}}}), HasSubstr("is given twice"));
 }
 
 TEST_F(ReadAnswersTest, TokensAtPricesAreCosts) {
-  const TraceOptions options = priced({{"a", {0.15, 0.6}}, {"b", {1, 2}}, {"other", {3, 3}}});
+  const TraceOptions options{.prices = {{"a", {0.15, 0.6}}, {"b", {1, 2}}, {"other", {3, 3}}}};
   for (const char* text :
        {"prompt_id,a,a|prompt_tokens,a|completion_tokens,b,b|prompt_tokens,b|completion_tokens\n"
         "p,1,1000,100,0,2000,500\n",
         "prompt_id,model,quality,prompt_tokens,completion_tokens\np,a,1,1000,100\np,b,0,2000,500\n",
         R"({"prompt_id": "p", "model": "a", "quality": 1, "prompt_tokens": 1000, "completion_tokens": 100}
 {"prompt_id": "p", "model": "b", "quality": 0, "prompt_tokens": 2000, "completion_tokens": 500})",
-        R"({"id": "p", "models": {"a": {"quality": 1, "prompt_tokens": 1000, "completion_tokens": 100},
-"b": {"quality": 0, "prompt_tokens": 2000, "completion_tokens": 500}}})"}) {
-    std::string line = text;
-    if (line.starts_with("{\"id")) line.erase(line.find('\n'), 1);
-    const TraceTable table = read(line, options);
+        R"({"id": "p", "models": {"a": {"quality": 1, "prompt_tokens": 1000, "completion_tokens": 100}, )"
+        R"("b": {"quality": 0, "prompt_tokens": 2000, "completion_tokens": 500}}})"}) {
+    const TraceTable table = read(text, options);
     EXPECT_THAT(table.cost, ElementsAre((1000 * 0.15 + 100 * 0.6) / 1e6, 3e-3));
     EXPECT_THAT(table.notes, IsEmpty());
     EXPECT_THAT(table.columns, IsEmpty());
@@ -79,11 +65,11 @@ TEST_F(ReadAnswersTest, TokensAtPricesAreCosts) {
 TEST_F(ReadAnswersTest, ACostThatStandsWinsAndIsTold) {
   const TraceTable table =
       read("prompt_id,model,quality,cost,prompt_tokens,completion_tokens\np,a,1,7,10,10\nq,a,1,,10,10\nr,a,1,5,,\n",
-           priced({{"a", {1, 1}}}));
+           {.prices = {{"a", {1, 1}}}});
   EXPECT_THAT(table.cost, ElementsAre(7, 2e-5, 5));
   EXPECT_THAT(table.notes,
               ElementsAre("1 of 3 answers have a cost beside their tokens: the cost is used, not the prices"));
-  EXPECT_THAT(read("a,a|cost\n1,1\n", priced({{"a", {1, 1}}})).notes,
+  EXPECT_THAT(read("a,a|cost\n1,1\n", {.prices = {{"a", {1, 1}}}}).notes,
               ElementsAre("prices are not used: no answer has prompt_tokens and completion_tokens"));
 }
 
@@ -94,50 +80,42 @@ TEST_F(ReadAnswersTest, CachedTokensHaveAPriceOfTheirOwn) {
   const double plain = dollars_of(price, {27147, 351});
   EXPECT_EQ(plain, (27147 * 1.4 + 351 * 4.4) / 1e6);  // exact to the last digit
   price.cached = 0.26;
-  for (const std::string& cached :
-       {std::string(R"("cached_tokens": 27146)"), std::string(R"("cache_read_input_tokens": 27146)"),
-        std::string(R"("prompt_tokens_details": {"cached_tokens": 27146, "audio_tokens": 0})"),
-        std::string(
-            R"("usage": {"cache_read_input_tokens": 27146, "prompt_tokens_details": {"cached_tokens": 27146}})"),
-        std::string(R"("prompt_tokens_details.cached_tokens": 27146, "completion_tokens_details": null)")}) {
+  for (const std::string cached :
+       {R"("cached_tokens": 27146)", R"("cache_read_input_tokens": 27146)",
+        R"("prompt_tokens_details": {"cached_tokens": 27146, "audio_tokens": 0})",
+        R"("usage": {"cache_read_input_tokens": 27146, "prompt_tokens_details": {"cached_tokens": 27146}})",
+        R"("prompt_tokens_details.cached_tokens": 27146, "completion_tokens_details": null)"}) {
     const std::string text = head + counts + ", " + cached + "}";
-    const TraceTable table = read(text, priced({{"a", price}}));
+    const TraceTable table = read(text, {.prices = {{"a", price}}});
     EXPECT_NEAR(table.cost[0], 0.00860376, 1e-12) << text;
     EXPECT_THAT(table.notes, IsEmpty());
     EXPECT_THAT(table.columns, IsEmpty());
-    const TraceTable without = read(text, priced({{"a", {1.4, 4.4}}}));
+    const TraceTable without = read(text, {.prices = {{"a", {1.4, 4.4}}}});
     EXPECT_EQ(without.cost[0], plain);
     EXPECT_THAT(without.notes, ElementsAre(StartsWith("cached tokens of 1 answers are priced as other tokens")));
   }
   const std::string csv = "prompt_id,a,a|prompt_tokens,a|completion_tokens,a|cached_tokens\np,1,27147,351,27146\n";
-  EXPECT_NEAR(read(csv, priced({{"a", price}})).cost[0], 0.00860376, 1e-12);
+  EXPECT_NEAR(read(csv, {.prices = {{"a", price}}}).cost[0], 0.00860376, 1e-12);
   EXPECT_THAT(
-      refusal(head + R"("prompt_tokens": 1, "completion_tokens": 1, "cached_tokens": 2})", priced({{"a", price}})),
+      refusal(head + R"("prompt_tokens": 1, "completion_tokens": 1, "cached_tokens": 2})", {.prices = {{"a", price}}}),
       HasSubstr("the answer of model \"a\" has more cached tokens than prompt_tokens"));
 }
 
 TEST_F(ReadAnswersTest, ReasoningThatOnlyTheTotalShowsIsPriced) {
-  const std::string text = R"({"prompt_id": "p", "model": "a", "quality": 1, "prompt_tokens": 200,
- "completion_tokens": 100, "total_tokens": 1300})";
-  std::string line = text;
-  line.erase(line.find('\n'), 1);
-  const TraceTable table = read(line, priced({{"a", {0.2, 0.5}}}));
+  const std::string line = R"({"prompt_id": "p", "model": "a", "quality": 1, "prompt_tokens": 200, )"
+                           R"("completion_tokens": 100, "total_tokens": 1300})";
+  const TraceTable table = read(line, {.prices = {{"a", {0.2, 0.5}}}});
   EXPECT_NEAR(table.cost[0], 0.00059, 1e-12);
   EXPECT_THAT(table.notes,
               ElementsAre(StartsWith("total_tokens of 1 answers exceed prompt_tokens and completion_tokens, "
                                      "by 1000 on average")));
-  TokenPrice thoughts{0.2, 0.5};
-  thoughts.reasoning = 2.0;
-  EXPECT_NEAR(read(line, priced({{"a", thoughts}})).cost[0], (200 * 0.2 + 100 * 0.5 + 1000 * 2.0) / 1e6, 1e-12);
+  const TokenPrice thoughts{.in = 0.2, .out = 0.5, .reasoning = 2.0};
+  EXPECT_NEAR(read(line, {.prices = {{"a", thoughts}}}).cost[0], (200 * 0.2 + 100 * 0.5 + 1000 * 2.0) / 1e6, 1e-12);
 }
 
 TEST(TokenPriceTest, EveryPartHasItsPrice) {
-  TokenPrice price{1.0, 10.0};
-  price.cached = 0.1;
-  price.cache_write = 1.25;
-  price.reasoning = 20.0;
-  price.batch_in = 0.5;
-  price.batch_out = 5.0;
+  const TokenPrice price{
+      .in = 1.0, .out = 10.0, .cached = 0.1, .cache_write = 1.25, .reasoning = 20.0, .batch_in = 0.5, .batch_out = 5.0};
   TokenUsage usage{.prompt = 1000, .completion = 100, .cached = 400, .cache_write = 200, .reasoning = 30};
   EXPECT_NEAR(dollars_of(price, usage), (400 * 1.0 + 400 * 0.1 + 200 * 1.25 + 70 * 10.0 + 30 * 20.0) / 1e6, 1e-15);
   const double alone = dollars_of(price, usage);
@@ -196,29 +174,26 @@ TEST(TokenPriceTest, LongPromptsHavePricesOfTheirOwn) {
 
 TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {
   const std::string text = "prompt_id,model,quality,prompt_tokens,completion_tokens\np,gpt-4,1,10,10\n";
-  EXPECT_EQ(refusal(text, priced({{"gpt-5", {1, 1}}})),
+  EXPECT_EQ(refusal(text, {.prices = {{"gpt-5", {1, 1}}}}),
             "model \"gpt-4\" has tokens and no cost, and no price is given for it; the nearest is gpt-5; add it to the "
             "prices");
   EXPECT_THAT(refusal(text), HasSubstr("a column cost is missing, or prompt_tokens and completion_tokens and prices"));
-  EXPECT_EQ(refusal("prompt_id,model,quality,cost,prompt_tokens\np,a,1,1,10\n", priced({{"a", {1, 1}}})),
+  EXPECT_EQ(refusal("prompt_id,model,quality,cost,prompt_tokens\np,a,1,1,10\n", {.prices = {{"a", {1, 1}}}}),
             "has prompt_tokens and no completion_tokens; a price needs both");
   EXPECT_THAT(
-      refusal("prompt_id,model,quality,prompt_tokens,completion_tokens\np,a,1,-1,10\n", priced({{"a", {1, 1}}})),
+      refusal("prompt_id,model,quality,prompt_tokens,completion_tokens\np,a,1,-1,10\n", {.prices = {{"a", {1, 1}}}}),
       HasSubstr("column \"prompt_tokens\": -1 is negative"));
   EXPECT_THAT(
-      refusal("prompt_id,model,quality,prompt_tokens,completion_tokens\np,a,1,1,1e9\n", priced({{"a", {1, 1e6}}})),
+      refusal("prompt_id,model,quality,prompt_tokens,completion_tokens\np,a,1,1,1e9\n", {.prices = {{"a", {1, 1e6}}}}),
       HasSubstr("cost more than a million dollars"));
-  EXPECT_THAT(usage(priced({{"a", {-1, 0}}})), StartsWith("prices: -1 of model \"a\": give dollars for a million"));
+  EXPECT_THAT(usage({.prices = {{"a", {-1, 0}}}}), StartsWith("prices: -1 of model \"a\": give dollars for a million"));
 }
 
 TEST_F(ReadAnswersTest, FreeCallsAreTakenWhereTheyAreAllowed) {
   const std::string text = "a,a|cost\n1,1\n1,0\n";
   EXPECT_THAT(refusal(text), HasSubstr("if answers came from a cache, allow free calls (free_calls, --free-calls"));
-  TraceOptions options;
-  options.free_calls = true;
-  EXPECT_THAT(read(text, options).cost, ElementsAre(1, 0));
-  options.missing = MissingCells::drop;
-  EXPECT_EQ(read(text, options).rows(), 2u);
+  EXPECT_THAT(read(text, {.free_calls = true}).cost, ElementsAre(1, 0));
+  EXPECT_EQ(read(text, {.missing = MissingCells::drop, .free_calls = true}).rows(), 2u);
 }
 
 TEST_F(ReadAnswersTest, LatenciesAreKeptWhereThereAreSome) {
@@ -274,8 +249,7 @@ TEST_F(ReadAnswersTest, FurtherRowsAreAnswersWhereTheyAreAllowed) {
   const std::string text = "prompt_id,model,quality,cost\np,a,1,1\np,a,0,2\np,b,0.5,3\nq,a,1,1\np,b,0.25,4\nq,b,1,1\n";
   EXPECT_THAT(refusal(text), HasSubstr("already; a model answers a prompt once, unless rows are numbered by a column "
                                        "answer or repeats are allowed"));
-  TraceOptions options;
-  options.repeats = true;
+  TraceOptions options{.repeats = true};
   const TraceTable table = read(text, options);
   EXPECT_THAT(table.quality, ElementsAre(1, 0.5, 0, 0.25, 1, 1));
   EXPECT_EQ(group_prompts(table).count, 2u);

@@ -11,22 +11,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-std::string gzipped(const std::string& bytes) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(bytes.size() + 1024, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
 class ReadFolderTest : public test::TraceTest {
  protected:
+  std::string gzipped(const std::string& bytes) {
+    const gzFile file = gzopen((base_ / "gzipped").c_str(), "wb");
+    EXPECT_EQ(gzfwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
+    EXPECT_EQ(gzclose(file), Z_OK);
+    return test::read_file(base_ / "gzipped");
+  }
   void put(const std::string& name, const std::string& bytes) {
     std::filesystem::create_directories((base_ / "table" / name).parent_path());
     write(bytes, "table/" + name);
@@ -39,7 +31,7 @@ class ReadFolderTest : public test::TraceTest {
 
 TEST_F(ReadFolderTest, CompressedFilesAreThoseThatTheyHold) {
   const TraceTable table = test::small_table();
-  const std::string csv = test::as_wide_csv(table), jsonl = test::as_nested_jsonl(table);
+  const std::string csv = test::as_csv(test::wide_rows(table)), jsonl = test::as_jsonl(test::nested_rows(table));
   for (const std::string& text : {gzipped(csv), gzipped(jsonl), gzipped(csv.substr(0, 50)) + gzipped(csv.substr(50))})
     EXPECT_EQ(content_digest(read(text)), content_digest(table));
   std::string large = "prompt_id,prompt,a,a|cost\n";
@@ -55,7 +47,7 @@ TEST_F(ReadFolderTest, CompressedFilesAreThoseThatTheyHold) {
 }
 
 TEST_F(ReadFolderTest, CompressedFilesThatAreDamagedSaySo) {
-  const std::string whole = gzipped(test::as_wide_csv(test::small_table()));
+  const std::string whole = gzipped(test::as_csv(test::wide_rows(test::small_table())));
   for (std::size_t bytes = 2; bytes < whole.size(); bytes += 7)
     EXPECT_EQ(refusal(whole.substr(0, bytes)),
               "cannot be read (it was cut off: its compressed (gzip) content is incomplete; copy or download the file "
@@ -129,8 +121,7 @@ TEST_F(ReadFolderTest, CachedResultsOfRouterArenaAreATable) {
   put("b.jsonl", one_line(arena("b", "AIME_2", "0.5")) + one_line(arena("b", "AIME_1", "")));
   EXPECT_THAT(refused(),
               StartsWith("1 of 2 prompts lack a cell; the first is prompt \"AIME_1\": no quality of model \"b\""));
-  TraceOptions options;
-  options.missing = MissingCells::drop;
+  TraceOptions options{.missing = MissingCells::drop};
   const TraceTable table = read_folder(options);
   EXPECT_THAT(table.models, ElementsAre("vendor/a", "b"));
   EXPECT_THAT(table.quality, ElementsAre(0.25, 0.5));

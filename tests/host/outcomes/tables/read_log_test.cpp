@@ -1,6 +1,4 @@
 // Files with logs of decisions, and with tables in which qualities are missing.
-#include <gtest/gtest.h>
-
 #include "tests/host/outcomes/tables/trace_files.hpp"
 
 namespace pandora {
@@ -11,11 +9,7 @@ using testing::HasSubstr;
 using testing::IsNan;
 using testing::NanSensitiveDoubleEq;
 
-const TraceOptions kHoles = [] {
-  TraceOptions options;
-  options.holes = true;
-  return options;
-}();
+const TraceOptions kHoles = {.holes = true};
 
 class ReadLog : public test::TraceTest {};
 
@@ -45,11 +39,8 @@ TEST_F(ReadLog, RowsAreDecisionsAndCellsAreCalls) {
 
 // A call of a model that is not kept still counts as a call, so the next call is not the first.
 TEST_F(ReadLog, CallsOfOtherModelsHaveTheirPlaces) {
-  TraceOptions options = kHoles;
-  options.models = {"a"};
-  EXPECT_THAT(read(kCsv, options).log->place, ElementsAre(2.0, 1.0));
-  options.models = {"b"};
-  EXPECT_THAT(read(kCsv, options).log->place, ElementsAre(1.0, IsNan()));
+  EXPECT_THAT(read(kCsv, {.holes = true, .models = {"a"}}).log->place, ElementsAre(2.0, 1.0));
+  EXPECT_THAT(read(kCsv, {.holes = true, .models = {"b"}}).log->place, ElementsAre(1.0, IsNan()));
 }
 
 TEST_F(ReadLog, JsonLinesSayTheSame) {

@@ -61,9 +61,7 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
   EXPECT_EQ(refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,1\np2,1,1,1,\np3,, ,1,1\n"),
             "2 of 3 prompts lack a cell; the first is prompt \"p2\": no cost of model \"b\". Fill them in (prices, "
             "--prices: dollars of tokens), or leave such prompts out (missing = \"drop\", --missing drop)");
-  TraceOptions holes;
-  holes.holes = true;
-  EXPECT_THAT(refusal("prompt_id,model,quality,cost\np1,a,1,1\np2,b,1,1\n", holes),
+  EXPECT_THAT(refusal("prompt_id,model,quality,cost\np1,a,1,1\np2,b,1,1\n", {.holes = true}),
               HasSubstr("(a log of calls needs a column propensity: docs/traces.md#which-log-can-answer-what)"));
   EXPECT_THAT(refusal(nested("null", "1")), StartsWith("1 of 2 prompts lack a cell; the first is row 2: no quality"));
   EXPECT_THAT(refusal(R"({"models": {"a": {"quality": 0, "cost": 1}}}
@@ -71,9 +69,8 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
               StartsWith("1 of 2 prompts lack a cell; the first is row 1: no score of model \"a\""));
   EXPECT_THAT(refusal("prompt_id,model,quality,cost\np1,a,1,1\np2,a,1,1\np2,b,1,1\n"),
               StartsWith("1 of 2 prompts lack a cell; the first is prompt \"p1\": no quality of model \"b\""));
-  TraceOptions drop;
-  drop.missing = MissingCells::drop;
-  EXPECT_EQ(refusal("a,a|cost\n,1\n", drop), "every row lacks a cell or a price, so no row is left");
+  EXPECT_EQ(refusal("a,a|cost\n,1\n", {.missing = MissingCells::drop}),
+            "every row lacks a cell or a price, so no row is left");
   EXPECT_EQ(refusal("prompt_id,a,a|cost\n,1,1\n"), "row 1 (line 2): the prompt has no name; give every prompt one");
   EXPECT_EQ(refusal(R"({"id": 1, "models": {"a": {"quality": 0, "cost": 1}}}
 {"models": {"a": {"quality": 0, "cost": 1}}})"),
@@ -84,8 +81,7 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
 }
 
 TEST_F(ReadTraceErrorsTest, MisspeltNamesOfWhatAnAnswerHas) {
-  TraceOptions holes;
-  holes.holes = true;
+  const TraceOptions holes{.holes = true};
   const auto said = [&](const std::string& named, const char* meant) {
     return fmt::format("has a column \"{}\" and no \"{}\"; if that was meant, call it {}", named, meant, meant);
   };
@@ -203,20 +199,17 @@ TEST_F(ReadTraceErrorsTest, BytesThatAreNoText) {
 }
 
 TEST_F(ReadTraceErrorsTest, ModelsAndScoresThatAreNotThere) {
-  TraceOptions options;
-  options.models = {"gpt-4o"};
-  EXPECT_EQ(refusal("gpt-4,gpt-4|cost,small,small|cost\n1,1,1,1\n", options),
+  const std::string csv = "gpt-4,gpt-4|cost,small,small|cost\n1,1,1,1\n";
+  EXPECT_EQ(refusal(csv, {.models = {"gpt-4o"}}),
             "has no model \"gpt-4o\"; the nearest is gpt-4; its models are gpt-4, small");
-  EXPECT_THAT(refusal(test::as_nested_jsonl(test::small_table()), options), StartsWith("has no model \"gpt-4o\""));
-  EXPECT_THAT(refusal(test::as_long_csv(test::small_table()), options), StartsWith("has no model \"gpt-4o\""));
-  options.models = {"gpt-4", "smal"};
-  EXPECT_EQ(refusal("gpt-4,gpt-4|cost,small,small|cost\n1,1,1,1\n", options),
+  for (const std::string& text :
+       {test::as_jsonl(test::nested_rows(test::small_table())), test::as_csv(test::long_rows(test::small_table()))})
+    EXPECT_THAT(refusal(text, {.models = {"gpt-4o"}}), StartsWith("has no model \"gpt-4o\""));
+  EXPECT_EQ(refusal(csv, {.models = {"gpt-4", "smal"}}),
             "has no model \"smal\"; the nearest is small; its models are small, gpt-4");
-  options.models = {"a", "a"};
-  EXPECT_EQ(refusal("a,a|cost\n1,1\n", options), "model \"a\" is asked for twice");
-  options.models = {};
-  options.scores = {"score_2"};
-  EXPECT_EQ(refusal("a,a|cost,a|score_3\n1,1,1\n", options), "has no score \"score_2\"; the nearest is score_3");
+  EXPECT_EQ(refusal("a,a|cost\n1,1\n", {.models = {"a", "a"}}), "model \"a\" is asked for twice");
+  EXPECT_EQ(refusal("a,a|cost,a|score_3\n1,1,1\n", {.scores = {{"score_2"}}}),
+            "has no score \"score_2\"; the nearest is score_3");
 }
 
 TEST_F(ReadTraceErrorsTest, WhatIsTooLarge) {
@@ -226,16 +219,12 @@ TEST_F(ReadTraceErrorsTest, WhatIsTooLarge) {
     row += ",1,1";
   }
   EXPECT_THAT(refusal(header + row), HasSubstr("model \"m1024\" is one more than the 1024 that a table may have"));
-  TraceOptions some;
-  some.models = {"m1024"};
-  EXPECT_EQ(read(header + row, some).rows(), 1u);
+  EXPECT_EQ(read(header + row, {.models = {"m1024"}}).rows(), 1u);
   std::string columns = "{";
   for (int c = 0; c < 4097; ++c) columns += fmt::format("\"c{}\":1,", c);
   EXPECT_THAT(refusal(columns + "\"models\":{}}"), HasSubstr("more than 4096 columns of prompts"));
 
-  TraceOptions little;
-  little.most_bytes = 1000;
-  const std::string text = test::as_nested_jsonl(test::small_table());
+  const TraceOptions little{.most_bytes = 1000};
   std::string many;
   for (int i = 0; i < 20; ++i) many += fmt::format("p{},{},1,1\n", i, std::string(60, 'x'));
   EXPECT_THAT(refusal("prompt_id,source,a,a|cost\n" + many, little),

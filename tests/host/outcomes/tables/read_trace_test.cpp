@@ -31,9 +31,10 @@ void expect_equal(const TraceTable& a, const TraceTable& b) {
 TEST_F(ReadTraceTest, GivesTheSameTableInEveryForm) {
   const TraceTable table = test::small_table();
   for (const std::string& text :
-       {test::as_wide_csv(table), test::as_wide_csv(table, "\r\n"), "\xEF\xBB\xBF" + test::as_wide_csv(table),
-        test::as_long_csv(table), test::as_long_jsonl(table), test::as_nested_jsonl(table),
-        "\xEF\xBB\xBF\n" + test::as_nested_jsonl(table) + "\n  \n"}) {
+       {test::as_csv(test::wide_rows(table)), test::as_csv(test::wide_rows(table), "\r\n"),
+        "\xEF\xBB\xBF" + test::as_csv(test::wide_rows(table)), test::as_csv(test::long_rows(table)),
+        test::as_jsonl(test::long_rows(table)), test::as_jsonl(test::nested_rows(table)),
+        "\xEF\xBB\xBF\n" + test::as_jsonl(test::nested_rows(table)) + "\n  \n"}) {
     SCOPED_TRACE(text);
     const TraceTable found = read(text);
     expect_equal(found, table);
@@ -86,13 +87,10 @@ TEST_F(ReadTraceTest, CountsRowsWherePromptsHaveNoNames) {
 
 TEST_F(ReadTraceTest, TakesModelsInTheOrderThatIsAskedFor) {
   const TraceTable table = test::small_table();
-  for (const std::string& text :
-       {test::as_wide_csv(table), test::as_long_csv(table), test::as_long_jsonl(table), test::as_nested_jsonl(table)}) {
-    TraceOptions options;
-    options.models = {"small", "vendor/big"};
-    expect_equal(read(text, options), select_models(table, {"small", "vendor/big"}));
-    options.models = {"small"};
-    const TraceTable one = read(text, options);
+  for (const std::string& text : {test::as_csv(test::wide_rows(table)), test::as_csv(test::long_rows(table)),
+                                  test::as_jsonl(test::long_rows(table)), test::as_jsonl(test::nested_rows(table))}) {
+    expect_equal(read(text, {.models = {"small", "vendor/big"}}), select_models(table, {"small", "vendor/big"}));
+    const TraceTable one = read(text, {.models = {"small"}});
     EXPECT_THAT(one.quality, ElementsAre(0, 0.25, 0.3, 1, 0.7));
     EXPECT_EQ(one.columns.size(), 4u);
   }
@@ -100,15 +98,11 @@ TEST_F(ReadTraceTest, TakesModelsInTheOrderThatIsAskedFor) {
 
 TEST_F(ReadTraceTest, LooksAtNoCellThatIsNotKept) {
   const std::string text = "a,a|cost,a|score,a|score_2,b,b|cost,b|score,b|score_2\n1,0.5,0.5,x,nonsense,,-3,\n";
-  TraceOptions options;
-  options.models = {"a"};
-  options.scores = {"score"};
-  const TraceTable table = read(text, options);
+  const TraceTable table = read(text, {.models = {"a"}, .scores = {{"score"}}});
   EXPECT_THAT(table.quality, ElementsAre(1));
   ASSERT_EQ(table.scores.size(), 1u);
   EXPECT_EQ(table.scores[0].name, "score");
-  options.scores = std::vector<std::string>{};
-  EXPECT_TRUE(read(text, options).scores.empty());
+  EXPECT_TRUE(read(text, {.models = {"a"}, .scores = std::vector<std::string>()}).scores.empty());
 }
 
 TEST_F(ReadTraceTest, FindsAnswersOfALongTableInAnyOrder) {
@@ -169,20 +163,17 @@ TEST_F(ReadTraceTest, KnowsKindsOfColumns) {
 
 TEST_F(ReadTraceTest, DropsRowsThatLackACellOrAPrice) {
   const std::string text = "prompt_id,a,a|cost,b,b|cost\np1,1,2,0,1\np2,,2,0,1\np3,1,0,0,1\np4,1,2,0,\np5,0.5,3,1,1\n";
-  TraceOptions options;
-  options.missing = MissingCells::drop;
-  const TraceTable table = read(text, options);
+  const TraceTable table = read(text, {.missing = MissingCells::drop});
   EXPECT_EQ(table.dropped, 3u);
   EXPECT_THAT(table.notes, ElementsAre("3 prompts of the file are left out: a cell or a price is missing"));
   ASSERT_EQ(table.rows(), 2u);
   EXPECT_EQ(table.prompts[1], "p5");
   EXPECT_THAT(table.quality, ElementsAre(1, 0, 0.5, 1));
-  options.models = {"b"};
-  EXPECT_EQ(read(text, options).rows(), 4u);
+  EXPECT_EQ(read(text, {.missing = MissingCells::drop, .models = {"b"}}).rows(), 4u);
 }
 
 TEST_F(ReadTraceTest, SaysHowFarItIs) {
-  const std::string text = test::as_wide_csv(test::small_table());
+  const std::string text = test::as_csv(test::wide_rows(test::small_table()));
   TraceOptions options;
   std::uint64_t done = 0, total = 0;
   options.progress = [&](std::uint64_t d, std::uint64_t t) { done = d, total = t; };

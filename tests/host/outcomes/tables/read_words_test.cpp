@@ -13,13 +13,7 @@ using testing::StartsWith;
 
 class ReadWordsTest : public test::TraceTest {
  protected:
-  static TraceOptions with(void (*set)(TraceOptions&)) {
-    TraceOptions out;
-    set(out);
-    return out;
-  }
-  const TraceOptions drop_ = with([](TraceOptions& o) { o.missing = MissingCells::drop; });
-  const TraceOptions holes_ = with([](TraceOptions& o) { o.holes = true; });
+  const TraceOptions drop_ = {.missing = MissingCells::drop};
 };
 
 TEST_F(ReadWordsTest, WordsForNothingAreMissingCells) {
@@ -32,7 +26,7 @@ TEST_F(ReadWordsTest, WordsForNothingAreMissingCells) {
                              R"({"id": "q", "models": {"a": {"quality": ")" +
                              word + R"(", "cost": 1}}})";
     EXPECT_EQ(read(json, drop_).rows(), 1u) << word;
-    EXPECT_EQ(read(json, holes_).unlabelled(), 1u) << word;
+    EXPECT_EQ(read(json, {.holes = true}).unlabelled(), 1u) << word;
   }
   EXPECT_THAT(refusal("a,a|cost\n--,1\n"), HasSubstr("\"--\" is not a number"));
 }
@@ -67,9 +61,7 @@ TEST_F(ReadWordsTest, TruthValuesAreOneAndZero) {
   }
   EXPECT_THAT(refusal("prompt_id,model,quality,cost\np,a,True,1\nq,a,1,1\n"), HasSubstr("; write 1 and 0"));
   EXPECT_THAT(refusal("a,a|cost\n1,true\n"), HasSubstr("column \"a|cost\": \"true\" is not a number"));
-  TraceOptions scaled;
-  scaled.scale = {{"quality", 1, 5}};
-  EXPECT_THAT(refusal("a,a|cost\ntrue,1\n", scaled), HasSubstr("\"true\" is not a number"));
+  EXPECT_THAT(refusal("a,a|cost\ntrue,1\n", {.scale = {{"quality", 1, 5}}}), HasSubstr("\"true\" is not a number"));
 }
 
 TEST_F(ReadWordsTest, SignsAreRefusedWithTheRemedy) {
@@ -113,11 +105,8 @@ TEST_F(ReadWordsTest, AnswersAsTheTextOfAnObjectAreTheObject) {
 }
 
 TEST_F(ReadWordsTest, AJudgesScoresCanBeTakenForTheQuality) {
-  TraceOptions judged, alone, third;
-  judged.quality = "score";
-  alone.scores_alone = true;
-  third.quality = "score:b";
-  third.scale = {{"score:b", 0, 10}};
+  const TraceOptions judged{.quality = "score"}, alone{.scores_alone = true},
+      third{.scale = {{"score:b", 0, 10}}, .quality = "score:b"};
   const std::string wide = "prompt_id,a|cost,a|score,b|cost,b|score\np,1,0.5,2,1\nq,1,0,2,0.25\n";
   const std::string longer = "prompt_id,model,cost,score\np,a,1,0.5\np,b,2,1\nq,a,1,0\nq,b,2,0.25\n";
   const std::string nested = R"({"id": "p", "models": {"a": {"cost": 1, "score": 0.5}, "b": {"cost": 2, "score": 1}}}
@@ -142,9 +131,7 @@ TEST_F(ReadWordsTest, AJudgesScoresCanBeTakenForTheQuality) {
 }
 
 TEST_F(ReadWordsTest, QualityMayHaveAnyName) {
-  TraceOptions options;
-  options.quality = "preference";
-  options.scale = {{"quality", 1, 2}};
+  const TraceOptions options{.scale = {{"quality", 1, 2}}, .quality = "preference"};
   for (const char* text : {"prompt_id,model,preference,cost\np,a,1.31,1\n", "prompt_id,a|preference,a|cost\np,1.31,1\n",
                            R"({"id": "p", "model": "a", "preference": 1.31, "cost": 1})",
                            R"({"id": "p", "models": {"a": {"preference": 1.31, "cost": 1}}})"})
@@ -154,9 +141,7 @@ TEST_F(ReadWordsTest, QualityMayHaveAnyName) {
 }
 
 TEST_F(ReadWordsTest, OtherColumnsMayMakeAPrompt) {
-  TraceOptions one, both;
-  one.prompt_key = {"context"};
-  both.prompt_key = {"question", "context"};
+  const TraceOptions one{.prompt_key = {"context"}}, both{.prompt_key = {"question", "context"}};
   for (
       const char* text :
       {"question,context,model,quality,cost\nq,c1,a,1,1\nq,c2,a,0,1\nq,c1,b,1,1\nq,c2,b,1,1\n",
@@ -175,8 +160,7 @@ TEST_F(ReadWordsTest, OtherColumnsMayMakeAPrompt) {
               StartsWith("has no column \"context\"; the nearest is contest"));
   const std::string twice = "context,question,a,a|cost\nx,q,1,1\nx,r,1,1\n";
   EXPECT_THAT(refusal(twice, one), HasSubstr("; the first is row 2, whose name is that of row 1: \"x\"."));
-  one.repeats = true;
-  EXPECT_EQ(group_prompts(read(twice, one)).count, 1u);
+  EXPECT_EQ(group_prompts(read(twice, {.prompt_key = {"context"}, .repeats = true})).count, 1u);
 }
 
 TEST_F(ReadWordsTest, SecondsThatLookLikeMillisecondsAreTold) {
@@ -189,16 +173,13 @@ TEST_F(ReadWordsTest, AModelThatNeverCostsAnythingIsRefused) {
   const std::string text = "a,a|cost,b,b|cost\n1,0,1,1\n1,0,1,1\n";
   for (const TraceOptions& options : {TraceOptions(), drop_})
     EXPECT_THAT(refusal(text, options), StartsWith("model \"a\" costs 0 for all of 2 prompts. If that is right"));
-  EXPECT_EQ(read(text, with([](TraceOptions& o) { o.free_calls = true; })).rows(), 2u);
-  EXPECT_EQ(read(text, with([](TraceOptions& o) { o.prices["a"] = {0, 0}; })).rows(), 2u);
+  EXPECT_EQ(read(text, {.free_calls = true}).rows(), 2u);
+  EXPECT_EQ(read(text, {.prices = {{"a", {0, 0}}}}).rows(), 2u);
 }
 
 TEST_F(ReadWordsTest, ANameWithACommaIsToldToStandInQuotes) {
-  TraceOptions options;
-  options.models = {"a"};
-  EXPECT_THAT(refusal("\"a,b\",\"a,b|cost\"\n1,1\n", options), HasSubstr("--models '\"a,b\"'"));
-  options.models = {"a,b"};
-  EXPECT_EQ(read("\"a,b\",\"a,b|cost\"\n1,1\n", options).rows(), 1u);
+  EXPECT_THAT(refusal("\"a,b\",\"a,b|cost\"\n1,1\n", {.models = {"a"}}), HasSubstr("--models '\"a,b\"'"));
+  EXPECT_EQ(read("\"a,b\",\"a,b|cost\"\n1,1\n", {.models = {"a,b"}}).rows(), 1u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Tables of real models, if they are there (../shared/data beside the repository).
-#include <algorithm>
+#include <Eigen/Dense>
 #include <filesystem>
 
 #include "host/outcomes/tables/features.hpp"
@@ -15,12 +15,9 @@ class TraceDataTest : public testing::Test {
   }
   TraceTable read(const std::string& name) const { return read_trace(folder_ / (name + ".jsonl")); }
   static double correlation(const std::vector<double>& x, const std::vector<double>& y) {
-    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
-    const double n = static_cast<double>(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) mx += x[i] / n, my += y[i] / n;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      xx += (x[i] - mx) * (x[i] - mx), yy += (y[i] - my) * (y[i] - my), xy += (x[i] - mx) * (y[i] - my);
-    return xy / std::sqrt(xx * yy);
+    Eigen::Map<const Eigen::ArrayXd> a(x.data(), static_cast<Eigen::Index>(x.size())), b(y.data(), a.size());
+    const Eigen::VectorXd of_x = a - a.mean(), of_y = b - b.mean();
+    return of_x.normalized().dot(of_y.normalized());
   }
 
   const std::filesystem::path folder_ = std::filesystem::path(PANDORA_SOURCE) / "../shared/data/llm_traces";
@@ -58,14 +55,11 @@ TEST_F(TraceDataTest, FeaturesCarryOver) {
   const FeatureMap map = FeatureMap::fit(val, {"text:16", "length", "source"});
   EXPECT_EQ(map.size(), 16u + 1 + kMostClasses + 1);
   const std::vector<double> features = map.apply(test);
-  for (std::size_t j = 0; j < 17; ++j) {  // as on the fitted table: mean 0, standard deviation 1/2 or less
-    double mean = 0, square = 0;
-    for (std::size_t row = 0; row < test.rows(); ++row) {
-      mean += features[row * map.size() + j] / static_cast<double>(test.rows());
-      square += std::pow(features[row * map.size() + j], 2) / static_cast<double>(test.rows());
-    }
-    EXPECT_NEAR(mean, 0, 0.1) << j;
-    EXPECT_NEAR(std::sqrt(square), 0.4, 0.15) << j;
+  const Eigen::Map<const Eigen::ArrayXXd> by_row(features.data(), static_cast<Eigen::Index>(map.size()),
+                                                 static_cast<Eigen::Index>(test.rows()));
+  for (Eigen::Index j = 0; j < 17; ++j) {  // as on the fitted table: mean 0, standard deviation 1/2 or less
+    EXPECT_NEAR(by_row.row(j).mean(), 0, 0.1) << j;
+    EXPECT_NEAR(std::sqrt(by_row.row(j).square().mean()), 0.4, 0.15) << j;
   }
 }
 

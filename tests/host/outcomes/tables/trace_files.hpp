@@ -57,48 +57,7 @@ inline nlohmann::json json_value(const PromptColumn& column, std::size_t row) {
   return std::vector<double>(first, first + static_cast<long>(column.length));
 }
 
-inline std::string csv_value(const PromptColumn& column, std::size_t row) {
-  const nlohmann::json value = json_value(column, row);
-  return value.is_null() ? "" : csv_field(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
-inline std::string number_text(double x) {
-  return nlohmann::json(x).dump();
-}
-
-inline std::string as_wide_csv(const TraceTable& table, const std::string& line_end = "\n") {
-  std::string text = "prompt_id";
-  for (const PromptColumn& column : table.columns) text += "," + csv_field(column.name);
-  for (const std::string& model : table.models) {
-    text += "," + csv_field(model) + "," + csv_field(model + "|total_cost");
-    for (const ScoreColumn& score : table.scores) text += "," + csv_field(model + "|" + score.name);
-  }
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    text += line_end + csv_field(std::string(table.prompts[row]));
-    for (const PromptColumn& column : table.columns) text += "," + csv_value(column, row);
-    for (std::size_t m = 0; m < table.models.size(); ++m) {
-      const std::size_t i = row * table.models.size() + m;
-      text += "," + number_text(table.quality[i]) + "," + number_text(table.cost[i]);
-      for (const ScoreColumn& score : table.scores) text += "," + number_text(score.values[i]);
-    }
-  }
-  return text + line_end;
-}
-
-inline std::string as_long_csv(const TraceTable& table) {
-  std::string text = "prompt_id,model,quality,cost";
-  for (const ScoreColumn& score : table.scores) text += "," + score.name;
-  for (const PromptColumn& column : table.columns) text += "," + csv_field(column.name);
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    for (std::size_t m = 0; m < table.models.size(); ++m) {
-      const std::size_t i = row * table.models.size() + m;
-      text += "\n" + csv_field(std::string(table.prompts[row])) + "," + csv_field(table.models[m]) + "," +
-              number_text(table.quality[i]) + "," + number_text(table.cost[i]);
-      for (const ScoreColumn& score : table.scores) text += "," + number_text(score.values[i]);
-      for (const PromptColumn& column : table.columns) text += "," + csv_value(column, row);
-    }
-  return text;
-}
+using Rows = std::vector<nlohmann::ordered_json>;  ///< objects
 
 inline nlohmann::ordered_json answer_json(const TraceTable& table, std::size_t i) {
   nlohmann::ordered_json answer = {{"quality", table.quality[i]}, {"cost", table.cost[i]}};
@@ -106,29 +65,64 @@ inline nlohmann::ordered_json answer_json(const TraceTable& table, std::size_t i
   return answer;
 }
 
-inline std::string as_long_jsonl(const TraceTable& table) {
-  std::string text;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    for (std::size_t m = 0; m < table.models.size(); ++m) {
-      nlohmann::ordered_json line = answer_json(table, row * table.models.size() + m);
-      line["prompt_id"] = std::string(table.prompts[row]);
-      line["model"] = table.models[m];
-      for (const PromptColumn& column : table.columns) line[column.name] = json_value(column, row);
-      text += line.dump() + "\n";
-    }
-  return text;
+inline void add_columns(nlohmann::ordered_json& line, const TraceTable& table, std::size_t row) {
+  line["prompt_id"] = std::string(table.prompts[row]);
+  for (const PromptColumn& column : table.columns) line[column.name] = json_value(column, row);
 }
 
-inline std::string as_nested_jsonl(const TraceTable& table) {
-  std::string text;
+inline Rows wide_rows(const TraceTable& table) {
+  Rows rows(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    nlohmann::ordered_json line;
-    line["prompt_id"] = std::string(table.prompts[row]);
-    for (const PromptColumn& column : table.columns) line[column.name] = json_value(column, row);
-    for (std::size_t m = 0; m < table.models.size(); ++m)
-      line["models"][table.models[m]] = answer_json(table, row * table.models.size() + m);
-    text += line.dump() + "\n";
+    add_columns(rows[row], table, row);
+    for (std::size_t m = 0; m < table.models.size(); ++m) {
+      const std::size_t i = row * table.models.size() + m;
+      rows[row][table.models[m]] = table.quality[i];
+      rows[row][table.models[m] + "|total_cost"] = table.cost[i];
+      for (const ScoreColumn& score : table.scores) rows[row][table.models[m] + "|" + score.name] = score.values[i];
+    }
   }
+  return rows;
+}
+
+inline Rows long_rows(const TraceTable& table) {
+  Rows rows;
+  for (std::size_t i = 0; i < table.quality.size(); ++i) {
+    rows.push_back(answer_json(table, i));
+    rows.back()["model"] = table.models[i % table.models.size()];
+    add_columns(rows.back(), table, i / table.models.size());
+  }
+  return rows;
+}
+
+inline Rows nested_rows(const TraceTable& table) {
+  Rows rows(table.rows());
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    add_columns(rows[row], table, row);
+    for (std::size_t m = 0; m < table.models.size(); ++m)
+      rows[row]["models"][table.models[m]] = answer_json(table, row * table.models.size() + m);
+  }
+  return rows;
+}
+
+inline std::string as_csv(const Rows& rows, const std::string& line_end = "\n") {
+  std::string text, comma;
+  for (const auto& [name, value] : rows[0].items()) text += std::exchange(comma, ",") + csv_field(name);
+  for (const nlohmann::ordered_json& row : rows) {
+    text += line_end;
+    comma = "";
+    for (const nlohmann::ordered_json& value : row) {
+      text += std::exchange(comma, ",");
+      if (value.is_string()) text += csv_field(value.get<std::string>());
+      if (value.is_array()) text += csv_field(value.dump());
+      if (value.is_number()) text += value.dump();
+    }
+  }
+  return text + line_end;
+}
+
+inline std::string as_jsonl(const Rows& rows) {
+  std::string text;
+  for (const nlohmann::ordered_json& row : rows) text += row.dump() + "\n";
   return text;
 }
 
@@ -138,10 +132,9 @@ inline TraceTable small_table() {
   TraceTable table;
   table.models = {"vendor/big", "small"};
   table.named_prompts = true;
-  PromptColumn prompt{"prompt", PromptColumn::Kind::text, 1, {}, {}};
-  PromptColumn source{"source", PromptColumn::Kind::text, 1, {}, {}};
-  PromptColumn difficulty{"difficulty", PromptColumn::Kind::number, 1, {0.25, -3, NAN, 1e-7, 12}, {}};
-  PromptColumn embedding{"embedding", PromptColumn::Kind::vector, 2, {1, 0.5, -1, 0.1, 0, 0, 3e10, 2, NAN, NAN}, {}};
+  PromptColumn prompt{"prompt"}, source{"source"};
+  PromptColumn difficulty{"difficulty", PromptColumn::Kind::number, 1, {0.25, -3, NAN, 1e-7, 12}};
+  PromptColumn embedding{"embedding", PromptColumn::Kind::vector, 2, {1, 0.5, -1, 0.1, 0, 0, 3e10, 2, NAN, NAN}};
   const char* const texts[] = {"Two\nlines, and a comma", "\"Quoted\" said Zo\u00eb", "\u4f60\u597d",
                                "tabs\tand\\backslashes", "plain"};
   const char* const sources[] = {"maths", "chat", "chat", "", "maths"};

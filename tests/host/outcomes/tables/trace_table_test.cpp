@@ -85,7 +85,7 @@ TEST_F(TraceTableTest, DigestDependsOnEveryPartOfTheContent) {
 TraceTable numbered_table(std::size_t rows, bool with_text) {
   TraceTable table;
   table.models = {"a"};
-  PromptColumn text{"prompt", PromptColumn::Kind::text, 1, {}, {}};
+  PromptColumn text{"prompt"};
   for (std::size_t row = 0; row < rows; ++row) {
     table.prompts.push_back(fmt::format("p{}", row));
     text.texts.push_back(fmt::format("text {}", row / 2));  // every text occurs twice

@@ -49,11 +49,11 @@ bool is_one_of(const std::string& word, std::initializer_list<std::string_view> 
 
 // Makes a column of texts one of numbers or vectors, if all of its texts are that, or are missing. `read` returns whether
 // a text is allowed, and adds its numbers to `cell`; there are none if it is missing. Texts stay if all are missing.
+// `length`: of a text's numbers; 0: that of the first that is not missing.
 template <class Read>
-bool convert(PromptColumn& column, PromptColumn::Kind kind, const Read& read) {
+bool convert(PromptColumn& column, PromptColumn::Kind kind, std::size_t length, const Read& read) {
   std::vector<double> numbers, cell;
   numbers.reserve(column.texts.size());
-  std::size_t length = 0;
   for (std::size_t row = 0; row < column.texts.size(); ++row) {
     cell.clear();
     if (!read(column.texts[row], cell)) return false;
@@ -65,14 +65,15 @@ bool convert(PromptColumn& column, PromptColumn::Kind kind, const Read& read) {
     if (cell.size() != length) return false;
     numbers.insert(numbers.end(), cell.begin(), cell.end());
   }
-  if (length > 0) column = {std::move(column.name), kind, length, std::move(numbers), {}};
-  return length > 0;
+  if (std::ranges::all_of(numbers, [](double x) { return std::isnan(x); })) return false;
+  column = {std::move(column.name), kind, length, std::move(numbers), {}};
+  return true;
 }
 
 // A number, or a word for a missing cell. "inf" is refused later, with the table (checked_table).
 bool read_number(std::string_view text, std::vector<double>& cell) {
   const std::optional<double> number = number_in(text);
-  if (number && !std::isnan(*number)) cell.push_back(*number + 0.0);
+  if (number) cell.push_back(*number + 0.0);
   return number || is_word_for_nothing(text);
 }
 
@@ -149,8 +150,8 @@ bool ColumnBuilder::agrees(std::size_t row, const CellValue& value) const {
 PromptColumn ColumnBuilder::finish(std::size_t rows, bool infer) && {
   fill(rows);  // a column without any value has empty texts
   PromptColumn column{std::move(name_), kind_, length_, std::move(numbers_), std::move(texts_)};
-  if (infer && kind_ == ColumnKind::text && !convert(column, ColumnKind::number, read_number))
-    (void)convert(column, ColumnKind::vector, read_vector);
+  if (infer && kind_ == ColumnKind::text && !convert(column, ColumnKind::number, 1, read_number))
+    (void)convert(column, ColumnKind::vector, 0, read_vector);
   return column;
 }
 

@@ -1,4 +1,4 @@
-#include "host/outcomes/tables/decision_rows.hpp"
+// The decisions of a cascade as rows of a log.
 
 #include <fmt/format.h>
 

@@ -166,12 +166,11 @@ FeatureSource source_of(const std::string& spec, const TraceTable& table) {
       table.refuse(no_column(table, source.column, {"length"}) +
                    "; features are text:k, length, raw:COLUMN and columns");
     source.length = column->length;
-    if (raw) {
-      source.kind = FeatureKind::raw;
-    } else if (column->kind == PromptColumn::Kind::vector) {
-      source.kind = FeatureKind::vector;
-    } else if (column->kind == PromptColumn::Kind::text) {
-      source.kind = FeatureKind::classes;
+    source.kind = raw                                          ? FeatureKind::raw
+                  : column->kind == PromptColumn::Kind::vector ? FeatureKind::vector
+                  : column->kind == PromptColumn::Kind::text   ? FeatureKind::classes
+                                                               : FeatureKind::number;
+    if (source.kind == FeatureKind::classes) {
       source.classes = classes_of(*column, table);
       source.length = source.classes.size() + 1;
     }

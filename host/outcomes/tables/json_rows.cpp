@@ -7,6 +7,9 @@ namespace pandora {
 namespace dom = simdjson::dom;
 using JsonType = dom::element_type;
 
+namespace {
+
+// RouterArena's cached results, a file for each model with an object per line.
 const AnswerForm kRouterArena{"global_index",
                               "llm_selected",
                               "question",
@@ -15,13 +18,7 @@ const AnswerForm kRouterArena{"global_index",
                                {"/token_usage/input_tokens", "prompt_tokens"},
                                {"/token_usage/output_tokens", "completion_tokens"}}};
 
-const AnswerForm kLlmRouterBench{"index",
-                                 "model_name",
-                                 "origin_query",
-                                 {{"/score", "quality"},
-                                  {"/cost", "cost"},
-                                  {"/prompt_tokens", "prompt_tokens"},
-                                  {"/completion_tokens", "completion_tokens"}}};
+}  // namespace
 
 void JsonRows::take_lines(RecordStream& stream) {
   dom::parser parser;

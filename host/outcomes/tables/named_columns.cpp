@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "host/ground/base/nearest.hpp"
@@ -145,7 +144,6 @@ void NamedColumns::take(std::span<const CellValue> cells) {
     if (roles_[i].is == Role::Is::answers) take_answers_(cells[i].text);
     if (roles_[i].is != Role::Is::cell || (long_ && model == kNone)) continue;
     CellValue value = cells[i];
-    if (infer_ && value.text.find_first_not_of(" \t") == std::string_view::npos) value.kind = Kind::missing;
     if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt;
         number && !std::isnan(*number)) {
       value.kind = Kind::number;

@@ -8,10 +8,7 @@
 // model. If the names of files differ only in a time (NAME-20260131_235959.json), the latest file that is no trial
 // ("demo": true) is used.
 
-#include <simdjson.h>
-
 #include <algorithm>
-#include <map>
 
 #include "host/outcomes/tables/json_rows.hpp"
 
@@ -23,6 +20,15 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostFiles = 100000;
 constexpr int kDeepestFolder = 8;
 constexpr std::uint64_t kMostDocument = std::uint64_t{1} << 30;  // bytes of a file that is one object
+
+// A record of LLMRouterBench's results.
+const AnswerForm kLlmRouterBench{"index",
+                                 "model_name",
+                                 "origin_query",
+                                 {{"/score", "quality"},
+                                  {"/cost", "cost"},
+                                  {"/prompt_tokens", "prompt_tokens"},
+                                  {"/completion_tokens", "completion_tokens"}}};
 
 // The name without ".gz".
 fs::path inflated_name(const fs::path& path) {

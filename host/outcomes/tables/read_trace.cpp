@@ -1,6 +1,7 @@
 #include "host/outcomes/tables/read_trace.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "host/outcomes/tables/json_rows.hpp"
 #include "host/outcomes/tables/named_columns.hpp"
@@ -21,27 +22,25 @@ class CsvReader {
     std::string_view record;
     while (stream_.next(RecordStream::Form::csv, record)) {
       split(record);
-      if (fields_.size() != columns_.size())
-        place_.refuse_row("has {} fields where the header has {}", fields_.size(), columns_.size());
-      cells_.clear();
-      for (const std::string_view field : fields_)
-        cells_.push_back({field.empty() ? CellValue::Kind::missing : CellValue::Kind::text, 0.0, field, {}});
+      if (cells_.size() != columns_.size())
+        place_.refuse_row("has {} fields where the header has {}", cells_.size(), columns_.size());
       columns_.take(cells_);
     }
     return std::move(columns_).finish();
   }
 
  private:
-  // Splits a row into its fields (RFC 4180, with any separator), without their quotes. A field that begins with a quote
+  // Splits a row into its cells (RFC 4180, with any separator), without their quotes. A field that begins with a quote
   // ends with one, and two quotes inside stand for one; other fields hold no quote and no carriage return. Fields stay
   // valid as long as `record`, until the next call.
   void split(std::string_view record) {
-    fields_.clear();
+    cells_.clear();
     unescaped_.clear();
     unescaped_.reserve(record.size());  // views into it must stay valid
     for (std::size_t at = 0;; ++at) {   // a field follows every separator, even if it is empty
+      std::string_view field;
       if (at < record.size() && record[at] == '"') {
-        fields_.push_back(quoted_field(record, at));
+        field = quoted_field(record, at);
         if (at < record.size() && record[at] != separator_)
           place_.refuse_row(
               "something stands between a closing quote and the next {}; a quote inside a field is written twice",
@@ -50,16 +49,16 @@ class CsvReader {
               : separator_ == '\t' ? "tab"
                                    : "separator");
       } else {
-        const std::string_view field = record.substr(at, record.find(separator_, at) - at);
+        field = record.substr(at, record.find(separator_, at) - at);
         if (field.find('"') != std::string_view::npos)
           place_.refuse_row(
               "a quote stands inside a field that does not begin with one; such a field is put in quotes, and its "
               "quotes are written twice");
         if (field.find('\r') != std::string_view::npos)
           place_.refuse_row("a carriage return stands outside quotes; lines end with a line feed");
-        fields_.push_back(field);
         at += field.size();
       }
+      cells_.push_back({field.empty() ? CellValue::Kind::missing : CellValue::Kind::text, 0.0, field, {}});
       if (at == record.size()) return;
     }
   }
@@ -109,14 +108,14 @@ class CsvReader {
       choose_separator(record);
     }
     split(record);
-    columns_.name({fields_.begin(), fields_.end()});
+    const auto names = cells_ | std::views::transform(&CellValue::text);
+    columns_.name({names.begin(), names.end()});
   }
 
   RecordStream& stream_;
   FilePlace& place_;
   NamedColumns columns_;
   char separator_ = ',';
-  std::vector<std::string_view> fields_;
   std::vector<CellValue> cells_;
   std::string unescaped_;
 };

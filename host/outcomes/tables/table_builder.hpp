@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "host/outcomes/tables/column_builder.hpp"
@@ -100,10 +101,10 @@ class TableBuilder {
   std::size_t column(std::string_view name);
   /// Notes a part of the file that has no place in the table.
   void unused(std::string_view name) {
-    if (unused_.size() < kMostNoted && unused_.find(name) == kNone) unused_.add(name);
+    if (unused_.size() < kMostNoted) unused_.add(name);
   }
   /// Leaves the current row out.
-  void leave_out() { left_out_.push_back(row_); }
+  void leave_out() { left_out_.insert(row_); }
   /// Adds a note.
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -168,7 +169,7 @@ class TableBuilder {
 
   NameList models_, other_models_, other_scores_, unused_;
   std::vector<std::string> notes_;
-  std::vector<std::size_t> left_out_;                       // numbers of rows
+  std::set<std::size_t> left_out_;                          // numbers of rows
   std::vector<Quantity> quantities_;                        // quality, cost, and all others
   std::size_t stride_ = 0, rows_ = 0, row_ = 0;             // models for which a row has room; rows; the current row
   TextColumn prompts_, keys_;                               // keys: the names by which rows are found

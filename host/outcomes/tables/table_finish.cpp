@@ -7,7 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <set>
+#include <ranges>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
@@ -56,10 +56,9 @@ void TableBuilder::price_tokens(TraceTable& table) const {
     const std::string& model = table.models[i % table.models.size()];
     const auto price = options_.prices.find(model);
     if (price == options_.prices.end()) {
-      std::vector<std::string> priced;
-      for (const auto& entry : options_.prices) priced.push_back(entry.first);
+      const auto priced = std::views::keys(options_.prices);
       place_.refuse("model {} has tokens and no cost, and no price is given for it{}; add it to the prices",
-                    in_quotes(model), nearest_text(nearest(model, priced)));
+                    in_quotes(model), nearest_text(nearest(model, {priced.begin(), priced.end()})));
     }
     TokenUsage usage;
     for (const auto& [values, member] : counts) usage.*member = std::max(0.0, (*values)[i]);  // 0 if it is missing
@@ -96,7 +95,7 @@ void TableBuilder::price_tokens(TraceTable& table) const {
 void TableBuilder::add_columns(TraceTable& table) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const std::string name = columns_[c].name();
-    const bool is_text = std::find(std::begin(kTextNames), std::end(kTextNames), name) != std::end(kTextNames);
+    const bool is_text = std::ranges::find(kTextNames, name) != std::end(kTextNames);
     const std::string differs = fmt::format("column {} differs between rows of the same prompt", in_quotes(name));
     if (differs_[c] && is_text) place_.refuse(differs);
     if (differs_[c])
@@ -263,17 +262,15 @@ TraceTable TableBuilder::finish() && {
   require_models_and_scores();
   if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};
-  std::sort(left_out_.begin(), left_out_.end());
-  const bool repeats = options_.repeats || numbered_.value_or(false);
   TraceTable table = assemble();
-  if (repeats && !keyed_ && !options_.repeats) require_different_answers(table);
+  if (numbers_answers() && !keyed_ && !options_.repeats) require_different_answers(table);
   if (!left_out_.empty()) {
     std::vector<std::size_t> rows;
     for (std::size_t row = 0; row < rows_; ++row)
-      if (!std::ranges::binary_search(left_out_, row)) rows.push_back(row);
+      if (!left_out_.contains(row)) rows.push_back(row);
     table = select_rows(table, rows);
   }
-  return checked_table(std::move(table), place_, options_, repeats);
+  return checked_table(std::move(table), place_, options_, options_.repeats || numbers_answers());
 }
 
 }  // namespace pandora

@@ -6,7 +6,6 @@
 #include <bit>
 #include <unordered_map>
 
-#include "host/ground/base/error.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/ground/base/error.hpp"
@@ -161,9 +162,8 @@ TraceTable select_models(const TraceTable& table, const std::vector<std::string>
 /// These rows, in this order; a row may come several times.
 TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> rows);
 
-struct TraceSplit {
-  std::vector<std::size_t> first, second;  ///< rows, ascending
-};
+/// Two parts of a table: rows, ascending.
+using TraceSplit = std::pair<std::vector<std::size_t>, std::vector<std::size_t>>;
 
 /// Puts each row into the first part with probability `share` in (0, 1). The stable_hash (text_hash.hpp) of the
 /// prompt's text decides, or of its name if there is no text. So equal texts stay together, and the part of a row does

@@ -277,13 +277,7 @@ void bind_traces(nb::module_& module) {
             return select_rows(t, rows);
           },
           nb::arg("rows"))
-      .def(
-          "split_rows",
-          [](const TraceTable& t, double share) {
-            TraceSplit split = split_rows(t, share);
-            return std::pair(split.first, split.second);
-          },
-          nb::arg("share"));
+      .def("split_rows", &split_rows, nb::arg("share"));
   module.def("require_apart", &require_apart, nb::arg("fitted"), nb::arg("test"), nb::call_guard<WithoutGil>(),
              "DataError where two tables have prompts in common or other models.");
   module.def("read_trace", &read, nb::arg("path"), nb::arg("options"), nb::arg("progress") = nb::none());

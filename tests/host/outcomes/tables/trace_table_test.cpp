@@ -60,7 +60,7 @@ TEST_F(TraceTableTest, FindsScoresAndColumns) {
 }
 
 TEST_F(TraceTableTest, DigestDependsOnEveryPartOfTheContent) {
-  std::vector<TraceTable> tables(11, small_);
+  std::vector<TraceTable> tables(14, small_);
   tables[0].models[0] = "other";
   tables[1].quality[3] = 0.2500000000000001;
   tables[2].cost[9] = 1;
@@ -72,6 +72,9 @@ TEST_F(TraceTableTest, DigestDependsOnEveryPartOfTheContent) {
   tables[8].columns.pop_back();
   tables[9].columns[3].length = 1;
   tables[10].named_prompts = false;
+  tables[11].columns[1].texts.push_back("more");
+  tables[12].columns[2].kind = PromptColumn::Kind::vector;
+  tables[13].prompts.push_back("more");
   std::vector<std::string> digests = {content_digest(small_)};
   for (const TraceTable& table : tables) digests.push_back(content_digest(table));
   std::sort(digests.begin(), digests.end());

@@ -1,5 +1,5 @@
-// Searches all fixed cascades whose thresholds come from given lists for the best one. To that end it has sums over rows
-// for every combination of a cascade's thresholds, all at once.
+// Searches all fixed cascades whose thresholds come from given lists for the best one. To that end it has sums over
+// rows for every combination of a cascade's thresholds, all at once.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,8 @@ struct SearchedModel {
 /// threshold k it ends there if r > k, and goes on to the next position if r <= k. So where it ends under a combination
 /// depends only on its cell (r of position 0, r of position 1, ...). Sums over cells, accumulated along one axis after
 /// the other, are sums for combinations: rows with r <= k go on (a sum from below), rows with r > k end (a sum from
-/// above). For n rows and positions with c thresholds each, a position costs n + p c^p additions instead of up to n c^p.
+/// above). For n rows and positions with c thresholds each, a position costs n + p c^p additions instead of up to
+/// n c^p.
 ///
 /// The rows after some positions. Values are given for all n rows, but only those of rows in go_on() are read. No value
 /// is ever subtracted: a sum of n values is rounded at most n + all thresholds + positions times.

@@ -47,9 +47,9 @@ bool is_one_of(const std::string& word, std::initializer_list<std::string_view> 
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Makes a column of texts one of numbers or vectors, if all of its texts are that, or are missing. `read` returns whether
-// a text is allowed, and adds its numbers to `cell`; there are none if it is missing. Texts stay if all are missing.
-// `length`: of a text's numbers; 0: that of the first that is not missing.
+// Makes a column of texts one of numbers or vectors, if all of its texts are that, or are missing. `read` returns
+// whether a text is allowed, and adds its numbers to `cell`; there are none if it is missing. Texts stay if all are
+// missing. `length`: of a text's numbers; 0: that of the first that is not missing.
 template <class Read>
 bool convert(PromptColumn& column, PromptColumn::Kind kind, std::size_t length, const Read& read) {
   std::vector<double> numbers, cell;

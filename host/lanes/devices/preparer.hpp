@@ -64,10 +64,8 @@ class Preparer {
     instance_ = &instance;
     oracle_ = oracle;
     capacity_rows_ = std::max(rows, kRadiusRows);
-    const Extent extent{instance.dimensions, instance.environment, instance.contextual(), capacity_rows_, oracle,
-                        backend_.slots()};
     Arena measure;
-    Workspace(measure, extent);
+    Workspace(measure, instance, capacity_rows_, oracle, backend_.slots());
     if (capacity_ < measure.used()) {
       capacity_ = 0;
       memory_ = {};  // frees it before more is asked for
@@ -76,7 +74,7 @@ class Preparer {
     }
     backend_.forget(memory_.get(), capacity_);
     Arena arena(memory_.get());
-    at_ = Workspace(arena, extent);
+    at_ = Workspace(arena, instance, capacity_rows_, oracle, backend_.slots());
     upload_parameters();
   }
 

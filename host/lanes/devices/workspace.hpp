@@ -13,21 +13,6 @@
 
 namespace pandora::prepare {
 
-/// The sizes for which a workspace has room.
-struct Extent {
-  Dimensions dimensions;
-  Environment environment;
-  bool contextual = false;
-  int rows = 0;  ///< contexts at a time
-  OracleOptions oracle;
-  int slots = 1;
-
-  std::size_t cells() const { return static_cast<std::size_t>(rows) * dimensions.boxes; }
-  int law_size() const {
-    return !contextual || oracle.bins == 0 ? oracle.samples : std::min(oracle.samples, oracle.bins);
-  }
-};
-
 /// The arrays of a preparation on the backend.
 struct Workspace {
   // parameters
@@ -45,19 +30,21 @@ struct Workspace {
   double *expected_cost = nullptr, *sigma = nullptr;
 
   Workspace() = default;
-  Workspace(Arena& arena, const Extent& extent) {
-    const Dimensions& dim = extent.dimensions;
+  /// Room for `most_rows` contexts at a time, and for so many teams at the same time.
+  Workspace(Arena& arena, const Instance& instance, int most_rows, const OracleOptions& oracle, int teams) {
+    const Dimensions& dim = instance.dimensions;
+    const Environment& environment = instance.environment;
+    const bool contextual = instance.contextual(), linear = instance.linear_indices();
     const std::size_t A = static_cast<std::size_t>(dim.boxes), d = static_cast<std::size_t>(dim.reward_features),
                       n = static_cast<std::size_t>(dim.context), w = static_cast<std::size_t>(dim.output),
-                      rows = static_cast<std::size_t>(extent.rows), cells = extent.cells(),
-                      M = static_cast<std::size_t>(extent.oracle.samples),
-                      L = static_cast<std::size_t>(location_count(dim, extent.environment));
-    const bool linear = extent.environment.indices == Indices::linear;
+                      rows = static_cast<std::size_t>(most_rows), cells = rows * A,
+                      M = static_cast<std::size_t>(oracle.samples), slots = static_cast<std::size_t>(teams),
+                      L = static_cast<std::size_t>(location_count(dim, environment));
     theta = arena.take<double>(d);
     c0 = arena.take<double>(A);
     c1 = arena.take<double>(A);
     intercept = arena.take<double>(linear ? A : 0);
-    quantiles = arena.take<double>(static_cast<std::size_t>(length::quantiles(dim, extent.environment)));
+    quantiles = arena.take<double>(static_cast<std::size_t>(length::quantiles(dim, environment)));
     maps = arena.take<float>(n * static_cast<std::size_t>(DrawContexts::outputs(
                                      static_cast<int>(L), dim.reward_features, dim.boxes, linear)));
     D = arena.take<float>(w * d);
@@ -66,7 +53,7 @@ struct Workspace {
     sample_beta1 = arena.take<float>(w * A);
 
     const int stride = padded_to_vector<float>(dim.index_size());
-    contexts = {extent.rows,
+    contexts = {most_rows,
                 dim.boxes,
                 dim.reward_features,
                 dim.context,
@@ -82,23 +69,21 @@ struct Workspace {
     outputs = {arena.take<float>(cells * d), arena.take<double>(cells), arena.take<double>(cells),
                arena.take<float>(cells)};
     projected = arena.take<float>(M);
-    cost_terms = arena.take<float>(extent.contextual ? A * M : 0);
+    cost_terms = arena.take<float>(contextual ? A * M : 0);
     pooled = arena.take<float>(static_cast<std::size_t>(dim.radius_draws));
-    magnitude = arena.take<double>(extent.contextual ? static_cast<std::size_t>(dim.radius_draws) : 0);
+    magnitude = arena.take<double>(contextual ? static_cast<std::size_t>(dim.radius_draws) : 0);
     failed = arena.take<int>(1);
 
-    law.size = extent.law_size();
+    law.size = !contextual || oracle.bins == 0 ? oracle.samples : std::min(oracle.samples, oracle.bins);
     law.chunk = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(law.size))));
     law.points = arena.take<double>(static_cast<std::size_t>(law.size));
     law.cumulative = arena.take<double>(static_cast<std::size_t>(law.size));
-    const std::size_t slots = static_cast<std::size_t>(extent.slots);
-    law_scratch = arena.take<double>(SolveNodes::scratch_size(law) * (extent.contextual ? slots : 1));
-    const GridShape& shape = extent.oracle.grid;
-    if (extent.contextual) {
-      grid = arena.take<double>(static_cast<std::size_t>(shape.shift) * shape.scale * shape.cost);
+    law_scratch = arena.take<double>(SolveNodes::scratch_size(law) * (contextual ? slots : 1));
+    if (contextual) {
+      grid = arena.take<double>(static_cast<std::size_t>(oracle.grid.shift) * oracle.grid.scale * oracle.grid.cost);
       extremes = arena.take<double>(2 * StripRanges::kStrips);
       strips = arena.take<double>(slots * kPerItem);
-      sums = arena.take<double>(A * ChebyshevNodes::kNodes * OutputCostSums::pieces(extent.oracle.samples));
+      sums = arena.take<double>(A * ChebyshevNodes::kNodes * OutputCostSums::pieces(oracle.samples));
     }
     expected_cost = arena.take<double>(std::max(cells, A));
     sigma = arena.take<double>(std::max(cells, A));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct Layout {
   std::vector<int> matrices;          // the list of FormBlock, group after group
   std::vector<int> group_matrices;    // where each group begins; one more than there are groups
   std::vector<TapeView<Real>> tapes;  // one per unit; then those for lanes without a context: psi is (1, 0, ..., 0)
-  std::vector<int> cohorts;           // kCohortLanes places each; none if lanes go from stage to stage
+  // where the data of tapes go, where they lie, and their bytes; none if tapes stay in place
+  std::vector<std::tuple<void*, const void*, std::size_t>> uploads;
+  std::vector<int> cohorts;  // kCohortLanes places each; none if lanes go from stage to stage
   LaneView<Real>* device_lanes = nullptr;
   int *device_matrices = nullptr, *device_cohorts = nullptr, *queue = nullptr;
   unsigned long long* cycles = nullptr;
@@ -105,9 +108,11 @@ struct Layout {
     const Tape& tape = replication.tape;
     const Feedback& feedback = tape.feedback;
     const std::size_t rows = size(tape.contexts.rows), cells = rows * shape.A;
-    const auto place = [&](const auto& values, std::size_t count) {  // for uploaded data, unless it stays in place
-      using Value = std::remove_cvref_t<decltype(values[0])>;
-      return traits_.in_place ? values.data() : static_cast<const Value*>(arena.take<Value>(count));
+    const auto place = [&](const auto& values, std::size_t count) {
+      if (traits_.in_place) return values.data();
+      auto* const to = arena.take<std::remove_cvref_t<decltype(values[0])>>(count);
+      uploads.emplace_back(to, values.data(), values.size() * sizeof(values[0]));
+      return static_cast<decltype(values.data())>(to);
     };
     TapeView<Real> view{};
     if constexpr (std::is_same_v<Real, float>)

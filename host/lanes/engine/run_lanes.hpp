@@ -102,8 +102,14 @@ class LaneRun {
   }
 
   void upload() {
-    for (std::size_t u = 0; u < units_.size(); ++u) upload_tape(*units_[u].replication, layout_->tapes[u]);
-    std::vector<Real> psi;  // for lanes without a context
+    for (const auto& [to, from, bytes] : layout_->uploads) backend_.upload(to, from, bytes);
+    std::vector<Real> psi;
+    for (std::size_t u = 0; u < units_.size() && !std::is_same_v<Real, float>; ++u) {
+      const SimdVector<float>& given = units_[u].replication->tape.contexts.psi;
+      psi.assign(given.begin(), given.end());
+      upload_to(layout_->tapes[u].psi, psi);
+    }
+    psi.clear();  // for lanes without a context
     for (std::size_t u = units_.size(); u < layout_->tapes.size(); ++u) {
       const std::size_t stride = static_cast<std::size_t>(layout_->shape.stride);
       psi.resize(static_cast<std::size_t>(units_[0].replication->tape.contexts.rows) * stride, Real(0));
@@ -118,28 +124,6 @@ class LaneRun {
     upload_to(layout_->device_lanes, layout_->lanes);
     upload_to(layout_->device_matrices, layout_->matrices);
     upload_to(layout_->device_cohorts, layout_->cohorts);
-  }
-
-  void upload_tape(const Replication& replication, const TapeView<Real>& view) {
-    const Tape& tape = replication.tape;
-    const bool in_place = backend_.traits().in_place;
-    if constexpr (!std::is_same_v<Real, float>)
-      upload_to(view.psi, std::vector<Real>(tape.contexts.psi.begin(), tape.contexts.psi.end()));
-    if (in_place) return;
-    if constexpr (std::is_same_v<Real, float>) upload_to(view.psi, tape.contexts.psi);
-    upload_to(view.phi, tape.phi);
-    upload_to(view.mu, tape.mu);
-    upload_to(view.cost, tape.cost);
-    upload_to(view.reward, tape.reward);
-    if (!tape.there_by_row.empty()) upload_to(view.there, tape.there_by_row);
-    if (!tape.feedback.told.empty()) upload_to(view.told, tape.feedback.told);
-    if (!tape.feedback.at_once()) {
-      upload_to(view.told_first, tape.feedback.first);
-      upload_to(view.told_period, tape.feedback.period);
-    }
-    upload_to(view.sigma, replication.sigma);
-    upload_to(view.optimal, replication.optimal);
-    upload_to(view.committed, replication.committed);
   }
 
   void start() {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/model/wider_actions.hpp"
@@ -18,15 +17,15 @@ namespace {
 struct Event {
   int at, box;
   bool comes;
+
+  friend auto operator<=>(const Event&, const Event&) = default;
 };
 
 std::vector<Event> events_of(const Environment& environment) {
   std::vector<Event> events;
   for (const BoxChange& change : environment.arrives) events.push_back({change.at, change.box, true});
   for (const BoxChange& change : environment.leaves) events.push_back({change.at, change.box, false});
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return std::tuple(a.at, a.box, a.comes) < std::tuple(b.at, b.box, b.comes);
-  });
+  std::ranges::sort(events);
   return events;
 }
 

@@ -15,6 +15,7 @@ struct Registry {
   std::list<Environment> environments{paper_environments().begin(), paper_environments().end()};
   std::map<std::string, ReplicationDrawer> drawers;
   std::map<std::string, std::string> codes;
+  bool any_without_code = false;
 };
 
 Registry& registry() {
@@ -67,11 +68,7 @@ std::string code_of_environment(const std::string& name) {
 }
 
 bool has_registered_environments() {
-  return std::any_of(registry().environments.begin(), registry().environments.end(), [](const Environment& known) {
-    const auto& built_in = paper_environments();
-    return code_of_environment(known.name).empty() &&
-           std::none_of(built_in.begin(), built_in.end(), [&](const Environment& e) { return e.name == known.name; });
-  });
+  return registry().any_without_code;
 }
 
 void register_environment(Environment environment, ReplicationDrawer drawer, const std::string& code) {
@@ -93,6 +90,7 @@ void register_environment(Environment environment, ReplicationDrawer drawer, con
     std::erase_if(registry().environments, [&](const Environment& e) { return e.name == environment.name; });
     registry().drawers.erase(environment.name);
   }
+  registry().any_without_code |= code.empty();
   if (!code.empty()) registry().codes[environment.name] = code;
   if (drawer) registry().drawers.emplace(environment.name, std::move(drawer));
   registry().environments.push_back(std::move(environment));

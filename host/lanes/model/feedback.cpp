@@ -19,6 +19,16 @@ constexpr double kLongest = 1e9;  // periods
   throw Error(ExitCode::usage, what);
 }
 
+// Reads "FIRST:SECOND", two whole numbers from 1 on.
+std::optional<std::pair<int, int>> two_periods(const std::string& text) {
+  constexpr int kMost = 1000000000;
+  const std::vector<std::string> words = split(text, ':');
+  const std::optional<int> first = whole_within(words[0], 1, kMost),
+                           second = words.size() == 2 ? whole_within(words[1], 1, kMost) : std::nullopt;
+  if (!first || !second) return std::nullopt;
+  return std::pair(*first, *second);
+}
+
 // The delay of a period, from two uniform words.
 double drawn_delay(const DelayLaw& law, std::uint32_t radial, std::uint32_t angular) {
   switch (law.kind) {
@@ -76,20 +86,6 @@ std::string delay_text(const DelayLaw& delay) {
   }
   return "";
 }
-
-namespace {
-
-// Reads "FIRST:SECOND", two whole numbers from 1 on.
-std::optional<std::pair<int, int>> two_periods(const std::string& text) {
-  constexpr int kMost = 1000000000;
-  const std::vector<std::string> words = split(text, ':');
-  const std::optional<int> first = whole_within(words[0], 1, kMost),
-                           second = words.size() == 2 ? whole_within(words[1], 1, kMost) : std::nullopt;
-  if (!first || !second) return std::nullopt;
-  return std::pair(*first, *second);
-}
-
-}  // namespace
 
 void parse_poison(const std::string& text, FeedbackRules& rules) {
   rules.poison_from = rules.poison_to = 0;

@@ -24,17 +24,8 @@ namespace {
 std::mutex worlds_mutex;
 std::function<void(const std::string&, std::uint64_t, std::uint64_t)> progress_of_reading;
 
-// The keys on which the reading of tables depends.
-TraceKeys keys_of_reading(TraceKeys keys) {
-  keys.feedback = keys.index = keys.regime = "";
-  keys.price = 0.0;
-  keys.resample = Resample::permute;
-  keys.repeat = false;
-  keys.sizes.clear();
-  return keys;
-}
-
-std::string text_of(const TraceKeys& keys) {
+// The keys on which the reading of tables depends, as one text.
+std::string keys_of_reading(const TraceKeys& keys) {
   std::string out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", keys.table, keys.online, keys.split, keys.part,
                                 keys.evaluator, keys.drop_missing, keys.digest);
   out += keys.drift + "\n";
@@ -113,10 +104,9 @@ std::vector<float> context_of(const FeatureMap& features, const TraceTable& tabl
 
 std::shared_ptr<const TraceWorld> TraceWorld::of(const TraceKeys& keys, const std::string& environment) {
   static std::map<std::string, std::shared_ptr<const TraceWorld>> worlds;
-  const TraceKeys reading = keys_of_reading(keys);
   const std::lock_guard lock(worlds_mutex);
-  std::shared_ptr<const TraceWorld>& world = worlds[text_of(reading)];
-  if (world == nullptr) world.reset(new TraceWorld(reading, environment));
+  std::shared_ptr<const TraceWorld>& world = worlds[keys_of_reading(keys)];
+  if (world == nullptr) world.reset(new TraceWorld(keys, environment));
   return world;
 }
 

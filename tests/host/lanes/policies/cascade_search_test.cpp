@@ -11,6 +11,12 @@
 namespace pandora {
 namespace {
 
+using Cascade = std::pair<std::vector<int>, std::vector<double>>;  // boxes and thresholds
+
+Cascade both(const FrugalCascade& cascade) {
+  return {cascade.boxes, cascade.thresholds};
+}
+
 // Calibration rows with independent mu, costs and rewards.
 Tape random_tape(int boxes, int T0, std::uint64_t seed) {
   test::Random random(seed);
@@ -99,9 +105,8 @@ TEST(CascadeSearch, FindsWhatAnEnumerationFinds) {
     for (const int T0 : {1, 5, 50})
       for (std::uint64_t seed = 0; seed < (A == 4 ? 2u : 10u); ++seed) {
         const Tape tape = random_tape(A, T0, 50 + 100 * seed + static_cast<std::uint64_t>(A));
-        const FrugalCascade found = search_cascade(tape, T0), wanted = enumerate(tape, T0, A);
-        EXPECT_EQ(found.boxes, wanted.boxes) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
-        EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
+        const FrugalCascade found = search_cascade(tape, T0);
+        EXPECT_EQ(both(found), both(enumerate(tape, T0, A))) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
         longest = std::max(longest, found.boxes.size());
       }
   EXPECT_GE(longest, 2u);  // so there were cascades of several boxes
@@ -117,28 +122,44 @@ TEST(CascadeSearch, LooksAtTheFirstPeriodsOnly) {
       changed.reward[at] = 1 - changed.reward[at];
       changed.cost[at] = 0.4;
     }
-  EXPECT_EQ(search_cascade(tape, 20).boxes, search_cascade(changed, 20).boxes);
-  EXPECT_EQ(search_cascade(tape, 20).thresholds, search_cascade(changed, 20).thresholds);
+  EXPECT_EQ(both(search_cascade(tape, 20)), both(search_cascade(changed, 20)));
 }
 
-// There are two boxes and one period. By mu* box 1 alone would win, but its realised reward is 0, and that of box 0 is
-// 1.
-TEST(CascadeSearch, CountsRealisedRewards) {
-  Tape tape = random_tape(2, 1, 1);
-  tape.mu = {0, 0, 0.2, 0.9};
-  tape.cost = {0, 0, 0.1, 0.1};
-  tape.reward = {0, 0, 1, 0};
-  const FrugalCascade found = search_cascade(tape, 1);
-  EXPECT_EQ(found.boxes, std::vector<int>{0});
+TEST(CascadeSearch, OfTwoBoxesIsKnown) {
+  struct Case {
+    const char* of;
+    std::vector<double> mu, cost;  // of the calibration rows
+    std::vector<float> reward;
+    Cascade best;
+  };
+  for (const Case& one :
+       {Case{"By mu* box 1 alone would win, but its realised reward is 0, and that of box 0 is 1.",
+             {0.2, 0.9},
+             {0.1, 0.1},
+             {1, 0},
+             {{0}, {}}},
+        Case{"Box 0 has mu = 0.35 and never pays, and box 1 always does. All thresholds from 0.4 to "
+             "1 lead to box 1; 0.4 is the first.",
+             {0.95, 0.3, 0.35, 0.6},
+             {0.0, 0.3, 0.0, 0.1},
+             {1, 0, 0, 1},
+             {{0, 1}, {0.4}}},
+        Case{"Utilities that differ by less than 1e-9 are ties.", {0.5, 0.5}, {0.1, 0.1 - 1e-10}, {1, 1}, {{0}, {}}},
+        Case{"These differ by more.", {0.5, 0.5}, {0.1, 0.1 - 1e-8}, {1, 1}, {{1}, {}}}}) {
+    const int T0 = static_cast<int>(one.mu.size()) / 2;
+    Tape tape = random_tape(2, T0, 1);
+    std::ranges::copy(one.mu, tape.mu.begin() + 2);
+    std::ranges::copy(one.cost, tape.cost.begin() + 2);
+    std::ranges::copy(one.reward, tape.reward.begin() + 2);
+    EXPECT_EQ(both(search_cascade(tape, T0)), one.best) << one.of;
+  }
 }
 
 // An earlier version returned no cascade here, and frugal_stop then took -1 as its number of thresholds.
 TEST(CascadeSearch, WhereNoUtilityIsFiniteTheFirstBoxIsTheCascade) {
   Tape tape = random_tape(3, 5, 4);
   for (double& cost : tape.cost) cost = std::numeric_limits<double>::infinity();
-  const FrugalCascade cascade = search_cascade(tape, 5);
-  EXPECT_EQ(cascade.boxes, std::vector<int>{0});
-  EXPECT_TRUE(cascade.thresholds.empty());
+  EXPECT_EQ(both(search_cascade(tape, 5)), (Cascade{{0}, {}}));
 }
 
 TEST(CascadeSearch, TiesGoToTheFirstCandidate) {
@@ -148,33 +169,9 @@ TEST(CascadeSearch, TiesGoToTheFirstCandidate) {
     tape.cost[i] = 0.0;
     tape.reward[i] = 1;
   }
-  EXPECT_EQ(search_cascade(tape, 4).boxes, std::vector<int>{0});  // all 795 candidates are equally good
-  EXPECT_TRUE(search_cascade(tape, 4).thresholds.empty());
+  EXPECT_EQ(both(search_cascade(tape, 4)), (Cascade{{0}, {}}));         // all 795 candidates are equally good
   for (int row = 1; row <= 4; ++row) tape.cost[tape.at(row, 0)] = 0.1;  // boxes 1 and 2 are equally good
   EXPECT_EQ(search_cascade(tape, 4).boxes, std::vector<int>{1});
-}
-
-// Box 0 has mu = 0.35 and never pays, and box 1 always does. All thresholds from 0.4 to 1 lead to box 1; 0.4 is the
-// first.
-TEST(CascadeSearch, EqualThresholdsGoToTheLeast) {
-  Tape tape = random_tape(2, 2, 3);
-  tape.mu = {0, 0, 0.95, 0.3, 0.35, 0.6};
-  tape.cost = {0, 0, 0.0, 0.3, 0.0, 0.1};
-  tape.reward = {0, 0, 1, 0, 0, 1};
-  const FrugalCascade found = search_cascade(tape, 2);
-  EXPECT_EQ(found.boxes, (std::vector<int>{0, 1}));
-  EXPECT_EQ(found.thresholds, std::vector<double>{0.4});
-}
-
-// Utilities that differ by less than 1e-9 are ties.
-TEST(CascadeSearch, TinyDifferencesAreTies) {
-  Tape tape = random_tape(2, 1, 4);
-  tape.mu = {0, 0, 0.5, 0.5};
-  tape.reward = {0, 0, 1, 1};
-  tape.cost = {0, 0, 0.1, 0.1 - 1e-10};
-  EXPECT_EQ(search_cascade(tape, 1).boxes, std::vector<int>{0});
-  tape.cost[3] = 0.1 - 1e-8;
-  EXPECT_EQ(search_cascade(tape, 1).boxes, std::vector<int>{1});
 }
 
 // With five boxes all cascades are searched. With more boxes, as many as the budget allows.
@@ -186,9 +183,8 @@ TEST(CascadeSearch, SearchesShorterCascadesOfManyBoxes) {
   std::size_t longest = 0;
   for (const int A : {12, 13, 14}) {
     const Tape tape = random_tape(A, 12, static_cast<std::uint64_t>(A));
-    const FrugalCascade found = search_cascade(tape, 12), wanted = enumerate(tape, 12, 3);
-    EXPECT_EQ(found.boxes, wanted.boxes) << "A = " << A;
-    EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A;
+    const FrugalCascade found = search_cascade(tape, 12);
+    EXPECT_EQ(both(found), both(enumerate(tape, 12, 3))) << "A = " << A;
     longest = std::max(longest, found.boxes.size());
   }
   EXPECT_GE(longest, 2u);
@@ -226,12 +222,9 @@ TEST(CascadeSearch, WithoutMuIsTheSearchOnEstimatesFromRewards) {
         estimated.mu[at] = logistic_of(tape, theta, at);
         hidden.mu[at] = 1.0 - tape.mu[at];
       }
-    const FrugalCascade found = search_cascade_on_rewards(tape, kT0, 1.0), wanted = search_cascade(estimated, kT0);
-    EXPECT_EQ(found.boxes, wanted.boxes) << seed;
-    EXPECT_EQ(found.thresholds, wanted.thresholds) << seed;
-    const FrugalCascade without = search_cascade_on_rewards(hidden, kT0, 1.0);
-    EXPECT_EQ(found.boxes, without.boxes) << seed;
-    EXPECT_EQ(found.thresholds, without.thresholds) << seed;
+    const Cascade found = both(search_cascade_on_rewards(tape, kT0, 1.0));
+    EXPECT_EQ(found, both(search_cascade(estimated, kT0))) << seed;
+    EXPECT_EQ(found, both(search_cascade_on_rewards(hidden, kT0, 1.0))) << seed;
   }
 }
 
@@ -241,9 +234,7 @@ TEST(CascadeSearch, FindsWhatAnEnumerationFindsAmongManyTies) {
     Tape tape = random_tape(3, 30, seed);
     for (double& mu : tape.mu) mu = std::round(10.0 * mu) / 10.0;
     for (double& cost : tape.cost) cost = 0.05;
-    const FrugalCascade found = search_cascade(tape, 30), wanted = enumerate(tape, 30, 3);
-    EXPECT_EQ(found.boxes, wanted.boxes) << "seed " << seed;
-    EXPECT_EQ(found.thresholds, wanted.thresholds) << "seed " << seed;
+    EXPECT_EQ(both(search_cascade(tape, 30)), both(enumerate(tape, 30, 3))) << "seed " << seed;
   }
 }
 

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <stdexcept>
+#include <tuple>
 
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
@@ -200,53 +202,36 @@ TEST(CustomPolicy, PartsOfItsRegretAreThoseOfItsRules) {
 }
 
 // Breaks one rule in period 4.
-class Cheat : public Recorder {
- public:
-  enum class How { stops_first, opens_twice, no_such_box, deploys_closed, throws, throws_while_calibrating };
-  explicit Cheat(How how) : how_(how) {}
+struct Cheat : Recorder {
+  std::function<int()> chooses = nullptr;
+  int deploys = 1;
 
-  void calibrate(const Request& r, const Output& o, std::optional<double> reward) override {
-    if (how_ == How::throws_while_calibrating) throw std::runtime_error("cheat");
-    Recorder::calibrate(r, o, reward);
-  }
-  int next() override {
-    if (periods.back() != 4) return Recorder::next();
-    switch (how_) {
-      case How::stops_first:
-        return kStop;
-      case How::opens_twice:
-        return 1;
-      case How::no_such_box:
-        return 3;
-      case How::throws:
-        throw std::runtime_error("cheat");
-      default:
-        return Recorder::next();
-    }
-  }
-  int deploy() override { return periods.back() == 4 && how_ == How::deploys_closed ? 0 : 1; }
-
- private:
-  How how_;
+  int next() override { return periods.back() == 4 && chooses ? chooses() : Recorder::next(); }
+  int deploy() override { return periods.back() == 4 ? deploys : 1; }
 };
 
 TEST(CustomPolicy, ALaneThatBreaksTheRulesFailsThere) {
-  using How = Cheat::How;
-  const std::pair<How, const char*> cases[] = {{How::stops_first, "next() stopped before any box was open"},
-                                               {How::opens_twice, "which is open already"},
-                                               {How::no_such_box, "returned 3, and the indices of boxes are 0 to 2"},
-                                               {How::deploys_closed, "0, the index of box 1, which is not open"},
-                                               {How::throws, "cheat"}};
-  for (const auto& [how, what] : cases) {
-    Cheat policy(how);
+  const auto throws = []() -> int { throw std::runtime_error("cheat"); };
+  const std::tuple<std::function<int()>, int, const char*> cases[] = {
+      {[] { return CustomPolicy::kStop; }, 1, "next() stopped before any box was open"},
+      {[] { return 1; }, 1, "which is open already"},
+      {[] { return 3; }, 1, "returned 3, and the indices of boxes are 0 to 2"},
+      {nullptr, 0, "0, the index of box 1, which is not open"},
+      {throws, 1, "cheat"}};
+  for (const auto& [chooses, deploys, what] : cases) {
+    Cheat policy;
+    policy.chooses = chooses;
+    policy.deploys = deploys;
     std::string why;
     const LaneTally tally = run_custom_lane(custom_replication(), policy, 2, &why);
     EXPECT_THAT(why, testing::HasSubstr(what));
-    EXPECT_EQ(tally.failure, Failure::policy) << static_cast<int>(how);
+    EXPECT_EQ(tally.failure, Failure::policy) << what;
     EXPECT_EQ(tally.failed_period, 4);
     EXPECT_EQ(tally.periods, 3);
   }
-  Cheat early(How::throws_while_calibrating);
+  struct : Recorder {
+    void calibrate(const Request&, const Output&, std::optional<double>) override { throw std::runtime_error("cheat"); }
+  } early;
   const LaneTally tally = run_custom_lane(custom_replication(), early, 2);
   EXPECT_EQ(tally.failure, Failure::policy);
   EXPECT_EQ(tally.failed_period, 0);

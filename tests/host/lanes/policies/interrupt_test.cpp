@@ -67,15 +67,10 @@ TEST(InterruptOfLane, EndsALaneOfTheReferenceEngine) {
 
 // The sweep's flag also reaches the lane by code that is running, and not only the next chunk.
 TEST(InterruptOfLane, IsTheSweeps) {
-  Study study;
-  study.dimensions = test::small_dimensions(2, 3, 2);
-  study.environments = {paper_environments()[0]};
+  Study study = test::small_study(test::small_dimensions(2, 3, 2), {paper_environments()[0]}, {0}, 1);
   study.regimes = {Regime::A};
-  study.T0 = {0};
   study.policies = {"query_all"};
   study.replications = 1;
-  study.periods = 60;
-  study.oracle = test::small_oracle();
   study.order = false;
   std::atomic<bool> flag{false};
   int periods = 0;

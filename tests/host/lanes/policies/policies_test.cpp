@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "host/studies/study/study.hpp"
 #include "pandora/policy.hpp"
@@ -110,54 +111,46 @@ TEST(Policies, HaveTheirInformationSettingsAndHyperparameters) {
   EXPECT_EQ(variants_of("query_all", grid), (Variants{{"known", ""}}));
 }
 
-void expect_weitzman(const LaneSpec& spec, RewardModel reward, Learning learning, double c_rho, double c_theta) {
-  EXPECT_EQ(spec.order, Order::by_score);
-  EXPECT_EQ(spec.score, Score::learned_index);
-  EXPECT_EQ(spec.stop, Stop::best_reaches_scores_left);
-  EXPECT_EQ(spec.reward, reward);
-  EXPECT_EQ(spec.learning, learning);
-  EXPECT_EQ(spec.c_rho, c_rho);
-  EXPECT_EQ(spec.c_theta, c_theta);
-  EXPECT_EQ(spec.T0, 12);
-}
+struct Rules {
+  Order order = Order::by_score;
+  Score score = Score::none;
+  Stop stop = Stop::best_reaches_scores_left;
+  RewardModel reward = RewardModel::known;
+  Learning learning = Learning::none;
+  double c_rho = 0.0, c_theta = 0.0, c_b = 0.0;
 
-TEST(Policies, WeitzmanLanes) {
-  expect_weitzman(lane("online_plugin", 0), RewardModel::known, Learning::online, 0.0, 0.0);
-  expect_weitzman(lane("online_plugin", 1), RewardModel::learned, Learning::online, 0.0, 0.0);
-  expect_weitzman(lane("static_plugin", 0), RewardModel::known, Learning::calibration, 0.0, 0.0);
-  expect_weitzman(lane("static_plugin", 1), RewardModel::learned, Learning::calibration, 0.0, 0.0);
-  expect_weitzman(lane("dow", 1), RewardModel::known, Learning::online, 0.1, 0.0);
-  expect_weitzman(lane("dow", 3), RewardModel::learned, Learning::online, 0.001, 0.001);
-  expect_weitzman(lane("dow", 5), RewardModel::learned, Learning::online, 0.001, 1.0);
-  expect_weitzman(lane("dow", 9), RewardModel::learned, Learning::online, 1.0, 0.001);
-}
+  friend bool operator==(const Rules&, const Rules&) = default;
+};
 
-TEST(Policies, LinUcbLanes) {
-  for (const char* name : {"linucb_online", "linucb_static"}) {
-    const LaneSpec spec = lane(name);
-    EXPECT_EQ(spec.order, Order::by_score);
-    EXPECT_EQ(spec.score, Score::learned_payoff);
-    EXPECT_EQ(spec.stop, Stop::after_first);
-    EXPECT_EQ(spec.reward, RewardModel::known);
+TEST(Policies, HaveTheRulesOfTheirLanes) {
+  const auto weitzman = [](RewardModel reward, Learning learning, double c_rho = 0.0, double c_theta = 0.0) {
+    return Rules{
+        .score = Score::learned_index, .reward = reward, .learning = learning, .c_rho = c_rho, .c_theta = c_theta};
+  };
+  const auto linucb = [](Learning learning, double c_b) {
+    return Rules{.score = Score::learned_payoff, .stop = Stop::after_first, .learning = learning, .c_b = c_b};
+  };
+  const std::tuple<const char*, std::size_t, Rules> lanes[] = {
+      {"online_plugin", 0, weitzman(RewardModel::known, Learning::online)},
+      {"online_plugin", 1, weitzman(RewardModel::learned, Learning::online)},
+      {"static_plugin", 0, weitzman(RewardModel::known, Learning::calibration)},
+      {"static_plugin", 1, weitzman(RewardModel::learned, Learning::calibration)},
+      {"dow", 1, weitzman(RewardModel::known, Learning::online, 0.1)},
+      {"dow", 3, weitzman(RewardModel::learned, Learning::online, 0.001, 0.001)},
+      {"dow", 5, weitzman(RewardModel::learned, Learning::online, 0.001, 1.0)},
+      {"dow", 9, weitzman(RewardModel::learned, Learning::online, 1.0, 0.001)},
+      {"linucb_online", 2, linucb(Learning::online, 1.0)},
+      {"linucb_static", 0, linucb(Learning::calibration, 0.0)},
+      {"oracle", 0, {.score = Score::oracle_index}},
+      {"best_single", 0, {.order = Order::listed, .stop = Stop::after_first}},
+      {"random_order", 0, {.order = Order::random, .score = Score::oracle_index}},
+      {"query_all", 0, {.stop = Stop::never}},
+      {"frugalgpt", 0, {.order = Order::listed, .stop = Stop::last_reaches_threshold}}};
+  for (const auto& [policy, variant, rules] : lanes) {
+    const LaneSpec l = lane(policy, variant);
+    EXPECT_EQ((Rules{l.order, l.score, l.stop, l.reward, l.learning, l.c_rho, l.c_theta, l.c_b}), rules) << policy;
+    EXPECT_EQ(l.T0, 12) << policy;
   }
-  EXPECT_EQ(lane("linucb_online", 2).learning, Learning::online);
-  EXPECT_EQ(lane("linucb_online", 2).c_b, 1.0);
-  EXPECT_EQ(lane("linucb_static").learning, Learning::calibration);
-  EXPECT_EQ(lane("linucb_static").c_b, 0.0);
-}
-
-TEST(Policies, OracleAndYardstickLanes) {
-  for (const char* name : {"oracle", "best_single", "random_order", "query_all", "frugalgpt"})
-    EXPECT_EQ(lane(name).learning, Learning::none) << name;
-  EXPECT_EQ(lane("oracle").order, Order::by_score);
-  EXPECT_EQ(lane("oracle").score, Score::oracle_index);
-  EXPECT_EQ(lane("oracle").stop, Stop::best_reaches_scores_left);
-  EXPECT_EQ(lane("random_order").order, Order::random);
-  EXPECT_EQ(lane("random_order").score, Score::oracle_index);
-  EXPECT_EQ(lane("random_order").stop, Stop::best_reaches_scores_left);
-  EXPECT_EQ(lane("query_all").stop, Stop::never);
-  EXPECT_EQ(lane("frugalgpt").order, Order::listed);
-  EXPECT_EQ(lane("frugalgpt").stop, Stop::last_reaches_threshold);
 }
 
 TEST(Policies, BestSingleIsTheBestBoxInHindsight) {

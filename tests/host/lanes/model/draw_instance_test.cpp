@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/tape/tape.hpp"
@@ -75,15 +76,11 @@ TEST(DrawInstance, SlopesOfRandomSignAreUniformOnBothSides) {
   const Instance instance = draw_instance({}, environment, Regime::B, 0, 7);
   const Instance paper = draw_instance({}, paper_environments()[0], Regime::B, 0, 7);
   EXPECT_EQ(instance.D, paper.D);
-  for (const auto& [rows, of_paper] : {std::pair{&instance.Q, &paper.Q},
-                                       {&instance.alpha, &paper.alpha},
-                                       {&instance.beta0, &paper.beta0},
-                                       {&instance.beta1, &paper.beta1}}) {
-    int negative = 0;
-    for (std::size_t at = 0; at < rows->size(); ++at) negative += (*rows)[at] < 0.0 ? 1 : 0;
-    const double n = static_cast<double>(rows->size());
-    EXPECT_NEAR(negative / n, 0.5, 4 * 0.5 / std::sqrt(n));
-    EXPECT_EQ(rows->size(), of_paper->size());
+  for (const auto member : {&Instance::Q, &Instance::alpha, &Instance::beta0, &Instance::beta1}) {
+    const std::vector<double>& rows = instance.*member;
+    const double n = static_cast<double>(rows.size());
+    EXPECT_NEAR(std::ranges::count_if(rows, [](double x) { return x < 0.0; }) / n, 0.5, 4 * 0.5 / std::sqrt(n));
+    EXPECT_EQ(rows.size(), (paper.*member).size());
   }
 }
 
@@ -91,9 +88,8 @@ TEST(DrawInstance, RegimeAHasNoContextualCoefficients) {
   const Instance instance = draw_instance({}, environment(0), Regime::A, 0, 1);
   expect_unit_rows(instance.D, 10, 100);
   EXPECT_EQ(instance.Q, std::vector<double>(1000, 0.0));
-  EXPECT_EQ(instance.alpha, std::vector<double>(300, 0.0));
-  EXPECT_EQ(instance.beta0, std::vector<double>(300, 0.0));
-  EXPECT_EQ(instance.beta1, std::vector<double>(300, 0.0));
+  for (const auto& rows : {instance.alpha, instance.beta0, instance.beta1})
+    EXPECT_EQ(rows, std::vector<double>(300, 0.0));
 }
 
 // Before a row is scaled, its entries are uniform on (0, 1). Each block of the row's own period gives four.
@@ -202,33 +198,6 @@ TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
     }
 }
 
-// The radius is 1 / (the upper median of the pooled |u' phi|). Draw i belongs to box i mod A and context i.
-TEST(CalibrateRadius, IsTheUpperMedianOfThePooledDraws) {
-  constexpr int kDraws = 20001;  // no multiple of a batch of contexts
-  const Dimensions dim{3, 2, 3, 2, IndexFeatures::affine, kDraws};
-  const Instance instance = draw_instance(dim, environment(1), Regime::B, 1, 1);
-  const std::vector<double> direction = {0.6, -0.8};
-  const auto G = [](double z) { return 1.0 / (1.0 + std::exp(-z)); };
-  std::vector<double> magnitude;
-  for (std::uint32_t i = 0; i < kDraws; ++i) {
-    const std::uint32_t box = i % 3;
-    const std::vector<float> x = naive::context(instance.stream(Purpose::radius_context), i, 2);
-    const std::vector<float> xi =
-        naive::shock(instance.environment, 3, instance.stream(Purpose::radius_shock), i, box).xi;
-    const double s = 0.5 + G(instance.alpha[box * 2] * x[0] + instance.alpha[box * 2 + 1] * x[1]);
-    double z = 0.0;
-    for (int k = 0; k < 2; ++k) {
-      double phi = 0.0;
-      for (int j = 0; j < 2; ++j) phi += instance.Q[k * 2 + j] * x[j];
-      for (int j = 0; j < 3; ++j) phi += instance.D[k * 3 + j] * s * xi[j];
-      z += direction[k] * phi;
-    }
-    magnitude.push_back(std::abs(z));
-  }
-  std::sort(magnitude.begin(), magnitude.end());
-  EXPECT_NEAR(calibrate_radius(instance, direction) * magnitude[kDraws / 2], 1.0, 1e-6);
-}
-
 TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
   const Dimensions dim{2, 3, 3, 2, IndexFeatures::affine};
   const Instance base = draw_instance(dim, environment(1), Regime::B, 0, 1);
@@ -237,14 +206,9 @@ TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
   for (const Instance& other :
        {draw_instance(dim, environment(1), Regime::B, 1, 1), draw_instance(dim, environment(1), Regime::B, 0, 2),
         draw_instance(dim, renamed, Regime::B, 0, 1)}) {
-    EXPECT_NE(base.theta, other.theta);
-    EXPECT_NE(base.D, other.D);
-    EXPECT_NE(base.Q, other.Q);
-    EXPECT_NE(base.alpha, other.alpha);
-    EXPECT_NE(base.beta0, other.beta0);
-    EXPECT_NE(base.beta1, other.beta1);
-    EXPECT_NE(base.c0, other.c0);
-    EXPECT_NE(base.c1, other.c1);
+    for (const auto member : {&Instance::theta, &Instance::D, &Instance::Q, &Instance::alpha, &Instance::beta0,
+                              &Instance::beta1, &Instance::c0, &Instance::c1})
+      EXPECT_NE(base.*member, other.*member);
   }
   const Instance regime_a = draw_instance(dim, environment(1), Regime::A, 0, 1);  // regimes do not share draws
   EXPECT_NE(base.D, regime_a.D);
@@ -253,11 +217,7 @@ TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
 
 TEST(DrawInstance, TheSameCoordinatesGiveTheSameInstance) {
   const Dimensions dim{2, 3, 3, 2, IndexFeatures::affine};
-  const Instance first = draw_instance(dim, environment(2), Regime::B, 4, 9);
-  const Instance second = draw_instance(dim, environment(2), Regime::B, 4, 9);
-  EXPECT_EQ(first.theta, second.theta);
-  EXPECT_EQ(first.D, second.D);
-  EXPECT_EQ(first.c1, second.c1);
+  EXPECT_EQ(draw_instance(dim, environment(2), Regime::B, 4, 9), draw_instance(dim, environment(2), Regime::B, 4, 9));
 }
 
 TEST(DrawInstance, ParametersDoNotShareDraws) {

@@ -98,34 +98,43 @@ void turn(Instance& instance, std::uint32_t change, double speed) {
 
 struct Case {
   const char* drift;
+  int changes[2];  // instances in regimes A and B, with the first
+  double slack;    // the walk's sines and square roots are rounded in another order here
   // The change before the online period t = 1, 2, ...
   void (*change)(Instance&, int t);
+
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.drift; }
 };
 const Case kCases[] = {
     {"swap:20,21,50",
+     {4, 4},
+     0.0,
      [](Instance& instance, int t) {
        if (t == 20) swap(instance, 1);
        if (t == 21) swap(instance, 2);
        if (t == 50) swap(instance, 3);
      }},
     {"step:1,33:0.5",
+     {2, 2},
+     0.0,
      [](Instance& instance, int t) {
        if (t == 1) step(instance, 1, 0.5);
        if (t == 33) step(instance, 2, 0.5);
      }},
     {"walk:0.05",
+     {1, 5},
+     1e-6,
      [](Instance& instance, int t) {
        if (t > 1 && t % 16 == 1) turn(instance, static_cast<std::uint32_t>(t / 16), 0.05);
      }},
 };
 
-class DriftCell : public testing::TestWithParam<std::tuple<std::size_t, Regime>> {};
+class DriftCell : public testing::TestWithParam<std::tuple<Case, Regime>> {};
 INSTANTIATE_TEST_SUITE_P(Drift, DriftCell,
-                         testing::Combine(testing::Values(0u, 1u, 2u), testing::Values(Regime::A, Regime::B)));
+                         testing::Combine(testing::ValuesIn(kCases), testing::Values(Regime::A, Regime::B)));
 
 TEST_P(DriftCell, EveryPeriodIsThatOfItsParameters) {
-  const Case& one = kCases[std::get<0>(GetParam())];
-  const Regime regime = std::get<1>(GetParam());
+  const auto& [one, regime] = GetParam();
   const ReplicationRequest request = request_with(one.drift, regime);
   const Replication moving = prepare_on_cpu({request}, nullptr, nullptr);
   Instance now = moving.instance;
@@ -148,25 +157,20 @@ TEST_P(DriftCell, EveryPeriodIsThatOfItsParameters) {
     }
     for (int a = 0; a < kBoxes; ++a) {
       const std::size_t at = tape.at(tape.online_row(t - 1), a);
-      // The walk's sines and square roots are rounded in another order here.
-      const double slack = std::get<0>(GetParam()) == 2 ? 1e-6 : 0.0;
-      ASSERT_NEAR(tape.mu[at], still.mu[at], slack) << t;
-      ASSERT_NEAR(tape.cost[at], still.cost[at], slack) << t;
-      ASSERT_NEAR(tape.contexts.scale[at], still.contexts.scale[at], slack) << t;
-      ASSERT_NEAR(tape.reward[at], still.reward[at], slack) << t;
+      ASSERT_NEAR(tape.mu[at], still.mu[at], one.slack) << t;
+      ASSERT_NEAR(tape.cost[at], still.cost[at], one.slack) << t;
+      ASSERT_NEAR(tape.contexts.scale[at], still.contexts.scale[at], one.slack) << t;
+      ASSERT_NEAR(tape.reward[at], still.reward[at], one.slack) << t;
       widest = std::max(widest, std::abs(moving.sigma[at] - sigma[at]));
     }
   }
   // Regime A solves each index exactly; in B the two grids span different ranges.
   EXPECT_LT(widest, regime == Regime::A ? 1e-12 : 4e-3);
-  EXPECT_EQ(changes, std::get<0>(GetParam()) == 2 && regime == Regime::A ? 1
-                     : std::get<0>(GetParam()) == 0                      ? 4
-                     : std::get<0>(GetParam()) == 1                      ? 2
-                                                                         : 5);
+  EXPECT_EQ(changes, one.changes[regime == Regime::A ? 0 : 1]);
 }
 
 TEST_P(DriftCell, TheOracleThatMovesHasNoRegret) {
-  const ReplicationRequest request = request_with(kCases[std::get<0>(GetParam())].drift, std::get<1>(GetParam()));
+  const ReplicationRequest request = request_with(std::get<0>(GetParam()).drift, std::get<1>(GetParam()));
   const Replication replication = prepare_on_cpu({request}, nullptr, nullptr);
   LaneSpec oracle;
   oracle.score = Score::oracle_index;

@@ -11,6 +11,7 @@
 #include "kernels/rules/period.hpp"
 #include "pandora/paper_setting.hpp"
 #include "tests/reference/naive_draws.hpp"
+#include "tests/reference/naive_index.hpp"
 #include "tests/reference/small_problem.hpp"
 #include "tests/reference/statistics.hpp"
 
@@ -18,10 +19,6 @@ namespace pandora {
 namespace {
 
 constexpr Dimensions kDimensions{3, 10, 12, 4, IndexFeatures::affine, 3000};
-
-double logistic_of(double z) {
-  return 1.0 / (1.0 + std::exp(-z));
-}
 
 Environment gaussian_with(Location location, Indices indices = Indices::of_costs, Slopes slopes = Slopes::common) {
   Environment environment = paper_environments()[1];
@@ -44,7 +41,7 @@ struct NaivePlace {
         shift += instance.theta[k] * instance.Q[(first + k) * dim.context + j] * x[j];
       mapped += instance.alpha[a * dim.context + j] * x[j];
     }
-    scale = 0.5 + logistic_of(mapped);
+    scale = 0.5 + naive::G(mapped);
   }
 };
 
@@ -52,10 +49,8 @@ TEST(Locations, NoneIsThePapersInstanceWithoutQ) {
   const Instance paper = draw_instance(kDimensions, gaussian_with(Location::common), Regime::B, 3, 7),
                  none = draw_instance(kDimensions, gaussian_with(Location::none), Regime::B, 3, 7);
   EXPECT_EQ(none.Q, std::vector<double>(40, 0.0));
-  EXPECT_EQ(none.D, paper.D);
-  EXPECT_EQ(none.alpha, paper.alpha);
-  EXPECT_EQ(none.beta0, paper.beta0);
-  EXPECT_EQ(none.c1, paper.c1);
+  for (const auto same : {&Instance::D, &Instance::alpha, &Instance::beta0, &Instance::c1})
+    EXPECT_EQ(none.*same, paper.*same);
   const Tape tape = draw_tape(none, 0, 20);
   EXPECT_EQ(tape.contexts.reward_shift, std::vector<double>(21, 0.0));
 }
@@ -85,12 +80,16 @@ TEST(Locations, OfUnrelatedBoxesHaveNoCoordinateInCommon) {
     for (int j = 0; j < 10; ++j) EXPECT_EQ(instance.Q[row * 10 + j] > 0.0, j % 3 == row / 4) << row << " " << j;
 }
 
-// The radius comes from the median of |u' phi| over boxes at their own locations.
+// The radius comes from the upper median of |u' phi| over boxes at their own locations. Draw i belongs to box i mod A
+// and context i. Draws need not be a multiple of a batch of contexts.
 TEST(Locations, TheRadiusPoolsBoxesAtTheirOwn) {
-  for (const Location location : {Location::none, Location::own}) {
-    const Instance instance = draw_instance(kDimensions, gaussian_with(location), Regime::B, 1, 1);
+  for (const auto& [location, draws] :
+       {std::pair{Location::none, 3000u}, {Location::own, 3000u}, {Location::common, 20001u}}) {
+    Dimensions dim = kDimensions;
+    dim.radius_draws = static_cast<int>(draws);
+    const Instance instance = draw_instance(dim, gaussian_with(location), Regime::B, 1, 1);
     std::vector<double> magnitude;
-    for (std::uint32_t i = 0; i < 3000; ++i) {
+    for (std::uint32_t i = 0; i < draws; ++i) {
       const int box = static_cast<int>(i % 3);
       const std::vector<float> x = naive::context(instance.stream(Purpose::radius_context), i, 10);
       const std::vector<float> xi =
@@ -102,7 +101,7 @@ TEST(Locations, TheRadiusPoolsBoxesAtTheirOwn) {
       magnitude.push_back(std::abs(z));
     }
     std::sort(magnitude.begin(), magnitude.end());
-    EXPECT_NEAR(magnitude[1500], 1.0, 1e-5);  // theta_* has the radius for this
+    EXPECT_NEAR(magnitude[draws / 2], 1.0, 1e-5);  // theta_* has the radius for this
   }
 }
 
@@ -112,10 +111,8 @@ TEST(LinearIndices, AreDrawnInPlaceOfCosts) {
     dim.index_features = IndexFeatures::affine_and_squares;
     const Instance paper = draw_instance(dim, gaussian_with(Location::common), regime, 3, 7),
                    linear = draw_instance(dim, gaussian_with(Location::common, Indices::linear), regime, 3, 7);
-    EXPECT_EQ(linear.D, paper.D);
-    EXPECT_EQ(linear.Q, paper.Q);
-    EXPECT_EQ(linear.alpha, paper.alpha);
-    EXPECT_EQ(linear.theta, paper.theta);
+    for (const auto same : {&Instance::D, &Instance::Q, &Instance::alpha, &Instance::theta})
+      EXPECT_EQ(linear.*same, paper.*same);
     for (const std::vector<double>* zero : {&linear.beta0, &linear.beta1, &linear.c0, &linear.c1})
       EXPECT_EQ(*zero, std::vector<double>(zero->size(), 0.0));
     ASSERT_EQ(linear.rho.size(), 3u * 21u);
@@ -165,7 +162,7 @@ TEST(LinearIndices, CostsAreTheExpectedExcessOverThem) {
         const NaivePlace place(instance, x, a);
         for (const double value : w) {
           const double z = place.shift + place.scale * value,
-                       mu = link == RewardLink::logistic ? logistic_of(z) : 0.5 + z / (2.0 * (2.0 + std::abs(z)));
+                       mu = link == RewardLink::logistic ? naive::G(z) : 0.5 + z / (2.0 * (2.0 + std::abs(z)));
           excess += std::max(0.0, mu - std::tanh(linear)) / 15872.0;
         }
         EXPECT_NEAR(tape.cost[at], excess, 2e-5);

@@ -19,14 +19,12 @@ TEST(Environments, ThePapersAreKnown) {
 }
 
 TEST(RegisterEnvironment, RefusesTakenNamesAndIds) {
-  const auto refused = [](Environment environment) {
+  for (const Environment& environment : {Environment{"uniform", 50, Law::uniform},
+                                         {"other", 2, Law::uniform},
+                                         {"a b", 50, Law::uniform},
+                                         {"", 50, Law::uniform},
+                                         {"own", 50, Law::custom}})  // without a coordinate function
     EXPECT_THROW(register_environment(environment), Error) << environment.name;
-  };
-  refused({"uniform", 50, Law::uniform});
-  refused({"other", 2, Law::uniform});
-  refused({"a b", 50, Law::uniform});
-  refused({"", 50, Law::uniform});
-  refused({"own", 50, Law::custom});  // without a coordinate function
   EXPECT_EQ(known_environments().size(), 3u);
 }
 

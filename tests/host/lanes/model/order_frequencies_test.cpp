@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <string>
 
 #include "host/lanes/model/preparation.hpp"
@@ -22,9 +23,7 @@ TEST(OrderFrequencies, RegimeAHasOnePermutation) {
     const Instance instance = instance_of(Regime::A, r);
     const ShockSample sample = draw_shock_sample(instance, 2000);
     const OrderFrequencies found = order_frequencies(instance, sample, 300, test::small_oracle());
-    EXPECT_EQ(found.permutations, 1.0);
-    EXPECT_EQ(found.max_mass, 1.0);
-    EXPECT_EQ(found.min_mass, 1.0);
+    EXPECT_EQ(found, (OrderFrequencies{1.0, 1.0, 1.0}));
   }
 }
 
@@ -42,11 +41,7 @@ TEST(OrderFrequencies, RegimeBCountsTheOrdersOfTheIndices) {
                        [&](char a, char b) { return sigma[3 * row + a - '0'] > sigma[3 * row + b - '0']; });
       ++count[order];
     }
-    int least = 400, greatest = 0;
-    for (const auto& [order, n] : count) {
-      least = std::min(least, n);
-      greatest = std::max(greatest, n);
-    }
+    const auto [least, greatest] = std::ranges::minmax(std::views::values(count));
     const OrderFrequencies found = order_frequencies(instance, sample, 400, test::small_oracle());
     EXPECT_EQ(found.permutations, static_cast<double>(count.size()));
     EXPECT_DOUBLE_EQ(found.max_mass, greatest / 400.0);

@@ -8,16 +8,13 @@
 #include "oracle/oracle.hpp"
 #include "pandora/paper_setting.hpp"
 #include "tests/reference/naive_draws.hpp"
+#include "tests/reference/naive_index.hpp"
 #include "tests/reference/statistics.hpp"
 
 namespace pandora {
 namespace {
 
 constexpr Dimensions kTwelveOutputs{3, 10, 12, 4, IndexFeatures::affine, 3000};
-
-double G_of(double z) {
-  return 1.0 / (1.0 + std::exp(-z));
-}
 
 Environment centred(Environment environment, Slopes slopes = Slopes::common) {
   environment.output_costs = OutputCostLaw::centred;
@@ -74,7 +71,7 @@ statistics::Mean spread_of_costs(const Environment& environment) {
     for (std::size_t at = 0; at < contexts.scale.size(); ++at) {
       double sum = 0.0, squares = 0.0;
       for (const float term : sample.cost_terms[at % 3]) {
-        const double cost = contexts.context_cost[at] + instance.c1[at % 3] * G_of(contexts.scale[at] * term);
+        const double cost = contexts.context_cost[at] + instance.c1[at % 3] * naive::G(contexts.scale[at] * term);
         sum += cost / kShocks;
         squares += cost * cost / kShocks;
       }
@@ -115,7 +112,7 @@ TEST(CentredOutputCosts, TheOracleKnowsTheirExpectation) {
           double magnitude = 0.0;
           for (std::size_t j = 0; j < 12; ++j)
             magnitude += instance.beta1[at % 3 * 12 + j] * std::abs(contexts.scale[at] * static_cast<double>(xi[j]));
-          sums[at] += instance.c1[at % 3] * G_of(magnitude) / kSamples;
+          sums[at] += instance.c1[at % 3] * naive::G(magnitude) / kSamples;
         }
       }
       for (std::size_t at = 0; at < sums.size(); ++at)

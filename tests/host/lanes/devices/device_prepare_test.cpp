@@ -7,8 +7,6 @@
 #include <tuple>
 
 #include "host/lanes/model/kernel_errors.hpp"
-#include "host/lanes/model/preparation.hpp"
-#include "host/studies/sweep/prepare_replication.hpp"
 #include "tests/host/lanes/devices/prepared.hpp"
 #include "tests/reference/fiber_team.hpp"
 #include "tests/reference/small_instance.hpp"
@@ -112,14 +110,19 @@ TEST_P(PrepareCell, RadiusIsThatOfTheCpuInEveryBit) {
   }
 }
 
+// Expects the indices that the CPU finds from the same sample and contexts.
+void expect_indices_of_the_cpu(const Instance& one, const OracleOptions& oracle) {
+  const Prepared actual = prepare_all(one, oracle);
+  expect_near(actual.sigma, oracle_indices(one, actual.sample, actual.tape.contexts, oracle, actual.tape.online_row(0)),
+              1e-10);
+}
+
 TEST(DevicePrepare, TheWholeSampleAtEveryNode) {
   const Instance one = naive::small_instance({3, 5, 7, 2, IndexFeatures::affine}, Law::gaussian, Regime::B);
   OracleOptions oracle = oracle_of(501);
   for (const int bins : {0, 1, 500, 501, 1000}) {
     oracle.bins = bins;
-    const Prepared actual = prepare_all(one, oracle);
-    expect_near(actual.sigma,
-                oracle_indices(one, actual.sample, actual.tape.contexts, oracle, actual.tape.online_row(0)), 1e-10);
+    expect_indices_of_the_cpu(one, oracle);
   }
 }
 
@@ -138,35 +141,16 @@ TEST(DevicePrepare, NoCalibrationAndOnePeriod) {
 }
 
 Study small_study() {
-  Study study =
-      test::small_study(test::small_dimensions(3, 5, 2),
-                        {paper_environments()[0], paper_environments()[1], paper_environments()[2]}, {0, 12}, 71);
+  const auto& paper = paper_environments();
+  Study study = test::small_study(test::small_dimensions(3, 5, 2), {paper.begin(), paper.end()}, {0, 12}, 71);
   study.order_contexts = 200;
   return study;
-}
-
-void expect_same(const OrderFrequencies& actual, const OrderFrequencies& expected) {
-  EXPECT_EQ(actual.permutations, expected.permutations);
-  EXPECT_EQ(actual.max_mass, expected.max_mass);
-  EXPECT_EQ(actual.min_mass, expected.min_mass);
 }
 
 // One preparer serves all units of a plan. Memory that an earlier unit, of another regime or size, has left must not
 // matter.
 TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
-  const Study study = small_study();
-  const Plan plan = make_plan(study);
-  ScalarPrepareBackend backend;
-  Preparer<ScalarPrepareBackend> preparer(backend);
-  for (const Unit& unit : plan.units) {
-    OrderFrequencies order, expected_order;
-    const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
-    const Replication expected = prepare_replication(study, plan, unit, &expected_order);
-    expect_same(actual.tape, expected.tape);
-    expect_near(actual.sigma, expected.sigma, 1e-10);
-    expect_same(order, expected_order);
-    EXPECT_EQ(actual.instance.theta, expected.instance.theta);
-  }
+  EXPECT_EQ(test::prepare_units(small_study()).size(), 12u);
 }
 
 // Memory grows for a larger instance. A smaller one then finds the larger one's numbers in it.
@@ -186,15 +170,9 @@ TEST(DevicePrepare, MemoryIsKeptBetweenInstancesOfOtherSizes) {
 TEST(DevicePrepare, OrderFrequenciesAlone) {
   Study study = small_study();
   study.regret = false;
-  const Plan plan = make_plan(study);
-  ScalarPrepareBackend backend;
-  for (const Unit& unit : plan.units) {
-    OrderFrequencies order, expected_order;
-    const Replication actual = Preparer(backend).prepare(preparation_of(study, plan, unit), &order);
-    prepare_replication(study, plan, unit, &expected_order);
-    expect_same(order, expected_order);
-    EXPECT_EQ(actual.tape.contexts.rows, 0);
-    EXPECT_TRUE(actual.sigma.empty());
+  for (const Replication& replication : test::prepare_units(study)) {
+    EXPECT_EQ(replication.tape.contexts.rows, 0);
+    EXPECT_TRUE(replication.sigma.empty());
   }
 }
 
@@ -252,31 +230,16 @@ TEST(DevicePrepare, TeamsOfThreadsGiveTheSameBytes) {
 TEST(DevicePrepare, SamplesAroundTheLengthOfAPiece) {
   const Instance one = naive::small_instance({2, 3, 2, 1, IndexFeatures::affine}, Law::uniform, Regime::B);
   constexpr int kPiece = prepare::OutputCostSums::kPiece;
-  for (const int samples : {1, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece + 777}) {
-    const OracleOptions oracle = oracle_of(samples);
-    const Prepared actual = prepare_all(one, oracle);
-    expect_near(actual.sigma,
-                oracle_indices(one, actual.sample, actual.tape.contexts, oracle, actual.tape.online_row(0)), 1e-10);
-  }
+  for (const int samples : {1, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece + 777})
+    expect_indices_of_the_cpu(one, oracle_of(samples));
 }
 
 // The paper's sizes, which have the longest sums.
 TEST(DevicePrepare, SlowFullScale) {
-  for (const Environment& environment : paper_environments())
-    for (const Regime regime : {Regime::A, Regime::B}) {
-      Study study;
-      study.environments = {environment};
-      study.regimes = {regime};
-      study.replications = 1;
-      const Plan plan = make_plan(study);
-      ScalarPrepareBackend backend;
-      OrderFrequencies order, expected_order;
-      const Replication actual = Preparer(backend).prepare(preparation_of(study, plan, plan.units[0]), &order);
-      const Replication expected = prepare_replication(study, plan, plan.units[0], &expected_order);
-      expect_same(actual.tape, expected.tape);
-      expect_near(actual.sigma, expected.sigma, 1e-10);
-      expect_same(order, expected_order);
-    }
+  Study study;
+  study.environments.assign(paper_environments().begin(), paper_environments().end());
+  study.replications = 1;
+  test::prepare_units(study);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "host/studies/study/study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
-#include "pandora/policy.hpp"
+#include "pandora/lane.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/require_gpu.hpp"
 #include "tests/reference/scalar_backend.hpp"
@@ -39,29 +39,40 @@ BlockOptions options_of(const char* schedule, int B = 32) {
 
 // A replication with its lanes, which may point into it.
 struct Case {
-  std::unique_ptr<Replication> replication;
+  std::shared_ptr<const Replication> replication;
   std::vector<LaneSpec> lanes;
   std::vector<BlockOptions> options;
 
   UnitOfLanes unit() const { return {replication.get(), lanes}; }
 };
 
-Case case_of(Replication replication, const std::vector<int>& T0s, std::vector<BlockOptions> options) {
-  Case out{std::make_unique<Replication>(std::move(replication)), {}, std::move(options)};
+std::vector<BlockOptions> two_schedules(int B = 32) {
+  return {options_of("geometric:1.5", B), options_of("tracking", B)};
+}
+
+Case case_of(Replication replication, std::vector<LaneSpec> lanes, std::vector<BlockOptions> options) {
+  return {std::make_shared<const Replication>(std::move(replication)), std::move(lanes), std::move(options)};
+}
+
+Case with_every_lane(Replication replication, const std::vector<int>& T0s, std::vector<BlockOptions> options) {
+  Case out = case_of(std::move(replication), {}, std::move(options));
   out.lanes = test::all_lanes(*out.replication, T0s);
   return out;
+}
+
+std::vector<LaneSpec> three_lanes() {
+  return {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12), test::linucb_lane(12)};
 }
 
 std::vector<Case> every_policy() {
   std::vector<Case> cases;
   for (const Regime regime : {Regime::A, Regime::B})
-    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
-                            {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
+    cases.push_back(
+        with_every_lane(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
+                        {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
   // Five boxes are too many for cohorts, so these lanes go stage by stage.
   cases.push_back(case_of(test::small_replication(test::small_dimensions(5, 5, 2), Regime::B, 12, kReplayedPeriods, 11),
-                          {12}, {options_of("geometric:1.5"), options_of("tracking")}));
-  cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
-                        test::linucb_lane(12)};
+                          three_lanes(), two_schedules()));
   return cases;
 }
 
@@ -82,11 +93,10 @@ std::vector<Case> late_rewards() {
   changing.arrives = {{2, kReplayedPeriods / 4}};
   changing.leaves = {{0, kReplayedPeriods / 2}};
   apply_box_changes(changing, false, replication);
-  std::vector<Case> cases;
-  cases.push_back(
-      case_of(std::move(replication), {0, 12}, {options_of("geometric:1.5"), options_of("tracking"), forgets, tracks}));
-  for (LaneSpec& lane : cases[0].lanes) lane.pacing = {Pacing::Of::queries, 1.2};
-  return cases;
+  Case out = with_every_lane(std::move(replication), {0, 12},
+                             {options_of("geometric:1.5"), options_of("tracking"), forgets, tracks});
+  for (LaneSpec& lane : out.lanes) lane.pacing = {Pacing::Of::queries, 1.2};
+  return {out};
 }
 
 // Sizes around those of a warp and of a block, blocks of periods that divide nothing, and more tiles of a matrix than a
@@ -97,73 +107,52 @@ std::vector<Case> odd_shapes() {
   };
   std::vector<Case> cases;
   for (const Shape s : {Shape{1, 1, 1, 1}, Shape{2, 30, 3, 31}, Shape{3, 32, 10, 33}, Shape{8, 140, 7, 32}})
-    cases.push_back(
-        case_of(test::small_replication(test::small_dimensions(s.boxes, s.context, s.features), Regime::B, 16, 100, 19),
-                s.boxes > 5 ? std::vector<int>{0} : std::vector<int>{0, 16},
-                {options_of("geometric:1.5", s.B), options_of("tracking", s.B)}));
+    cases.push_back(with_every_lane(
+        test::small_replication(test::small_dimensions(s.boxes, s.context, s.features), Regime::B, 16, 100, 19),
+        s.boxes > 5 ? std::vector<int>{0} : std::vector<int>{0, 16}, two_schedules(s.B)));
   return cases;
 }
 
 // Matrices that are too large for a team's memory, so that cuBLAS forms the images.
 std::vector<Case> large_matrices() {
-  std::vector<Case> cases;
-  cases.push_back(case_of(test::small_replication(test::small_dimensions(2, 190, 2), Regime::B, 0, 40, 19), {0},
-                          {options_of("geometric:1.5"), options_of("tracking")}));
-  return cases;
+  return {with_every_lane(test::small_replication(test::small_dimensions(2, 190, 2), Regime::B, 0, 40, 19), {0},
+                          two_schedules())};
 }
 
 // So many samples of a box that solves use the methods for many samples, on the CPU and on a device.
 std::vector<Case> many_samples() {
-  Case c{std::make_unique<Replication>(
-             test::small_replication(test::small_dimensions(2, 5, 2), Regime::B, 0, kManyPeriods, 31)),
-         {},
-         {options_of("geometric:1.5"), options_of("tracking")}};
-  for (const PolicyVariant& variant : find_policy("dow")->variants({1.0}))
-    c.lanes.push_back(variant.lane(*c.replication, 0));
-  std::vector<Case> cases;
-  cases.push_back(std::move(c));
-  return cases;
+  return {case_of(test::small_replication(test::small_dimensions(2, 5, 2), Regime::B, 0, kManyPeriods, 31),
+                  {weitzman_lane(0, Learning::online, RewardModel::known, 1.0, 0.0),
+                   weitzman_lane(0, Learning::online, RewardModel::learned, 1.0, 1.0)},
+                  two_schedules())};
 }
 
 std::vector<Case> the_papers_shape() {
-  std::vector<Case> cases;
-  cases.push_back(case_of(test::small_replication({}, Regime::B, 50, 1000, 23), {50},
-                          {options_of("geometric:1.5"), options_of("tracking")}));
-  return cases;
+  return {with_every_lane(test::small_replication({}, Regime::B, 50, 1000, 23), {50}, two_schedules())};
 }
 
 std::vector<Case> several_replications() {
   std::vector<Case> cases;
   for (std::uint32_t r = 0; r < 3; ++r)
     cases.push_back(
-        case_of(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, kTogetherPeriods, 7, r),
-                {0, 5, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
+        with_every_lane(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, kTogetherPeriods, 7, r),
+                        {0, 5, 12}, two_schedules()));
   return cases;
 }
 
 std::vector<Case> dow_in_24_replications() {
   std::vector<Case> cases;
-  for (std::uint32_t r = 0; r < 24; ++r) {
-    Case c{std::make_unique<Replication>(
-               test::small_replication(test::small_dimensions(3, 20, 4), Regime::B, 12, 1500, 5, r)),
-           {},
-           {options_of("geometric:1.5"), options_of("tracking")}};
-    for (const PolicyVariant& variant : find_policy("dow")->variants({0.1}))
-      c.lanes.push_back(variant.lane(*c.replication, 12));
-    cases.push_back(std::move(c));
-  }
+  for (std::uint32_t r = 0; r < 24; ++r)
+    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 20, 4), Regime::B, 12, 1500, 5, r),
+                            {test::dow_lane(RewardModel::known, 12), test::dow_lane(RewardModel::learned, 12)},
+                            two_schedules()));
   return cases;
 }
 
 // The paper's numbers of boxes and features, for which the walk by a warp has special code, with shorter contexts.
 std::vector<Case> the_papers_walks() {
-  std::vector<Case> cases;
-  cases.push_back(
-      case_of(test::small_replication(test::small_dimensions(3, 9, 10), Regime::B, 12, kReplayedPeriods, 13), {},
-              {options_of("geometric:1.5"), options_of("tracking"), options_of("every:7")}));
-  cases.back().lanes = {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 12),
-                        test::linucb_lane(12)};
-  return cases;
+  return {case_of(test::small_replication(test::small_dimensions(3, 9, 10), Regime::B, 12, kReplayedPeriods, 13),
+                  three_lanes(), {options_of("geometric:1.5"), options_of("tracking"), options_of("every:7")})};
 }
 
 // Without a device the tests below are skipped, but their cases must exist.
@@ -267,7 +256,7 @@ TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
 // A recorded lane walks by the CPU's code, and all others walk by a warp. Both give the same bytes.
 TEST(DeviceGpu, WalksByAWarpAreThoseOfRecordedLanes) {
   PANDORA_REQUIRE_GPU();
-  const Case c = std::move(the_papers_walks()[0]);
+  const Case c = the_papers_walks()[0];
   const UnitOfLanes unit = c.unit();
   for (const BlockOptions& options : c.options) {
     std::vector<LaneRecord> records(c.lanes.size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/lanes/devices/preparer.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "tests/reference/fiber_team.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -87,6 +88,27 @@ Prepared prepare_all(Backend& backend, const Instance& instance, const OracleOpt
 inline Prepared prepare_all(const Instance& instance, const OracleOptions& oracle) {
   ScalarPrepareBackend backend;
   return prepare_all(backend, instance, oracle);
+}
+
+/// Prepares the units of a study with one preparer, and expects them to be those of the CPU.
+inline std::vector<Replication> prepare_units(const Study& study) {
+  std::vector<Replication> out;
+  const Plan plan = make_plan(study);
+  ScalarPrepareBackend backend;
+  prepare::Preparer<ScalarPrepareBackend> preparer(backend);
+  for (const Unit& unit : plan.units) {
+    OrderFrequencies order, expected_order;
+    const Replication& actual = out.emplace_back(preparer.prepare(preparation_of(study, plan, unit), &order));
+    const Replication expected = prepare_replication(study, plan, unit, &expected_order);
+    expect_same(actual.tape, expected.tape);
+    EXPECT_EQ(actual.tape.there_by_row, expected.tape.there_by_row);
+    EXPECT_EQ(actual.tape.feedback.period, expected.tape.feedback.period);
+    EXPECT_EQ(actual.tape.feedback.told, expected.tape.feedback.told);
+    expect_near(actual.sigma, expected.sigma, 1e-10);
+    EXPECT_EQ(order, expected_order);
+    EXPECT_EQ(actual.instance, expected.instance);
+  }
+  return out;
 }
 
 }  // namespace pandora::test

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "host/studies/study/study.hpp"
 #include "pandora/policy.hpp"
@@ -209,24 +210,16 @@ TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
   for (int t = 0; t < 200; ++t) {
     const PeriodOutcome& outcome = stopped.outcomes[t];
     const std::size_t at = replication().tape.at(replication().tape.online_row(t), 0);
-    double best = -1.0;
-    std::vector<bool> open(3, false);
+    std::vector<double> left(&replication().sigma[at], &replication().sigma[at] + 3);  // -1e9 for open boxes
+    double best = -1.0, last = 1e9;
     for (int k = 0; k < outcome.queried; ++k) {
-      if (k > 0) {  // it went on, because some box left had a larger index
-        double largest = -1e9;
-        for (int a = 0; a < 3; ++a)
-          if (!open[a]) largest = std::max(largest, replication().sigma[at + a]);
-        ASSERT_LT(best, largest);
-        descending =
-            descending && replication().sigma[at + outcome.order[k - 1]] >= replication().sigma[at + outcome.order[k]];
-      }
-      open[outcome.order[k]] = true;
-      best = std::max(best, replication().tape.mu[at + outcome.order[k]]);
+      const int box = outcome.order[k];
+      ASSERT_LT(best, std::ranges::max(left));  // it went on, because some box left had a larger index
+      descending = descending && last >= left[box];
+      last = std::exchange(left[box], -1e9);
+      best = std::max(best, replication().tape.mu[at + box]);
     }
-    for (int a = 0; a < 3; ++a)
-      if (!open[a]) {
-        ASSERT_GE(best, replication().sigma[at + a]);
-      }
+    ASSERT_GE(best, std::ranges::max(left));
   }
   EXPECT_FALSE(descending);  // so the order is not the oracle's
 }

@@ -3,7 +3,6 @@
 
 #include <Eigen/Core>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "host/lanes/engine/cpu_backend.hpp"
@@ -28,14 +27,25 @@ const double kNaN = std::nan("");
 using Tallies = std::vector<LaneTally>;
 struct Engine {
   const char* name;
-  std::function<Tallies(const Replication&, const std::vector<LaneSpec>&, const BlockOptions&)> run;
+  Tallies (*run)(const Replication&, const std::vector<LaneSpec>&, const BlockOptions&);
   friend std::ostream& operator<<(std::ostream& out, const Engine& engine) { return out << engine.name; }
 };
 
-template <class Real, class Backend>
-Tallies backend_lanes(Backend&& backend, const Replication& replication, const std::vector<LaneSpec>& lanes,
-                      const BlockOptions& options) {
+Tallies in_reference(const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
+  Tallies out;
+  for (const LaneSpec& lane : lanes) out.push_back(run_reference_lane(replication, lane, options.estimation));
+  return out;
+}
+
+template <class Real>
+Tallies on_vectors(const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
+  return run_on_cpu<Real>(replication, lanes, options);
+}
+
+template <class Real, class Backend, int... members>
+Tallies on_backend(const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
   const UnitOfLanes unit{&replication, lanes};
+  Backend backend(members...);
   return engine::run_lanes<Real>(backend, std::span(&unit, 1), options)[0];
 }
 
@@ -46,37 +56,13 @@ class EveryEngine : public testing::TestWithParam<Engine> {
   }
   bool is(const char* name) const { return std::string(GetParam().name).starts_with(name); }
 };
-INSTANTIATE_TEST_SUITE_P(
-    LaneFailure, EveryEngine,
-    testing::Values(
-        Engine{"reference",
-               [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 Tallies out;
-                 for (const LaneSpec& lane : lanes)
-                   out.push_back(run_reference_lane(replication, lane, options.estimation));
-                 return out;
-               }},
-        Engine{"block_float",
-               [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return run_on_cpu<float>(replication, lanes, options);
-               }},
-        Engine{"block_double",
-               [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return run_on_cpu<double>(replication, lanes, options);
-               }},
-        Engine{"scalar_float",
-               [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return backend_lanes<float>(test::ScalarBackend{}, replication, lanes, options);
-               }},
-        Engine{"scalar_double",
-               [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return backend_lanes<double>(test::ScalarBackend{}, replication, lanes, options);
-               }},
-        Engine{"scalar_threads",
-               [](const Replication& replication, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-                 return backend_lanes<float>(test::FiberBackend(32), replication, lanes, options);
-               }}),
-    [](const auto& engine) { return std::string(engine.param.name); });
+INSTANTIATE_TEST_SUITE_P(LaneFailure, EveryEngine,
+                         testing::Values(Engine{"reference", in_reference}, Engine{"block_float", on_vectors<float>},
+                                         Engine{"block_double", on_vectors<double>},
+                                         Engine{"scalar_float", on_backend<float, test::ScalarBackend>},
+                                         Engine{"scalar_double", on_backend<double, test::ScalarBackend>},
+                                         Engine{"scalar_threads", on_backend<float, test::FiberBackend, 32>}),
+                         [](const auto& engine) { return std::string(engine.param.name); });
 
 LaneSpec oracle() {
   LaneSpec lane;
@@ -265,8 +251,8 @@ template <class Base>
 void expect_damage_ends_lanes() {
   const std::vector<LaneSpec> lanes = {dow(RewardModel::learned), oracle(), linucb()};
   const BlockOptions options{{parse_refit("tracking"), 1.0, 1.0}, 16};
-  const Tallies sound = backend_lanes<float>(Base{}, sound_replication(), lanes, options);
-  const Tallies actual = backend_lanes<float>(DamagingBackend<Base>{}, sound_replication(), lanes, options);
+  const Tallies sound = on_backend<float, Base>(sound_replication(), lanes, options);
+  const Tallies actual = on_backend<float, DamagingBackend<Base>>(sound_replication(), lanes, options);
   expect_failed(actual[0], Failure::indefinite, 33, 32);
   EXPECT_EQ(actual[1], sound[1]);
   expect_failed(actual[2], Failure::indefinite, 33, 32);

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "pandora/policy.hpp"
+#include "host/lanes/engine/cpu_backend.hpp"
 #include "tests/reference/followers.hpp"
-#include "tests/reference/lane_specs.hpp"
-#include "tests/reference/small_problem.hpp"
 
 namespace pandora {
 namespace {
@@ -42,11 +41,9 @@ TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
   const LaneTally reference = run_reference_lane(replication, linucb, estimation, &expected);
   for (const int B : {1, 7, 16, 32, 64}) {
     LaneRecord actual;
-    const LaneTally blocked =
-        run_on_cpu<double>(replication, std::span(&linucb, 1), {estimation, B}, nullptr, std::span(&actual, 1))[0];
-    EXPECT_EQ(blocked, reference) << "decisions differ at B = " << B;
-    for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
-      for (int a = 0; a < 3; ++a) ASSERT_NEAR(actual.scores[t * 3 + a], expected.scores[t * 3 + a], 1e-11);
+    EXPECT_EQ(test::run_vectors<double>(replication, linucb, {estimation, B}, &actual), reference)
+        << "decisions differ at B = " << B;
+    EXPECT_LE(test::largest_distance(actual.scores, expected.scores), 1e-11);
   }
 }
 
@@ -57,10 +54,8 @@ TEST(RunOnCpu, ALaneAloneAndAmongAllGivesTheSameBytes) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 32};
     const std::vector<LaneSpec> lanes = test::all_lanes(replication, {0, 5, kCalibration}, {0.1, 1.0});
     const std::vector<LaneTally> together = run_on_cpu<float>(replication, lanes, options);
-    for (std::size_t k = 0; k < lanes.size(); ++k) {
-      const LaneTally alone = run_on_cpu<float>(replication, std::span(&lanes[k], 1), options)[0];
-      EXPECT_EQ(alone, together[k]) << "lane " << k << " " << schedule;
-    }
+    for (std::size_t k = 0; k < lanes.size(); ++k)
+      EXPECT_EQ(test::run_vectors<float>(replication, lanes[k], options), together[k]) << k << " " << schedule;
   }
 }
 
@@ -73,9 +68,7 @@ TEST(RunOnCpu, AnyNumberOfPeriods) {
     for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1, 1.0})) {
       LaneRecord expected, actual;
       run_reference_lane(replication, lane, estimation, &expected);
-      const LaneTally tally =
-          run_on_cpu<double>(replication, std::span(&lane, 1), {estimation, 32}, nullptr, std::span(&actual, 1))[0];
-      EXPECT_EQ(tally.periods, periods);
+      EXPECT_EQ(test::run_vectors<double>(replication, lane, {estimation, 32}, &actual).periods, periods);
       for (int t = 0; t < periods; ++t)
         ASSERT_TRUE(same_decisions(actual.outcomes[t], expected.outcomes[t])) << "period " << t << " of " << periods;
     }
@@ -93,13 +86,10 @@ TEST(RunOnCpu, AnyRidge) {
       LaneRecord expected, actual;
       run_reference_lane(replication, plugin, estimation, &expected);
       actual.decisions = &expected.outcomes;
-      run_on_cpu<float>(replication, std::span(&plugin, 1), {estimation, 32}, nullptr, std::span(&actual, 1));
-      double worst = 0.0;
-      for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
-        for (int a = 0; a < 3; ++a)
-          worst = std::max(worst, std::abs(actual.scores[t * 3 + a] - expected.scores[t * 3 + a]));
+      test::run_vectors<float>(replication, plugin, {estimation, 32}, &actual);
       // In a direction without samples, the index is only known to about 1 / sqrt(ridge).
-      EXPECT_LT(worst, 2e-3 / std::sqrt(std::min(ridge, 1.0))) << schedule << " ridge " << ridge;
+      EXPECT_LT(test::largest_distance(actual.scores, expected.scores), 2e-3 / std::sqrt(std::min(ridge, 1.0)))
+          << schedule << " ridge " << ridge;
     }
 }
 
@@ -111,27 +101,32 @@ TEST(RunOnCpu, LargerShapes) {
       test::expect_engines_follow(replication, dow_lane(reward, 24), {parse_refit(schedule), 1.0, 1.0}, {32});
 }
 
-// Single precision replays the decisions of a lane in double at the paper's m. Widths and indices stay close.
+TEST(RunOnCpu, OneFeatureOneBox) {
+  const Replication replication = test::small_replication(test::small_dimensions(1, 1, 1), Regime::A, 4, 33, 2);
+  for (const char* schedule : {"geometric:1.5", "tracking"})
+    for (const LaneSpec& lane : test::all_lanes(replication, {0, 4}))
+      test::expect_engines_follow(replication, lane, {parse_refit(schedule), 1.0, 1.0}, {32});
+}
+
+// Single precision replays the decisions of a lane in double at the paper's m. Widths and indices stay close, also like
+// a device with one thread; a GPU must keep the same bounds.
 TEST(RunOnCpu, SinglePrecisionReplaysADoubleLane) {
-  Dimensions dimensions;  // those of the paper
-  const Replication replication = test::small_replication(dimensions, Regime::B, 50, 1500, 23);
+  const Replication replication = test::small_replication({}, Regime::B, 50, 1500, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
     const LaneSpec dow = dow_lane(RewardModel::learned, 50);
-    LaneRecord expected, actual;
+    LaneRecord expected;
     run_reference_lane(replication, dow, estimation, &expected);
-    actual.decisions = &expected.outcomes;
-    EngineCounters counters;
-    run_on_cpu<float>(replication, std::span(&dow, 1), {estimation, 32}, &counters, std::span(&actual, 1));
-    double worst_width = 0.0, worst_score = 0.0;
-    for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
-      for (int a = 0; a < 3; ++a) {
-        worst_width = std::max(worst_width, std::abs(actual.widths[t * 3 + a] / expected.widths[t * 3 + a] - 1.0));
-        worst_score = std::max(worst_score, std::abs(actual.scores[t * 3 + a] - expected.scores[t * 3 + a]));
-      }
-    EXPECT_LT(worst_width, 2e-5) << schedule;
-    EXPECT_LT(worst_score, 2e-3) << schedule;
-    EXPECT_EQ(counters.repairs, 0u);
+    for (const auto run : {test::run_vectors<float>, test::run_scalars<float>}) {
+      LaneRecord actual;
+      actual.decisions = &expected.outcomes;
+      EngineCounters counters;
+      run(replication, dow, {estimation, 32}, &actual, &counters);
+      for (std::size_t at = 0; at < expected.widths.size(); ++at)
+        ASSERT_NEAR(actual.widths[at], expected.widths[at], 2e-5 * expected.widths[at]) << schedule;
+      EXPECT_LT(test::largest_distance(actual.scores, expected.scores), 2e-3) << schedule;
+      EXPECT_EQ(counters.repairs, 0u);
+    }
   }
 }
 
@@ -148,8 +143,7 @@ TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
       const LaneSpec dow = dow_lane(RewardModel::known, 0);
       LaneRecord a, b;
       const double reference = run_reference_lane(replication, dow, estimation, &a).utility;
-      const double blocked =
-          run_on_cpu<float>(replication, std::span(&dow, 1), {estimation, 32}, nullptr, std::span(&b, 1))[0].utility;
+      const double blocked = test::run_vectors<float>(replication, dow, {estimation, 32}, &b).utility;
       const double difference = (blocked - reference) / 2000.0;
       sum += difference;
       squares += difference * difference;
@@ -174,10 +168,72 @@ TEST(RunOnCpu, CostsWithAHeavyTailAreSolvedFor) {
   replication.instance = draw_instance({}, environment, Regime::B, 5, 1);
   replication.tape = draw_tape(replication.instance, 0, 8200);
   replication.sigma.assign(replication.tape.mu.size(), 0.5);  // not used here
-  for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
-    const LaneSpec lane = variant.lane(replication, 0);
-    const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
-    EXPECT_EQ(run_on_cpu<float>(replication, std::span(&lane, 1), options)[0].failure, Failure::none);
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
+  for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
+    EXPECT_EQ(test::run_vectors<float>(replication, dow_lane(reward, 0), options).failure, Failure::none);
+}
+
+// The estimates of lanes at their end.
+TEST(LearnedEstimates, AreThoseOfTheReferenceEngine) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 10, 90, 3);
+  for (const LaneSpec& spec : test::all_lanes(replication, {0, 10})) {
+    LaneRecord expected, actual;
+    actual.keep = LaneRecord::Keep::estimates;
+    const EstimationOptions estimation;
+    const LaneTally reference = run_reference_lane(replication, spec, estimation, &expected);
+    LaneRecord with_periods;
+    with_periods.decisions = &expected.outcomes;
+    const BlockOptions options{estimation, 32};
+    EXPECT_EQ(test::run_vectors<double>(replication, spec, options, &with_periods).periods, reference.periods);
+    EXPECT_EQ(test::run_vectors<double>(replication, spec, options, &actual),
+              test::run_vectors<double>(replication, spec, options));  // keeping estimates changes nothing
+    EXPECT_TRUE(actual.outcomes.empty());
+    EXPECT_EQ(expected.rho.size(), spec.learns_scores() ? 3u * 7u : 0u);
+    EXPECT_EQ(expected.theta.size(), spec.learns_reward() ? 2u : 0u);
+    EXPECT_LE(test::largest_distance(with_periods.rho, expected.rho), 1e-5);
+    EXPECT_LE(test::largest_distance(with_periods.theta, expected.theta), 2e-5);
+  }
+}
+
+// The record has the lane's estimate of each output that it saw, and nothing for the other outputs.
+TEST(RecordedRewards, AreThoseOfTheOpenedBoxes) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 10, 60, 4);
+  for (const LaneSpec& spec : test::all_lanes(replication, {0, 10})) {
+    LaneRecord reference, fast;
+    run_reference_lane(replication, spec, {}, &reference);
+    test::run_vectors<double>(replication, spec, {{}, 32}, &fast);
+    for (const LaneRecord& record : {reference, fast})
+      for (std::size_t t = 0; t < record.outcomes.size(); ++t) {
+        const PeriodOutcome& outcome = record.outcomes[t];
+        for (int a = 0; a < 3; ++a) {
+          const bool open =
+              std::find(outcome.order, outcome.order + outcome.queried, a) != outcome.order + outcome.queried;
+          const double seen = record.rewards[t * 3 + static_cast<std::size_t>(a)];
+          const std::size_t at = replication.tape.at(replication.tape.online_row(static_cast<int>(t)), a);
+          EXPECT_EQ(seen != 0.0, open);
+          if (open && !spec.learns_reward()) {
+            EXPECT_EQ(seen, replication.tape.mu[at]);
+          }
+        }
+      }
+  }
+}
+
+// The memory in a plan is that of the engine's layout, for every policy.
+TEST(MemoryOnCpu, IsThatOfTheLayout) {
+  const Dimensions dimensions = test::small_dimensions(3, 40, 5);
+  const Replication replication = test::small_replication(dimensions, Regime::B, test::kCalibration, 50, 7);
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
+    std::vector<LaneSpec> lanes = test::all_lanes(replication, {0, test::kCalibration});
+    for (std::size_t first = 0; first < lanes.size(); ++first) {
+      const std::vector<LaneSpec> some(lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end());
+      const UnitOfLanes unit{&replication, some};
+      Arena measure;
+      engine::Layout<float>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(),
+                            LaneRecord::Keep::estimates);
+      EXPECT_EQ(memory_on_cpu<float>({dimensions, test::kCalibration, 50}, some, options), measure.used());
+    }
   }
 }
 

@@ -1,12 +1,9 @@
 // The ridge on slopes: eta_slopes = eta_1 / s^2 is the same as scaling the slopes' features by s under eta_1. If s is a
-// power of two, scaling never rounds, so all engines must give the same bits.
+// power of two, scaling never rounds, so all engines must give the same bits. A shrunk fit's slopes are divided by the
+// factor, and the lane does the same.
 #include <gtest/gtest.h>
 
-#include "host/lanes/engine/run_lanes.hpp"
-#include "host/lanes/engine/run_on_cpu.hpp"
-#include "tests/reference/fiber_team.hpp"
-#include "tests/reference/lane_specs.hpp"
-#include "tests/reference/small_problem.hpp"
+#include "tests/reference/followers.hpp"
 
 namespace pandora {
 namespace {
@@ -25,30 +22,27 @@ EstimationOptions with_slopes(const char* schedule, double slopes) {
   return options;
 }
 
-using AnyEngine = LaneTally (*)(const Replication&, const LaneSpec&, const EstimationOptions&, LaneRecord*);
+using AnyEngine = LaneTally (*)(const Replication&, const LaneSpec&, const BlockOptions&, LaneRecord*, EngineCounters*);
 
-LaneTally by_reference(const Replication& r, const LaneSpec& lane, const EstimationOptions& how, LaneRecord* record) {
-  return run_reference_lane(r, lane, how, record);
-}
-template <class Real>
-LaneTally by_vectors(const Replication& r, const LaneSpec& lane, const EstimationOptions& how, LaneRecord* record) {
-  return run_on_cpu<Real>(r, std::span(&lane, 1), {how, 16}, nullptr, std::span(record, 1))[0];
-}
-template <class Real>
-LaneTally as_on_a_device(const Replication& r, const LaneSpec& lane, const EstimationOptions& how, LaneRecord* record) {
-  test::ScalarBackend backend;
-  const UnitOfLanes unit{&r, {lane}};
-  return engine::run_lanes<Real>(backend, std::span(&unit, 1), {how, 16}, nullptr, std::span(record, 1))[0][0];
+LaneTally by_reference(const Replication& replication, const LaneSpec& lane, const BlockOptions& options,
+                       LaneRecord* record, EngineCounters*) {
+  return run_reference_lane(replication, lane, options.estimation, record);
 }
 
-class RidgeOnSlopes : public testing::TestWithParam<std::pair<const char*, AnyEngine>> {};
+class RidgeOnSlopes : public testing::TestWithParam<std::pair<const char*, AnyEngine>> {
+ protected:
+  LaneTally run(const Replication& replication, const LaneSpec& lane, const EstimationOptions& how,
+                LaneRecord* record) const {
+    return GetParam().second(replication, lane, {how, 16}, record, nullptr);
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Engines, RidgeOnSlopes,
                          testing::ValuesIn(std::vector<std::pair<const char*, AnyEngine>>{
                              {"reference", by_reference},
-                             {"single", by_vectors<float>},
-                             {"double", by_vectors<double>},
-                             {"device_single", as_on_a_device<float>},
-                             {"device_double", as_on_a_device<double>}}),
+                             {"single", test::run_vectors<float>},
+                             {"double", test::run_vectors<double>},
+                             {"device_single", test::run_scalars<float>},
+                             {"device_double", test::run_scalars<double>}}),
                          [](const auto& engine) { return engine.param.first; });
 
 std::vector<LaneSpec> learning_lanes(int T0) {
@@ -61,7 +55,6 @@ std::vector<LaneSpec> learning_lanes(int T0) {
 
 // A box gets 450 samples, because `tracking` takes Newton steps from 200 samples on.
 TEST_P(RidgeOnSlopes, IsAScaleOfTheSlopes) {
-  const AnyEngine run = GetParam().second;
   const Replication plain = test::small_replication(test::small_dimensions(2, 9, 2), Regime::B, 1, 450, 51);
   for (const float scale : {0.25f, 4.0f}) {
     const Replication scaled = with_scaled_slopes(plain, scale);
@@ -84,7 +77,6 @@ TEST_P(RidgeOnSlopes, IsAScaleOfTheSlopes) {
 }
 
 TEST_P(RidgeOnSlopes, OfTheSizeOfEta1ChangesNothing) {
-  const AnyEngine run = GetParam().second;
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 52);
   for (const char* schedule : {"geometric:1.5", "tracking"})
     for (const LaneSpec& lane : learning_lanes(7)) {
@@ -97,7 +89,6 @@ TEST_P(RidgeOnSlopes, OfTheSizeOfEta1ChangesNothing) {
 
 // A shrunk fit and LinUCB do not use it. They have their own ridges.
 TEST_P(RidgeOnSlopes, IsNoConcernOfShrunkFitsAndLinUcb) {
-  const AnyEngine run = GetParam().second;
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 53);
   std::vector<LaneSpec> lanes = {test::linucb_lane(7)};
   for (const PolicyVariant& variant : find_policy("shrunk_weitzman")->variants({0.3}))
@@ -114,7 +105,6 @@ TEST_P(RidgeOnSlopes, IsNoConcernOfShrunkFitsAndLinUcb) {
 // With LinUCB's own ridge, every engine has the scores of the reference engine, which differ from those with the ridge
 // 1.
 TEST_P(RidgeOnSlopes, OfLinUcbIsItsOwn) {
-  const AnyEngine run = GetParam().second;
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 53);
   const LaneSpec lane = test::linucb_lane(7);
   for (const double ridge : {0.1, 25.0})
@@ -126,13 +116,8 @@ TEST_P(RidgeOnSlopes, OfLinUcbIsItsOwn) {
       run_reference_lane(replication, lane, options, &expected);
       actual.decisions = &expected.outcomes;
       run(replication, lane, options, &actual);
-      double off = 0.0, moved = 0.0;
-      for (std::size_t at = 0; at < expected.scores.size(); ++at) {
-        off = std::max(off, std::abs(actual.scores[at] - expected.scores[at]));
-        moved = std::max(moved, std::abs(plain.scores[at] - expected.scores[at]));
-      }
-      EXPECT_LT(off, 1e-3) << ridge << " " << schedule;
-      EXPECT_GT(moved, 0.05) << ridge << " " << schedule;
+      EXPECT_LT(test::largest_distance(actual.scores, expected.scores), 1e-3) << ridge << " " << schedule;
+      EXPECT_GT(test::largest_distance(plain.scores, expected.scores), 0.05) << ridge << " " << schedule;
     }
 }
 
@@ -145,13 +130,54 @@ TEST(RidgeOnSlopesOfAnySize, BlocksFollowTheReference) {
         LaneRecord expected, actual;
         run_reference_lane(replication, lane, with_slopes(schedule, slopes), &expected);
         actual.decisions = &expected.outcomes;
-        run_on_cpu<float>(replication, std::span(&lane, 1), {with_slopes(schedule, slopes), 32}, nullptr,
-                          std::span(&actual, 1));
-        double worst = 0.0;
-        for (std::size_t at = 0; at < expected.scores.size(); ++at)
-          worst = std::max(worst, std::abs(actual.scores[at] - expected.scores[at]));
-        EXPECT_LT(worst, 2e-3 / std::sqrt(std::min(slopes, 1.0))) << schedule << " " << slopes;
+        test::run_vectors<float>(replication, lane, {with_slopes(schedule, slopes), 32}, &actual);
+        EXPECT_LT(test::largest_distance(actual.scores, expected.scores), 2e-3 / std::sqrt(std::min(slopes, 1.0)))
+            << schedule << " " << slopes;
       }
+}
+
+std::vector<PeriodOutcome> decisions_of(const Replication& replication, const LaneSpec& lane, const char* schedule,
+                                        AnyEngine run) {
+  LaneRecord record;
+  run(replication, lane, {{parse_refit(schedule), 1.0, 1.0}, 32}, &record, nullptr);
+  return record.outcomes;
+}
+
+int periods_that_differ(const std::vector<PeriodOutcome>& a, const std::vector<PeriodOutcome>& b) {
+  int differ = 0;
+  for (std::size_t t = 0; t < a.size(); ++t)
+    differ += a[t].queried != b[t].queried || !std::equal(a[t].order, a[t].order + a[t].queried, b[t].order);
+  return differ;
+}
+
+TEST(ShrunkFit, DoesTheSameOnFeaturesOfAnotherScale) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 8, 2), Regime::B, 0, 400, 5);
+  for (const char* schedule : {"geometric:1.5", "tracking"})
+    for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level})
+      for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
+        for (const AnyEngine run : {by_reference, test::run_vectors<double>}) {
+          LaneSpec lane = shrunk_lane(0, reward, 0.2);
+          lane.shrinkage = shrinkage;
+          const auto expected = decisions_of(replication, lane, schedule, run);
+          ASSERT_EQ(expected.size(), 400u);
+          // Powers of two keep every digit of a feature, so that rounding differs little.
+          for (const float factor : {0.125f, 8.0f})
+            EXPECT_EQ(periods_that_differ(decisions_of(with_scaled_slopes(replication, factor), lane, schedule, run),
+                                          expected),
+                      0)
+                << schedule << ", features times " << factor << (run == by_reference ? ", reference" : ", blocked");
+        }
+}
+
+// Ridges that a study fixes are used as they are. With them, another scale of the features is another problem.
+TEST(ShrunkFit, TakesFixedRidgesAsTheyAre) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 8, 2), Regime::B, 0, 400, 5);
+  LaneSpec lane = shrunk_lane(0, RewardModel::known, 0.2);
+  lane.shrinkage = Shrinkage::fixed;
+  EXPECT_GT(
+      periods_that_differ(decisions_of(with_scaled_slopes(replication, 8.0f), lane, "geometric:1.5", by_reference),
+                          decisions_of(replication, lane, "geometric:1.5", by_reference)),
+      0);
 }
 
 }  // namespace

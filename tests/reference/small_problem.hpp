@@ -97,16 +97,6 @@ inline Contexts contexts_of(const std::vector<std::vector<float>>& psi) {
   return contexts;
 }
 
-/// A tape of one box that has only reward features.
-inline Tape tape_of_features(const std::vector<std::vector<float>>& phi) {
-  Tape tape;
-  tape.contexts.rows = static_cast<int>(phi.size());
-  tape.contexts.boxes = 1;
-  tape.contexts.reward_features = static_cast<int>(phi[0].size());
-  for (const std::vector<float>& row : phi) tape.phi.insert(tape.phi.end(), row.begin(), row.end());
-  return tape;
-}
-
 /// The root of an increasing function on [low, high].
 template <class Function>
 double bisect(Function&& increasing, double low, double high) {

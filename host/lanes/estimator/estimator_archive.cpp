@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/estimator/estimator_state.hpp"
@@ -18,16 +17,15 @@ class EstimatorWriter {
  public:
   // Without samples it writes only what the questions of a period need.
   explicit EstimatorWriter(bool with_samples = true) : with_samples_(with_samples) {}
-  void number(double& value) { numbers_.push_back(value); }
-  template <class T>
-  void whole(T& value) {
-    numbers_.push_back(static_cast<double>(value));
+  template <class... T>
+  void numbers(T&... values) {
+    (numbers_.push_back(static_cast<double>(values)), ...);
   }
   // One number for each sample, or for each object that samples share.
   void samples(int& count) { numbers_.push_back(with_samples_ ? count : 0); }
-  template <class Values>
-  void samples(Values& values) {
-    with_samples_ ? list(values) : numbers_.push_back(0.0);
+  template <class... Values>
+  void samples(Values&... values) {
+    ((with_samples_ ? list(values) : numbers_.push_back(0.0)), ...);
   }
   template <class Values>
   void list(Values& values) {
@@ -67,41 +65,27 @@ class EstimatorReader {
     }
   }
 
-  void number(double& value) { value = take(numbers_, next_number_); }
-  template <class T>
-  void whole(T& value) {
-    const double found = take(numbers_, next_number_);
-    if (!(std::abs(found) < 2147483648.0) || found != std::floor(found)) throw Damaged("has a count that cannot be");
-    value = static_cast<T>(found);
+  template <class... T>
+  void numbers(T&... values) {
+    (take(values), ...);
   }
-  template <class Values>
-  void samples(Values& values) {
-    if constexpr (std::is_same_v<Values, int>)
-      whole(values);
-    else
-      list(values);
+  void samples(int& count) { take(count); }
+  template <class... Values>
+  void samples(Values&... values) {
+    (list(values), ...);
   }
   template <class Values>
   void list(Values& values) {
-    using Value = typename Values::value_type;
-    double size = take(numbers_, next_number_);
-    const std::size_t left =
-        std::is_same_v<Value, float> ? floats_.size() - next_float_ : numbers_.size() - next_number_;
+    const double size = next(numbers_, next_number_);
+    const std::size_t left = std::is_same_v<typename Values::value_type, float> ? floats_.size() - next_float_
+                                                                                : numbers_.size() - next_number_;
     if (!(size >= 0.0 && size <= static_cast<double>(left))) throw Damaged("has a list that is longer than the file");
     values.resize(static_cast<std::size_t>(size));
-    for (Value& value : values) {
-      if constexpr (std::is_same_v<Value, float>) {
-        value = take(floats_, next_float_);
-      } else if constexpr (std::is_same_v<Value, double>) {
-        value = take(numbers_, next_number_);
-      } else {
-        whole(value);
-      }
-    }
+    for (auto& value : values) take(value);
   }
   template <class Matrix>
   void matrix(Matrix& values) {
-    for (Eigen::Index k = 0; k < values.size(); ++k) values.data()[k] = take(numbers_, next_number_);
+    for (Eigen::Index k = 0; k < values.size(); ++k) take(values.data()[k]);
   }
   void matrix(SharedMatrix& values) { matrix(values.change()); }
   // Numbers that older files do not have.
@@ -112,9 +96,17 @@ class EstimatorReader {
 
  private:
   template <class T>
-  static T take(const std::vector<T>& values, std::size_t& next) {
-    if (next == values.size()) throw Damaged("has less than an estimator");
-    return values[next++];
+  static T next(const std::vector<T>& values, std::size_t& at) {
+    if (at == values.size()) throw Damaged("has less than an estimator");
+    return values[at++];
+  }
+  void take(float& value) { value = next(floats_, next_float_); }
+  void take(double& value) { value = next(numbers_, next_number_); }
+  template <class T>  // a count, a position or a flag
+  void take(T& value) {
+    const double found = next(numbers_, next_number_);
+    if (!(std::abs(found) < 2147483648.0) || found != std::floor(found)) throw Damaged("has a count that cannot be");
+    value = static_cast<T>(found);
   }
 
   std::vector<double> numbers_;
@@ -131,57 +123,48 @@ void require_whole(bool holds) {
 template <class Archive>
 void WeitzmanEstimator::State::visit(Archive& archive) {
   bool has_begun = psi.size() > 0;
-  for (bool* flag : {&has_begun, &has_row, &calibrated, &unsettled}) archive.whole(*flag);
-  for (int* count : {&period, &faded_at}) archive.whole(*count);
-  archive.samples(kept.contexts.rows);
-  archive.whole(reward_samples_at_solve);
+  archive.numbers(has_begun, has_row, calibrated, unsettled, period, faded_at);
+  archive.samples(contexts.rows);
+  archive.numbers(reward_samples_at_solve);
   if (has_begun) {
     psi.resize(m);
     archive.matrix(psi);
   }
-  archive.samples(kept.contexts.psi);
-  archive.samples(kept.phi);
+  archive.samples(contexts.psi, reward_samples.phi);
   for (BoxEstimate& box : boxes) {
     archive.matrix(box.rho);
     for (SharedMatrix* matrix : {&box.design_inverse, &box.curvature_inverse, &box.cross}) archive.matrix(*matrix);
-    archive.samples(box.samples.rows);
-    for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) archive.samples(*list);
-    archive.samples(box.phi);
-    for (int* count : {&box.count, &box.samples_at_solve, &box.samples_at_curvature}) archive.whole(*count);
-    archive.whole(box.due);
-    for (double* number : {&box.mass, &box.reward_widths}) archive.number(*number);
+    archive.samples(box.samples.rows, box.samples.cost, box.samples.mu, box.samples.weight, box.samples.phi);
+    archive.numbers(box.count, box.samples_at_solve, box.samples_at_curvature, box.due, box.mass, box.reward_widths);
   }
   archive.list(reward_memory);
-  archive.samples(reward_samples.reward);
-  archive.samples(reward_samples.weight);
-  archive.number(joint.state.ridge_mean);
-  archive.number(joint.state.ridge_own);
-  for (double& dispersion : joint.state.dispersion) archive.number(dispersion);
-  archive.whole(joint.state.samples);
-  archive.whole(joint.state.samples_at_solve);
+  archive.samples(reward_samples.reward, reward_samples.weight);
+  archive.numbers(joint.state.ridge_mean, joint.state.ridge_own);
+  for (double& dispersion : joint.state.dispersion) archive.numbers(dispersion);
+  archive.numbers(joint.state.samples, joint.state.samples_at_solve);
   if (archive.ended()) return;
-  archive.number(joint.state.squares);  // they outlive the samples from which they were learned
-  archive.number(joint.state.scale);
+  archive.numbers(joint.state.squares, joint.state.scale);  // they outlive the samples from which they were learned
 }
 
-std::string WeitzmanEstimator::State::saved(bool with_samples) const {
+std::string WeitzmanEstimator::saved(bool with_samples) const {
   EstimatorWriter writer(with_samples);
-  const_cast<State*>(this)->visit(writer);  // the visit only reads
+  state_->visit(writer);  // only reads
   return writer.bytes();
 }
 
 // A sample takes most memory if no other shares its context and its feedback has come.
-int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
+int WeitzmanEstimator::most_samples_within(std::size_t bytes) const {
+  const State& own = *state_;
   EstimatorWriter empty(false);
-  const_cast<State*>(this)->visit(empty);
+  state_->visit(empty);
   const std::size_t least = empty.size_of_numbers();
   if (bytes <= least) return 0;
-  if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // only sums are kept
-  const std::size_t weight = options.forgetting.half_life > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
-  const std::size_t one = 4 * static_cast<std::size_t>(kept.contexts.index_stride) + 24 + weight +
-                          (rules.learns_reward() ? 2 * phi + 8 + weight : 0);
-  return static_cast<int>(
-      std::min<std::size_t>((bytes - least) / (static_cast<std::size_t>(A) * one), std::numeric_limits<int>::max()));
+  if (own.rules.learns_payoff()) return std::numeric_limits<int>::max();  // only sums are kept
+  const std::size_t weight = own.options.forgetting.half_life > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(own.d);
+  const std::size_t one = 4 * static_cast<std::size_t>(own.contexts.index_stride) + 24 + weight +
+                          (own.rules.learns_reward() ? 2 * phi + 8 + weight : 0);
+  return static_cast<int>(std::min<std::size_t>((bytes - least) / (static_cast<std::size_t>(own.A) * one),
+                                                std::numeric_limits<int>::max()));
 }
 
 void WeitzmanEstimator::State::restore(std::string_view bytes) {
@@ -189,22 +172,20 @@ void WeitzmanEstimator::State::restore(std::string_view bytes) {
   const std::size_t memory = reward_memory.size(), rewards = static_cast<std::size_t>(d);
   visit(reader);
   reader.finish();
-  const std::size_t rows = static_cast<std::size_t>(kept.contexts.rows);
-  require_whole(kept.contexts.rows >= 0 && kept.contexts.psi.size() == rows * kept.contexts.index_stride);
+  const std::size_t rows = static_cast<std::size_t>(contexts.rows);
+  require_whole(contexts.rows >= 0 && contexts.psi.size() == rows * contexts.index_stride);
   for (BoxEstimate& box : boxes) {
     const IndexSamples& samples = box.samples;
     const std::size_t n = samples.rows.size();
     require_whole(samples.cost.size() == n && samples.mu.size() == n);
     require_whole(samples.weight.empty() || samples.weight.size() == n);
-    require_whole(box.phi.size() == (rules.learns_reward() && rules.learns_index() ? n * rewards : 0));
-    for (const int row : samples.rows) require_whole(row >= 0 && row < kept.contexts.rows);
+    require_whole(samples.phi.size() == (rules.learns_reward() && rules.learns_index() ? n * rewards : 0));
+    for (const int row : samples.rows) require_whole(row >= 0 && row < contexts.rows);
     box.has_image = false;
   }
-  require_whole(reward_memory.size() == memory && kept.phi.size() == reward_samples.reward.size() * rewards);
+  require_whole(reward_memory.size() == memory && reward_samples.phi.size() == reward_samples.reward.size() * rewards);
   require_whole(reward_samples.weight.empty() || reward_samples.weight.size() == reward_samples.reward.size());
   reward = RewardState::over(reward_memory.data(), d);
-  reward_samples.at.resize(reward_samples.reward.size());
-  std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
 }
 
 }  // namespace pandora

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "host/lanes/estimator/checks.hpp"
@@ -19,6 +20,29 @@ void keep(Values& values, std::size_t width, const Stays& stays) {
   for (std::size_t k = 0; k * width < values.size(); ++k)
     if (stays(k)) std::copy_n(values.begin() + k * width, width, values.begin() + kept++ * width);
   values.resize(kept * width);
+}
+
+// Keeps those samples that `stays` accepts; they have d features each, or none.
+template <class Samples, class Stays>
+void keep_samples(Samples& samples, int d, const Stays& stays) {
+  std::vector<char> staying(static_cast<std::size_t>(samples.size()));  // `stays` may read data that is moved below
+  for (std::size_t s = 0; s < staying.size(); ++s) staying[s] = stays(s);
+  const auto keeps = [&](std::size_t s) { return staying[s] != 0; };
+  std::apply([&](auto&... list) { (keep(list, 1, keeps), ...); }, samples.lists());
+  keep(samples.phi, static_cast<std::size_t>(d), keeps);
+}
+
+// Keeps the first n samples; there are no fewer.
+template <class Samples>
+void cut_samples(Samples& samples, int d, std::size_t n) {
+  std::apply([&](auto&... list) { (list.resize(std::min(list.size(), n)), ...); }, samples.lists());
+  samples.phi.resize(std::min(samples.phi.size(), n * static_cast<std::size_t>(d)));
+}
+
+void count_again(BoxEstimate& box) {
+  const std::vector<double>& weight = box.samples.weight;
+  box.mass = weight.empty() ? box.samples.size() : std::accumulate(weight.begin(), weight.end(), 0.0);
+  box.count = static_cast<int>(std::lround(box.mass));
 }
 
 // (diag(ridges) + sum_k w_k x_k x_k')^-1 of the columns x_k.
@@ -47,16 +71,13 @@ void WeitzmanEstimator::State::forget() {
   if ((less || dated) && !rules.learns_payoff()) rebuild_all();
 }
 
-void WeitzmanEstimator::State::keep_at_most(int samples) {
-  about_to_change_all();
-  options.most_samples = samples;
-  bool less = false;
-  while (drop_old(samples)) less = true;
-  if (less) rebuild_all();
-}
-
 void WeitzmanEstimator::State::fade(double factor) {
   about_to_change_all();
+  const auto fade_samples = [&](auto& samples, bool drops) {
+    samples.weight.resize(static_cast<std::size_t>(samples.size()), 1.0);
+    for (double& weight : samples.weight) weight *= factor;
+    if (drops) keep_samples(samples, d, [&](std::size_t s) { return samples.weight[s] >= Forgetting::kLeastWeight; });
+  };
   for (BoxEstimate& box : boxes) {
     box.mass *= factor;
     if (rules.learns_payoff()) {  // no samples are kept: A = ridge I + sum w psi psi' and A rho fade themselves
@@ -68,16 +89,10 @@ void WeitzmanEstimator::State::fade(double factor) {
       box.rho = faded.solve(factor * (design * box.rho)).eval();
       box.design_inverse = Eigen::MatrixXd(faded.solve(identity));
     }
-    IndexSamples& samples = box.samples;
-    samples.weight.resize(samples.rows.size(), 1.0);
-    for (double& weight : samples.weight) weight *= factor;
-    if (!rules.learns_payoff())
-      drop_samples(box, [&](std::size_t s) { return samples.weight[s] >= Forgetting::kLeastWeight; });
+    fade_samples(box.samples, !rules.learns_payoff());
     box.count = static_cast<int>(std::lround(box.mass));
   }
-  reward_samples.weight.resize(reward_samples.reward.size(), 1.0);
-  for (double& weight : reward_samples.weight) weight *= factor;
-  drop_reward_samples([&](std::size_t k) { return reward_samples.weight[k] >= Forgetting::kLeastWeight; });
+  fade_samples(reward_samples, true);
 }
 
 bool WeitzmanEstimator::State::drop_old(int most) {
@@ -86,13 +101,13 @@ bool WeitzmanEstimator::State::drop_old(int most) {
   for (BoxEstimate& box : boxes) {
     if (box.samples.size() <= most) continue;
     about_to_change_all();
-    drop_samples(box, [first = old(box.samples.size())](std::size_t s) { return s >= first; });
+    keep_samples(box.samples, d, [first = old(box.samples.size())](std::size_t s) { return s >= first; });
     count_again(box);
     dropped = true;
   }
   if (reward_samples.size() / A > most) {
     about_to_change_all();
-    drop_reward_samples([first = old(reward_samples.size())](std::size_t k) { return k >= first; });
+    keep_samples(reward_samples, d, [first = old(reward_samples.size())](std::size_t k) { return k >= first; });
     dropped = true;
   }
   return dropped;
@@ -100,45 +115,19 @@ bool WeitzmanEstimator::State::drop_old(int most) {
 
 void WeitzmanEstimator::State::keep_learned_between(int first, int last) {
   about_to_change_all();
-  const auto within = [&](int learned) { return learned >= first && learned <= last; };
+  const auto keep_within = [&](auto& samples) {
+    keep_samples(samples, d,
+                 [&, &learned = samples.learned](std::size_t s) { return learned[s] >= first && learned[s] <= last; });
+  };
   for (BoxEstimate& box : boxes) {
-    drop_samples(box, [&](std::size_t s) { return within(box.samples.learned[s]); });
+    keep_within(box.samples);
     count_again(box);
   }
-  drop_reward_samples([&](std::size_t k) { return within(reward_samples.learned[k]); });
-}
-
-void WeitzmanEstimator::State::count_again(BoxEstimate& box) {
-  const std::vector<double>& weight = box.samples.weight;
-  box.mass = weight.empty() ? box.samples.size() : std::accumulate(weight.begin(), weight.end(), 0.0);
-  box.count = static_cast<int>(std::lround(box.mass));
-}
-
-template <class Stays>
-void WeitzmanEstimator::State::drop_samples(BoxEstimate& box, const Stays& stays) {
-  std::vector<char> staying(box.samples.rows.size());  // `stays` may read data that is moved below
-  for (std::size_t s = 0; s < staying.size(); ++s) staying[s] = stays(s);
-  const auto keeps = [&](std::size_t s) { return staying[s] != 0; };
-  for (std::vector<int>* list : {&box.samples.rows, &box.samples.learned}) keep(*list, 1, keeps);
-  for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) keep(*list, 1, keeps);
-  keep(box.phi, static_cast<std::size_t>(d), keeps);
-}
-
-template <class Stays>
-void WeitzmanEstimator::State::drop_reward_samples(const Stays& stays) {
-  std::vector<char> staying(reward_samples.reward.size());
-  for (std::size_t k = 0; k < staying.size(); ++k) staying[k] = stays(k);
-  const auto keeps = [&](std::size_t k) { return staying[k] != 0; };
-  keep(kept.phi, static_cast<std::size_t>(d), keeps);
-  for (std::vector<double>* list : {&reward_samples.reward, &reward_samples.weight}) keep(*list, 1, keeps);
-  keep(reward_samples.learned, 1, keeps);
-  reward_samples.at.resize(reward_samples.reward.size());
-  std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
+  keep_within(reward_samples);
 }
 
 // Drops the contexts of samples that are all forgotten.
 void WeitzmanEstimator::State::drop_unused_contexts() {
-  Contexts& contexts = kept.contexts;
   std::vector<int> place(static_cast<std::size_t>(contexts.rows), -1);
   for (const BoxEstimate& box : boxes)
     for (const int row : box.samples.rows) place[static_cast<std::size_t>(row)] = 0;
@@ -162,7 +151,7 @@ void WeitzmanEstimator::State::rebuild_all() {
     box.design_inverse = weighted_inverse(contexts_of(box), box.samples.weight, options.index_ridges());
   }
   if (rules.learns_reward()) {
-    const Eigen::Map<const Eigen::MatrixXf> phi(kept.phi.data(), d, reward_samples.size());
+    const Eigen::Map<const Eigen::MatrixXf> phi(reward_samples.phi.data(), d, reward_samples.size());
     const Eigen::MatrixXd inverse = weighted_inverse(phi.cast<double>(), reward_samples.weight, options.ridge_reward);
     for (int i = 0; i < d; ++i)
       for (int j = 0; j < d; ++j)
@@ -175,7 +164,7 @@ void WeitzmanEstimator::State::rebuild_all() {
 Eigen::MatrixXd WeitzmanEstimator::State::contexts_of(const BoxEstimate& box) const {
   Eigen::MatrixXd psi_of(m, box.samples.size());
   for (int s = 0; s < box.samples.size(); ++s)
-    psi_of.col(s) = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
+    psi_of.col(s) = Eigen::Map<const Eigen::VectorXf>(contexts.psi_row(box.samples.rows[s]), m).cast<double>();
   return psi_of;
 }
 
@@ -206,15 +195,6 @@ void WeitzmanEstimator::State::solve_all() {
   }
 }
 
-void WeitzmanEstimator::State::scale_costs(double factor) {
-  about_to_change_all();
-  for (BoxEstimate& box : boxes)
-    for (double& cost : box.samples.cost) cost *= factor;
-  // For a joint fit, samples with changed costs count as new: an earlier inverse Hessian does not serve it.
-  joint.state.samples_at_solve = std::min(joint.state.samples_at_solve, 1);
-  if (calibrated) solve_all();
-}
-
 void WeitzmanEstimator::State::add_box(int more) {
   about_to_change_all();
   const int before = d;
@@ -227,12 +207,12 @@ void WeitzmanEstimator::State::add_box(int more) {
     phi = std::move(wide);
   };
   d += more;
-  widen(kept.phi);
+  widen(reward_samples.phi);
   for (BoxEstimate& box : boxes) {
-    widen(box.phi);
+    widen(box.samples.phi);
     if (needs.response) box.cross.change().conservativeResizeLike(Eigen::MatrixXd::Zero(m, d));
   }
-  kept.contexts.reward_features = d;
+  contexts.reward_features = d;
   std::vector<double> old_memory(static_cast<std::size_t>(RewardState::size(d)));
   old_memory.swap(reward_memory);
   const RewardState old = RewardState::over(old_memory.data(), before);
@@ -250,24 +230,18 @@ void WeitzmanEstimator::State::add_box(int more) {
   JointState state = joint.state;
   joint.start(rules, A, m, options.ridge_index);
   state.dispersion[A - 1] = joint.state.dispersion[A - 1];
+  std::ranges::copy(joint.state.boxes, state.boxes);
   joint.state = state;
   take_covariances();
   if (calibrated) solve_jointly();
 }
 
 void WeitzmanEstimator::State::mark() {
-  std::unique_ptr<Undo> now(new Undo{static_cast<const EstimatorCounts&>(*this), psi, joint.state, kept.contexts.rows,
-                                     kept.contexts.psi.size(), kept.phi.size(), reward_samples.reward.size(),
-                                     reward_samples.weight.size()});
+  std::unique_ptr<Undo> now(new Undo{static_cast<const EstimatorCounts&>(*this), psi, joint.state, contexts.rows,
+                                     reward_samples.reward.size()});
   now->boxes.reserve(boxes.size());
   for (const BoxEstimate& box : boxes)
-    now->boxes.push_back({static_cast<const BoxCounts&>(box),
-                          box.rho,
-                          box.samples.rows.size(),
-                          box.samples.weight.size(),
-                          box.phi.size(),
-                          {},
-                          {}});
+    now->boxes.push_back({static_cast<const BoxCounts&>(box), box.rho, box.samples.rows.size(), {}, {}});
   undo = std::move(now);
 }
 
@@ -291,15 +265,11 @@ void WeitzmanEstimator::State::roll_back() noexcept {
   if (!before) return;
   if (before->all) static_cast<Learned&>(*this) = std::move(*before->all);
   static_cast<EstimatorCounts&>(*this) = before->counts;
-  kept.contexts.rows = before->rows;
+  contexts.rows = before->rows;
+  contexts.psi.resize(static_cast<std::size_t>(contexts.rows) * contexts.index_stride);
   psi = std::move(before->psi);
   joint.state = before->joint;
-  kept.contexts.psi.resize(before->contexts);
-  kept.phi.resize(before->phi);
-  reward_samples.at.resize(before->rewards);
-  reward_samples.reward.resize(before->rewards);
-  reward_samples.weight.resize(before->reward_weights);
-  reward_samples.learned.resize(std::min(reward_samples.learned.size(), before->rewards));
+  cut_samples(reward_samples, d, before->rewards);
   for (std::size_t a = 0; a < before->boxes.size(); ++a) {
     Undo::Box& was = before->boxes[a];
     BoxEstimate& box = boxes[a];
@@ -307,12 +277,7 @@ void WeitzmanEstimator::State::roll_back() noexcept {
     box.rho = std::move(was.rho);
     box.has_image = false;
     if (was.mu) box.samples.mu = std::move(*was.mu);
-    box.samples.rows.resize(was.samples);
-    box.samples.cost.resize(was.samples);
-    box.samples.mu.resize(was.samples);
-    box.samples.weight.resize(was.weights);
-    box.samples.learned.resize(std::min(box.samples.learned.size(), was.samples));
-    box.phi.resize(was.phi);
+    cut_samples(box.samples, d, was.samples);
     if (!was.matrices) continue;
     box.design_inverse = std::move((*was.matrices)[0]);
     box.curvature_inverse = std::move((*was.matrices)[1]);

@@ -13,6 +13,15 @@ using Eigen::Lower;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+namespace {
+
+// inverse <- (inverse^-1 + h psi psi')^-1 given image = inverse psi and quadratic = psi' image (Sherman-Morrison).
+void rank_one_update(MatrixXd& inverse, const VectorXd& image, double quadratic, double h) {
+  inverse.selfadjointView<Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
+}
+
+}  // namespace
+
 WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spec, const EstimationOptions& how)
     : Learned{shape.boxes, shape.reward_features, how,
               std::vector<double>(static_cast<std::size_t>(RewardState::size(shape.reward_features)))},
@@ -27,10 +36,10 @@ WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spe
     take_covariances();
   }
   reward.reset(options.ridge_reward);
-  kept.contexts.boxes = 1;
-  kept.contexts.index_size = m;
-  kept.contexts.index_stride = padded_to_vector<float>(m);
-  kept.contexts.reward_features = d;
+  contexts.boxes = 1;
+  contexts.index_size = m;
+  contexts.index_stride = padded_to_vector<float>(m);
+  contexts.reward_features = d;
 }
 
 WeitzmanEstimator::State::State(State& other, WithoutSamples)
@@ -83,13 +92,6 @@ void WeitzmanEstimator::State::calibrate(const Output& output, std::optional<dou
   about_to_change(boxes[output.box], false);
   add_index_sample(output);
   if (r && rules.learns_reward()) add_reward_sample(output, *r);
-}
-
-void WeitzmanEstimator::State::start_at(const State& near) {
-  if (near.A != A || near.m != m || near.d != d) return;
-  for (int a = 0; a < A; ++a) boxes[a].rho = near.boxes[a].rho;
-  std::copy_n(near.reward.theta, d, reward.theta);
-  joint.state.start_at(near.joint.state);
 }
 
 void WeitzmanEstimator::State::finish_calibration() {
@@ -175,12 +177,12 @@ void WeitzmanEstimator::State::update_image(BoxEstimate& box) {
   box.has_image = true;
 }
 
-// Appends psi to `kept` as the last row.
+// Appends psi to `contexts` as the last row.
 void WeitzmanEstimator::State::keep_context() {
   if (has_row) return;
   const Eigen::VectorXf row = psi.cast<float>();
-  kept.contexts.psi.insert(kept.contexts.psi.end(), row.begin(), row.end());
-  kept.contexts.psi.resize(static_cast<std::size_t>(++kept.contexts.rows) * kept.contexts.index_stride, 0.0f);
+  contexts.psi.insert(contexts.psi.end(), row.begin(), row.end());
+  contexts.psi.resize(static_cast<std::size_t>(++contexts.rows) * contexts.index_stride, 0.0f);
   has_row = true;
 }
 
@@ -188,9 +190,9 @@ void WeitzmanEstimator::State::add_index_sample(const Output& output) {
   BoxEstimate& box = boxes[output.box];
   const double mu = rules.learns_reward() ? logistic(reward.linear(output.phi.data())) : output.mu;
   keep_context();
-  box.samples.add(kept.contexts.rows - 1, output.cost, mu);
+  box.samples.add(contexts.rows - 1, output.cost, mu);
   if (options.forgetting.dated()) box.samples.learned.push_back(learned_in());
-  if (rules.learns_reward()) box.phi.insert(box.phi.end(), output.phi.begin(), output.phi.end());
+  if (rules.learns_reward()) box.samples.phi.insert(box.samples.phi.end(), output.phi.begin(), output.phi.end());
   box.count = static_cast<int>(std::lround(box.mass += 1.0));
   ++joint.state.samples;
   if (rules.sums_reward_widths()) box.reward_widths += std::pow(reward.width(output.phi.data()), 2);
@@ -227,7 +229,7 @@ void WeitzmanEstimator::State::add_cross(BoxEstimate& box, const VectorXd& at, d
 // Computes mu of the box's samples under the current theta_hat.
 void WeitzmanEstimator::State::plug_in(BoxEstimate& box) {
   for (int s = 0; s < box.samples.size() && rules.learns_reward(); ++s)
-    box.samples.mu[s] = logistic(reward.linear(box.phi.data() + static_cast<std::size_t>(s) * d));
+    box.samples.mu[s] = logistic(reward.linear(box.samples.phi.data() + static_cast<std::size_t>(s) * d));
 }
 
 void WeitzmanEstimator::State::solve_jointly() {
@@ -239,7 +241,7 @@ void WeitzmanEstimator::State::solve_jointly() {
     samples.push_back(&box.samples);
     rho.push_back(&box.rho);
   }
-  joint.refit(kept.contexts, samples, rho);
+  joint.refit(contexts, samples, rho);
   take_covariances();
 }
 
@@ -253,7 +255,7 @@ void WeitzmanEstimator::State::solve_index(int a) {
   if (n == 0) return;
   about_to_change(box, true);
   plug_in(box);
-  fit_index(kept.contexts, box.samples, options.loss_ridges(), box.rho, options.radius_rho);
+  fit_index(contexts, box.samples, options.loss_ridges(), box.rho, options.radius_rho);
   box.samples_at_solve = n;
   if (needs.steps && options.refit.curvature_due(n, box.samples_at_curvature, rules.learns_reward()))
     rebuild_curvature(box);
@@ -262,15 +264,15 @@ void WeitzmanEstimator::State::solve_index(int a) {
 void WeitzmanEstimator::State::rebuild_curvature(BoxEstimate& box) {
   VectorXd gradient;
   MatrixXd hessian;
-  index_derivatives(kept.contexts, box.samples, options.loss_ridges(), box.rho, gradient, &hessian);
+  index_derivatives(contexts, box.samples, options.loss_ridges(), box.rho, gradient, &hessian);
   box.curvature_inverse = MatrixXd(factorised_or_fail(hessian).solve(MatrixXd::Identity(m, m)));
   box.samples_at_curvature = box.samples.size();
   box.cross.change().setZero();
   for (int s = 0; s < box.samples.size() && needs.response; ++s) {
-    const VectorXd at = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
+    const VectorXd at = Eigen::Map<const Eigen::VectorXf>(contexts.psi_row(box.samples.rows[s]), m).cast<double>();
     const double mu = box.samples.mu[s];
     if (index_moment(rules.loss, box.rho.dot(at), 0.0, mu).curvature > 0.0)
-      add_cross(box, box.samples.weight_of(s) * at, mu, box.phi.data() + static_cast<std::size_t>(s) * d);
+      add_cross(box, box.samples.weight_of(s) * at, mu, box.samples.phi.data() + static_cast<std::size_t>(s) * d);
   }
 }
 
@@ -285,7 +287,7 @@ void WeitzmanEstimator::State::add_payoff(const Output& output, double r) {
   rank_one_update(box.design_inverse.change(), box.image, box.quadratic, 1.0);
   if (!options.forgetting.dated()) return;
   keep_context();
-  box.samples.add(kept.contexts.rows - 1, output.cost, r);
+  box.samples.add(contexts.rows - 1, output.cost, r);
   box.samples.learned.push_back(learned_in());
 }
 
@@ -295,16 +297,15 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
   reward.widen(SerialTeam{}, output.phi.data(), image);
   // During the calibration theta_hat takes no steps; it is solved at the calibration's end.
   if (calibrated && options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
-  reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);
   if (!reward_samples.weight.empty()) reward_samples.weight.push_back(1.0);
   if (options.forgetting.dated()) reward_samples.learned.push_back(learned_in());
-  kept.phi.insert(kept.phi.end(), output.phi.begin(), output.phi.end());
+  reward_samples.phi.insert(reward_samples.phi.end(), output.phi.begin(), output.phi.end());
 }
 
 void WeitzmanEstimator::State::solve_reward() {
   about_to_change_reward();
-  fit_reward(kept, reward_samples, options.ridge_reward, reward, options.radius_theta);
+  fit_reward(reward_samples, options.ridge_reward, reward, options.radius_theta);
   reward_samples_at_solve = reward_samples.size();
 }
 

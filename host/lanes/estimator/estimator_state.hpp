@@ -18,11 +18,6 @@
 
 namespace pandora {
 
-/// inverse <- (inverse^-1 + h psi psi')^-1 given image = inverse psi and quadratic = psi' image (Sherman-Morrison).
-inline void rank_one_update(Eigen::MatrixXd& inverse, const Eigen::VectorXd& image, double quadratic, double h) {
-  inverse.selfadjointView<Eigen::Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
-}
-
 struct BoxCounts {
   int count = 0;                 ///< n_a; LinUCB keeps no samples
   double mass = 0.0;             ///< the sum of the samples' weights; count is this, rounded
@@ -40,7 +35,6 @@ struct BoxEstimate : BoxCounts {
   double quadratic = 0.0;       ///< psi' V_a^-1 psi
   bool has_image = false;
   IndexSamples samples;
-  std::vector<float> phi;  ///< features of the samples, if the reward is learned
   /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; for a shrunk fit C_aa
   SharedMatrix curvature_inverse;
   SharedMatrix cross;     ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
@@ -52,7 +46,7 @@ struct EstimatorCounts {
   int latest = 0;    ///< the last period that began; later than `period` while a late reward's period is begun anew
   int faded_at = 0;  ///< the period up to which samples have faded
   int reward_samples_at_solve = 0;
-  bool has_row = false;  ///< whether psi is the last row of `kept`
+  bool has_row = false;  ///< whether psi is the last row of `contexts`
   bool calibrated = false;
   bool unsettled = false;  ///< whether something was learned since end_period()
 };
@@ -63,7 +57,7 @@ struct Learned {
   EstimationOptions options;
   std::vector<double> reward_memory;
   std::vector<BoxEstimate> boxes = {};
-  Tape kept = {};  ///< contexts of the samples, and features of the deployed outputs
+  Contexts contexts = {};  ///< of the samples
   RewardSamples reward_samples = {};
   ShrunkFit joint = {};
 };
@@ -78,7 +72,6 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
 
   void begin(const Request& now);
   void calibrate(const Output& output, std::optional<double> reward);
-  void start_at(const State& near);
   void finish_calibration();
   void learn_outputs(std::span<const Output> opened);
   void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);
@@ -92,15 +85,18 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   // estimator_changes.cpp
   /// Lowers the weights of old samples or forgets them, if the options say so. Called at the end of a period.
   void forget();
-  void scale_costs(double factor);
+  /// Drops the older half of lists with more samples. Returns whether there were any.
+  bool drop_old(int most);
+  void rebuild_all();
+  void solve_all();
   void add_box(int more_reward_features);
-  void keep_at_most(int samples);
   void mark();
   void roll_back() noexcept;
+  void about_to_change_all();
 
   // estimator_archive.cpp
-  std::string saved(bool with_samples) const;
-  int most_samples_within(std::size_t bytes) const;
+  template <class Archive>
+  void visit(Archive& archive);
   void restore(std::string_view bytes);
 
   const LaneSpec rules;
@@ -117,7 +113,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
     struct Box {
       BoxCounts counts;
       Eigen::VectorXd rho;
-      std::size_t samples, weights, phi;
+      std::size_t samples;
       std::optional<std::vector<double>> mu;
       std::optional<std::array<SharedMatrix, 3>> matrices;
     };
@@ -125,7 +121,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
     Eigen::VectorXd psi;
     JointState joint;
     int rows;
-    std::size_t contexts, phi, rewards, reward_weights;
+    std::size_t rewards;
     std::vector<Box> boxes = {};
     std::optional<std::vector<double>> reward_memory = {};
     std::unique_ptr<Learned> all = {};  // a copy before changes of other kinds
@@ -135,7 +131,6 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
  private:
   void about_to_change(const BoxEstimate& box, bool mu);
   void about_to_change_reward();
-  void about_to_change_all();
   BoxEstimate empty_box() const;
   void keep_context();
   // The `learned` of a new sample: 0 in the calibration.
@@ -154,20 +149,10 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void solve_reward();
   // estimator_changes.cpp
   void fade(double factor);
-  bool drop_old(int most);
   void keep_learned_between(int first, int last);  // periods, 0 is the calibration
-  static void count_again(BoxEstimate& box);
-  template <class Stays>
-  void drop_samples(BoxEstimate& box, const Stays& stays);
-  template <class Stays>
-  void drop_reward_samples(const Stays& stays);
-  void solve_all();
   void refit_payoffs();
   Eigen::MatrixXd contexts_of(const BoxEstimate& box) const;
   void drop_unused_contexts();
-  void rebuild_all();
-  template <class Archive>
-  void visit(Archive& archive);
 };
 
 }  // namespace pandora

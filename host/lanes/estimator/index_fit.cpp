@@ -112,8 +112,8 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ri
   }
 }
 
-int fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, Eigen::VectorXd& rho,
-              double radius) {
+void fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, Eigen::VectorXd& rho,
+               double radius) {
   constexpr int kMostSteps = 100;
   pull_into_ball(rho, radius);
   Eigen::VectorXd gradient;
@@ -123,7 +123,7 @@ int fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridg
     index_derivatives(contexts, samples, ridges, rho, gradient, &hessian);
     const auto [direction, slope, decrement] = newton_step(hessian, gradient, rho, radius);
     if (!is_finite(slope)) break;
-    if (decrement <= 1e-18 || (decrement <= 1e-12 && decrement >= 0.5 * last)) return step;  // the second is rounding
+    if (decrement <= 1e-18 || (decrement <= 1e-12 && decrement >= 0.5 * last)) return;  // the second is rounding
     last = decrement;
     double length = 1.0;
     if (decrement > 1e-9) {  // below that, differences of the objective are lost in rounding and the full step is safe

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "kernels/rules/index_loss.hpp"
@@ -22,9 +23,12 @@ struct IndexSamples {
   std::vector<double> mu;
   std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
   std::vector<int> learned = {};    ///< the period in which each was learned; empty if not needed (Forgetting::dated)
+  std::vector<float> phi = {};      ///< features of the outputs, d for each, if the reward is learned
   Loss loss = Loss::reservation;
 
   int size() const { return static_cast<int>(rows.size()); }
+  /// The lists with a number for each sample, of which the last two may be empty.
+  auto lists() { return std::tie(rows, cost, mu, weight, learned); }
   void add(int row, double c, double m) {
     rows.push_back(row);
     cost.push_back(c);
@@ -60,9 +64,8 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ri
 
 /// Moves rho from its value to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, to a
 /// squared Newton decrement of 1e-18. The minimum is over the ball of that radius around 0, or over all rho with a
-/// radius of 0. Returns the number of Newton steps. Throws LaneFailure if 100 steps do not suffice or a number is not
-/// finite.
-int fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, Eigen::VectorXd& rho,
-              double radius = 0.0);
+/// radius of 0. Throws LaneFailure if 100 steps do not suffice or a number is not finite.
+void fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, Eigen::VectorXd& rho,
+               double radius = 0.0);
 
 }  // namespace pandora

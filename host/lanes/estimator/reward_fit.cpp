@@ -141,7 +141,7 @@ void fit(Features phi, const RewardSamples& samples, double ridge, double radius
 
 }  // namespace
 
-void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius) {
+void fit_reward(const RewardSamples& samples, double ridge, RewardState& state, double radius) {
   const int d = state.d, n = samples.size();
   if (n == 0) {  // all were forgotten; Eigen divides by 0 without columns
     const std::vector<double> design(state.design_inverse, state.design_inverse + d * RewardState::stride(d));
@@ -149,9 +149,8 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     std::copy(design.begin(), design.end(), state.design_inverse);
     return;
   }
-  const auto phi = [&](int k) { return tape.phi.data() + samples.at[k] * d; };
-  Eigen::Index filled = 0;
-  for (int k = 0; k < n; ++k) filled += d - std::count(phi(k), phi(k) + d, 0.0f);
+  const auto phi = [&](int k) { return samples.phi.data() + static_cast<std::size_t>(k) * d; };
+  const Eigen::Index filled = Eigen::Index{d} * n - std::ranges::count(samples.phi, 0.0f);
   if (2 * filled <= Eigen::Index{d} * n) {  // a cascade's: all are 0 but two numbers of one model
     SparseFeatures sparse(d, n);
     sparse.reserve(filled);

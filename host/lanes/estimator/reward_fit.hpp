@@ -3,10 +3,10 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <tuple>
 #include <vector>
 
 #include "kernels/state/reward_state.hpp"
-#include "kernels/tape/tape.hpp"
 
 namespace pandora {
 
@@ -30,13 +30,15 @@ void pull_into_ball(Eigen::Ref<Eigen::VectorXd> x, double radius);
 /// Whether x lies on the sphere, up to rounding, or outside. Always false with a radius of 0.
 bool reaches_sphere(const Eigen::Ref<const Eigen::VectorXd>& x, double radius);
 
-/// Deployed samples: positions in the tape's (row, box) arrays, and rewards r in [0, 1].
+/// Deployed samples: features, d for each, and rewards r in [0, 1].
 struct RewardSamples {
-  std::vector<std::size_t> at;
-  std::vector<double> reward;
+  std::vector<float> phi = {};
+  std::vector<double> reward = {};
   std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
   std::vector<int> learned = {};    ///< like IndexSamples::learned
-  int size() const { return static_cast<int>(at.size()); }
+  int size() const { return static_cast<int>(reward.size()); }
+  /// The lists with a number for each sample, of which the last two may be empty.
+  auto lists() { return std::tie(reward, weight, learned); }
 };
 
 /// Solves sum_k w_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
@@ -44,6 +46,6 @@ struct RewardSamples {
 /// radius above 0, Theta is the ball of that radius around 0. If the zero lies outside, theta_hat is the point of the
 /// sphere at which the norm in the samples' Phi^-1 is least (a local minimum, found from the zero scaled to the
 /// sphere). Throws LaneFailure if the steps do not suffice or a number is not finite.
-void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius = 0.0);
+void fit_reward(const RewardSamples& samples, double ridge, RewardState& state, double radius = 0.0);
 
 }  // namespace pandora

@@ -29,7 +29,12 @@ void WeitzmanEstimator::calibrate(const Request& request, const Output& output, 
 }
 
 void WeitzmanEstimator::start_at(const WeitzmanEstimator& near) {
-  state_->start_at(*near.state_);
+  State& own = *state_;
+  const State& other = *near.state_;
+  if (other.A != own.A || other.m != own.m || other.d != own.d) return;
+  for (int a = 0; a < own.A; ++a) own.boxes[a].rho = other.boxes[a].rho;
+  std::copy_n(other.reward.theta, own.d, own.reward.theta);
+  own.joint.state.start_at(other.joint.state);
 }
 
 void WeitzmanEstimator::begin(const Request& request) {
@@ -123,7 +128,13 @@ WeitzmanEstimator WeitzmanEstimator::estimates() const {
 }
 
 void WeitzmanEstimator::scale_costs(double factor) {
-  state_->scale_costs(factor);
+  State& own = *state_;
+  own.about_to_change_all();
+  for (BoxEstimate& box : own.boxes)
+    for (double& cost : box.samples.cost) cost *= factor;
+  // For a joint fit, samples with changed costs count as new: an earlier inverse Hessian does not serve it.
+  own.joint.state.samples_at_solve = std::min(own.joint.state.samples_at_solve, 1);
+  if (own.calibrated) own.solve_all();
 }
 
 void WeitzmanEstimator::add_box(int more_reward_features) {
@@ -131,7 +142,11 @@ void WeitzmanEstimator::add_box(int more_reward_features) {
 }
 
 void WeitzmanEstimator::keep_at_most(int samples) {
-  state_->keep_at_most(samples);
+  state_->about_to_change_all();
+  state_->options.most_samples = samples;
+  bool less = false;
+  while (state_->drop_old(samples)) less = true;
+  if (less) state_->rebuild_all();
 }
 
 void WeitzmanEstimator::mark() {
@@ -144,14 +159,6 @@ void WeitzmanEstimator::commit() noexcept {
 
 void WeitzmanEstimator::roll_back() noexcept {
   state_->roll_back();
-}
-
-int WeitzmanEstimator::most_samples_within(std::size_t bytes) const {
-  return state_->most_samples_within(bytes);
-}
-
-std::string WeitzmanEstimator::saved(bool with_samples) const {
-  return state_->saved(with_samples);
 }
 
 void WeitzmanEstimator::restore(std::string_view bytes) {

@@ -65,18 +65,19 @@ FrugalCascade search_cascade(const Tape& tape, int T0) {
 }
 
 FrugalCascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge) {
+  const int d = tape.contexts.reward_features;
   RewardSamples samples;
   for (int period = 0; period < T0; ++period)
     for (int a = 0; a < tape.boxes(); ++a) {
       if (!holds(tape.there(0), a)) continue;
-      samples.at.push_back(tape.at(tape.calibration_row(period), a));
-      samples.reward.push_back(static_cast<double>(tape.reward[samples.at.back()]));
+      const int row = tape.calibration_row(period);
+      samples.phi.insert(samples.phi.end(), tape.phi_of(row, a), tape.phi_of(row, a) + d);
+      samples.reward.push_back(static_cast<double>(tape.reward[tape.at(row, a)]));
     }
-  const int d = tape.contexts.reward_features;
   std::vector<double> memory(static_cast<std::size_t>(RewardState::size(d)));
   RewardState state = RewardState::over(memory.data(), d);
   state.reset(ridge);
-  fit_reward(tape, samples, ridge, state);
+  fit_reward(samples, ridge, state);
   return search_by(tape, T0, [&](std::size_t at) {
     return state.estimate(tape.phi.data() + at * static_cast<std::size_t>(d), 0.0);
   });

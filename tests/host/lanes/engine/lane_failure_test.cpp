@@ -289,11 +289,11 @@ TEST(LaneFailure, FitsDoNotTakeNaNForASolution) {
     Eigen::VectorXd rho = Eigen::VectorXd::Zero(2);
     EXPECT_EQ(failure_of([&] { fit_index(contexts, samples, 1.0, rho); }), Failure::index_fit);
   }
-  const Tape tape = test::tape_of_features({{1.0f, 2.0f}, {std::nanf(""), 1.0f}});
+  const RewardSamples rewards{{1.0f, 2.0f, std::nanf(""), 1.0f}, {1.0, 0.0}};
   std::vector<double> memory(static_cast<std::size_t>(RewardState::size(2)));
   RewardState state = RewardState::over(memory.data(), 2);
   state.reset(1.0);
-  EXPECT_EQ(failure_of([&] { fit_reward(tape, {{0, 1}, {1.0, 0.0}}, 1.0, state); }), Failure::reward_fit);
+  EXPECT_EQ(failure_of([&] { fit_reward(rewards, 1.0, state); }), Failure::reward_fit);
 }
 
 }  // namespace

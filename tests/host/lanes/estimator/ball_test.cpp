@@ -15,12 +15,7 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-VectorXd vector_within(int m, double size, test::Random& random) {
-  VectorXd out(m);
-  for (double& each : out) each = random.uniform(-size, size);
-  return out;
-}
+using test::random_vector;
 
 TEST(MinimiseInBall, IsWhereProjectedGradientStepsEnd) {
   test::Random random(1);
@@ -28,9 +23,9 @@ TEST(MinimiseInBall, IsWhereProjectedGradientStepsEnd) {
   for (int trial = 0; trial < 60; ++trial) {
     const int m = 1 + random.below(6);
     MatrixXd root(m, m);
-    for (int k = 0; k < m; ++k) root.col(k) = vector_within(m, 1.0, random);
+    for (int k = 0; k < m; ++k) root.col(k) = random_vector(m, 1.0, random);
     const MatrixXd hessian = root * root.transpose() + 0.1 * MatrixXd::Identity(m, m);
-    const VectorXd gradient = vector_within(m, 2.0, random), at = vector_within(m, 1.0, random);
+    const VectorXd gradient = random_vector(m, 2.0, random), at = random_vector(m, 1.0, random);
     const double radius = random.uniform(0.1, 8.0);
     MatrixXd lower = hessian;
     lower.triangularView<Eigen::StrictlyUpper>().setConstant(99.0);  // only the lower triangle may be read
@@ -88,7 +83,7 @@ TEST(FitIndexInBall, IsWhereProjectedGradientStepsEnd) {
     // Some ridges are next to zero, because the paper's estimator has no ridge.
     const Ridges ridges = seed % 3 == 0 ? Ridges(1e-6) : Ridges(0.2, random.uniform(0.05, 3.0));
     const double radius = random.uniform(0.1, 1.5);
-    const VectorXd found = one.fit(ridges, vector_within(m, 2.0, random), radius);
+    const VectorXd found = one.fit(ridges, random_vector(m, 2.0, random), radius);
     const VectorXd wanted = naive::fit_index_in_ball(one.samples, one.data.samples.mu,
                                                      naive::ridges_of(m, ridges.first, ridges.others), radius);
     // Without a ridge, few samples leave directions free. Then only the loss is determined, and not rho.
@@ -114,7 +109,7 @@ TEST(FitIndexInBall, DoesNotDependOnItsStart) {
     const VectorXd wanted = one.fit(1e-3, VectorXd::Zero(6), radius);
     EXPECT_NEAR(wanted.norm(), std::min(radius, free.norm()), 1e-9 * radius);
     for (int trial = 0; trial < 5; ++trial)
-      EXPECT_LT((one.fit(1e-3, vector_within(6, 4.0, random), radius) - wanted).norm(), 1e-8) << part;
+      EXPECT_LT((one.fit(1e-3, random_vector(6, 4.0, random), radius) - wanted).norm(), 1e-8) << part;
     const double apart = part > 1.0 ? (wanted - free).norm() : 0.0;
     EXPECT_LT(apart, 1e-8) << part;
   }
@@ -135,35 +130,30 @@ TEST(FitIndexInBall, ConvergesWhereTheMultiplierIsLarge) {
 }
 
 struct Rewards {
-  Tape tape;
   RewardSamples samples;
   std::vector<naive::RewardSample> naive_samples;
 
   Rewards(int n, int d, std::uint64_t seed) {
     test::Random random(seed);
-    std::vector<std::vector<float>> phi(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
+      VectorXd phi(d);
       double z = 0.0;
       for (int j = 0; j < d; ++j) {
-        phi[k].push_back(static_cast<float>(random.uniform(-1.0, 2.0)));
-        z += (j % 2 == 0 ? 3.0 : -1.0) * phi[k].back();
+        phi[j] = samples.phi.emplace_back(static_cast<float>(random.uniform(-1.0, 2.0)));
+        z += (j % 2 == 0 ? 3.0 : -1.0) * phi[j];
       }
-      samples.at.push_back(static_cast<std::size_t>(k));
       samples.reward.push_back(random.uniform(0.0, 1.0) < 1.0 / (1.0 + std::exp(-z)) ? 1.0 : 0.0);
-      naive_samples.push_back(
-          {Eigen::Map<const Eigen::VectorXf>(phi[k].data(), d).cast<double>(), samples.reward.back()});
+      naive_samples.push_back({phi, samples.reward.back()});
     }
-    tape = test::tape_of_features(phi);
   }
   VectorXd fit(double ridge, double radius, const VectorXd& start) const {
     const int d = static_cast<int>(start.size());
     std::vector<double> memory(static_cast<std::size_t>(RewardState::size(d)));
-    const RewardState state = RewardState::over(memory.data(), d);
-    RewardState(state).reset(ridge);
+    RewardState state = RewardState::over(memory.data(), d);
+    state.reset(ridge);
     std::copy_n(start.data(), d, state.theta);
-    RewardState solved = state;
-    fit_reward(tape, samples, ridge, solved, radius);
-    return Eigen::Map<const VectorXd>(solved.theta, d);
+    fit_reward(samples, ridge, state, radius);
+    return Eigen::Map<const VectorXd>(state.theta, d);
   }
 };
 
@@ -199,10 +189,10 @@ TEST(FitRewardInBall, NoDirectionAlongTheSphereIsBetter) {
   EXPECT_NEAR(found.norm(), 1.0, 1e-12);
   const double least = naive::reward_norm(data.naive_samples, 0.1, found);
   for (int trial = 0; trial < 200; ++trial) {
-    const VectorXd other = (found + vector_within(5, trial < 100 ? 1e-3 : 1.0, random)).normalized();
+    const VectorXd other = (found + random_vector(5, trial < 100 ? 1e-3 : 1.0, random)).normalized();
     EXPECT_GE(naive::reward_norm(data.naive_samples, 0.1, other), least - 1e-9);
   }
-  EXPECT_LT((data.fit(0.1, 1.0, vector_within(5, 3.0, random)) - found).norm(), 1e-8);
+  EXPECT_LT((data.fit(0.1, 1.0, random_vector(5, 3.0, random)) - found).norm(), 1e-8);
 }
 
 }  // namespace

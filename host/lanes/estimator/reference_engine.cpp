@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "host/lanes/estimator/checks.hpp"
 #include "kernels/rules/arms.hpp"
 #include "pandora/weitzman.hpp"
@@ -18,7 +21,7 @@ class ReferenceLane {
         A_(tape_.boxes()),
         estimator_(replication, lane, options) {}
 
-  LaneTally run(LaneRecord* record) {
+  LaneTally run(LaneRecord& record) {
     tally_.start(tape_.online_rows);
     try {
       run_periods(record);
@@ -26,78 +29,52 @@ class ReferenceLane {
       tally_.fail(failure.failure(), period_);
     }
     tally_.unsolved_refits = estimator_.unsolved_refits();
-    if (record != nullptr) record_estimates(*record);
+    for (int a = 0; a < A_ && lane_.learns_scores(); ++a)
+      record.rho.insert(record.rho.end(), estimator_.rho(a).begin(), estimator_.rho(a).end());
+    record.theta.assign(estimator_.theta().begin(), estimator_.theta().end());
     return tally_;
   }
 
  private:
-  void record_estimates(LaneRecord& record) const {
-    record.rho.clear();
-    for (int a = 0; a < A_ && lane_.learns_scores(); ++a)
-      record.rho.insert(record.rho.end(), estimator_.rho(a).begin(), estimator_.rho(a).end());
-    record.theta.assign(estimator_.theta().begin(), estimator_.theta().end());
-  }
-
-  static void clear_periods(LaneRecord& record) {
-    record.outcomes.clear();
-    for (std::vector<double>* of_boxes :
-         {&record.scores, &record.widths, &record.rewards, &record.predictions, &record.bonuses})
-      of_boxes->clear();
-  }
-
-  void run_periods(LaneRecord* record) {
-    if (record != nullptr) clear_periods(*record);
+  void run_periods(LaneRecord& record) {
+    const LaneRecord given = std::exchange(record, {});
+    record.keep = given.keep;
+    record.decisions = given.decisions;
     if (lane_.learning != Learning::none) calibrate();
-    const bool keeps_outcomes = record != nullptr && record->keep != LaneRecord::Keep::estimates,
-               keeps = keeps_outcomes && record->keep == LaneRecord::Keep::everything;
+    const bool keeps = record.keep == LaneRecord::Keep::everything;
     const std::size_t A = static_cast<std::size_t>(A_);
-    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A), response(A);
+    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A);
     std::vector<Output> opened;
-    int permutation[kMaxBoxes];
     const Stream exploration = replication_.instance.stream(Purpose::exploration);
     for (int t = 0; t < tape_.online_rows; ++t) {
       end_lane_if_interrupted();
       const int row = tape_.online_row(t);
       const std::size_t at = tape_.at(row, 0);
-      const unsigned there = tape_.there(row);
-      const std::uint32_t draw = static_cast<std::uint32_t>(t);
       estimator_.begin(request(t + 1, row));  // this solves the calibration, in period 0
       period_ = t + 1;
       for (int a = 0; a < A_; ++a) {
-        score[a] = score_of(a, at, there);
+        score[a] = score_of(a, at, tape_.there(row));
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
         if (keeps && lane_.learns_scores()) {
           prediction[a] = estimator_.linear(a);
           bonus[a] = estimator_.bonus(a) * (lane_.has_width_bonus() ? width[a] : 1.0);
         }
         seen[a] = 0.0;
-        response[a] = tape_.mu[at + a];
       }
-      const PeriodRules rules(lane_, exploration, draw);
-      const PeriodOutcome* const given = given_in(record, t);
-      PeriodOutcome outcome;
-      if (actions_.wide()) {
-        outcome = play_arms(t, rules, score, given, seen);
-      } else {
-        if (rules.order == Order::random)
-          random_permutation(replication_.instance.stream(Purpose::random_order), draw, A_, permutation);
-        const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
-        outcome =
-            given != nullptr ? *given : walk_period(lane_, rules, A_, score.data(), permutation, reward_of, there);
-        finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
-        count(outcome, row, [&](const int* order) {
-          return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order, there);
-        });
-      }
+      const PeriodRules rules(lane_, exploration, static_cast<std::uint32_t>(t));
+      const PeriodOutcome* const followed =
+          record.decisions != nullptr ? &(*record.decisions)[static_cast<std::size_t>(t)] : nullptr;
+      const PeriodOutcome outcome =
+          actions_.wide() ? play_arms(t, rules, score, followed, seen) : play_boxes(t, rules, score, followed, seen);
       if (lane_.paces())
         multiplier_ = lane_.pacing.next(multiplier_, outcome.queried, spent_on(outcome, &tape_.cost[at]));
-      if (keeps_outcomes) record->outcomes.push_back(outcome);
+      if (record.keep != LaneRecord::Keep::estimates) record.outcomes.push_back(outcome);
       if (keeps) {
-        record->scores.insert(record->scores.end(), score.begin(), score.end());
-        record->widths.insert(record->widths.end(), width.begin(), width.end());
-        record->rewards.insert(record->rewards.end(), seen.begin(), seen.end());
-        record->predictions.insert(record->predictions.end(), prediction.begin(), prediction.end());
-        record->bonuses.insert(record->bonuses.end(), bonus.begin(), bonus.end());
+        record.scores.insert(record.scores.end(), score.begin(), score.end());
+        record.widths.insert(record.widths.end(), width.begin(), width.end());
+        record.rewards.insert(record.rewards.end(), seen.begin(), seen.end());
+        record.predictions.insert(record.predictions.end(), prediction.begin(), prediction.end());
+        record.bonuses.insert(record.bonuses.end(), bonus.begin(), bonus.end());
       }
       opened.clear();
       for (int k = 0; k < outcome.queried; ++k)
@@ -106,7 +83,31 @@ class ReferenceLane {
     }
   }
 
-  // A period of arms: decides and counts. `score` has a number for every box; `seen` receives the lane's values.
+  // A period of boxes: decides and counts. `score` has a number for every box; `seen` receives the lane's values.
+  PeriodOutcome play_boxes(int t, const PeriodRules& rules, const std::vector<double>& score,
+                           const PeriodOutcome* followed, std::vector<double>& seen) {
+    const int row = tape_.online_row(t);
+    const std::size_t at = tape_.at(row, 0);
+    const unsigned there = tape_.there(row);
+    int permutation[kMaxBoxes];
+    if (rules.order == Order::random)
+      random_permutation(replication_.instance.stream(Purpose::random_order), static_cast<std::uint32_t>(t), A_,
+                         permutation);
+    double response[kMaxBoxes];
+    std::copy_n(&tape_.mu[at], A_, response);
+    const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
+    const PeriodOutcome outcome =
+        followed != nullptr ? *followed : walk_period(lane_, rules, A_, score.data(), permutation, reward_of, there);
+    finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
+    const auto opens = [&](const int* order) {
+      return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response, order, there);
+    };
+    tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at], opens, there);
+    tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+    return outcome;
+  }
+
+  // The same for arms.
   PeriodOutcome play_arms(int t, const PeriodRules& rules, const std::vector<double>& score,
                           const PeriodOutcome* followed, std::vector<double>& seen) {
     const int row = tape_.online_row(t);
@@ -145,11 +146,6 @@ class ReferenceLane {
     return 0.0;
   }
 
-  static const PeriodOutcome* given_in(const LaneRecord* record, int t) {
-    const bool given = record != nullptr && record->decisions != nullptr;
-    return given ? &(*record->decisions)[static_cast<std::size_t>(t)] : nullptr;
-  }
-
   // A budget does not hold back a box that must be opened.
   double paced(double score) const { return lane_.paces() && score < kForcedScore ? score - multiplier_ : score; }
 
@@ -173,13 +169,6 @@ class ReferenceLane {
     else if (!feedback.at_once())
       estimator_.begin(request(t + 1, tape_.online_row(t)));
     estimator_.end_period();
-  }
-
-  template <class Opens>
-  void count(const PeriodOutcome& outcome, int row, Opens&& opens) {
-    const std::size_t at = tape_.at(row, 0);
-    tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at], opens, tape_.there(row));
-    tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
   }
 
   // T_0 round-robin periods with cost, output and realised reward of one box; or, for T_0 = 0, every box once at
@@ -228,7 +217,9 @@ Output output_of(const Tape& tape, int row, int box) {
 
 LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
                              LaneRecord* record) {
-  return ReferenceLane(replication, lane, options).run(record);
+  LaneRecord unused;
+  unused.keep = LaneRecord::Keep::estimates;
+  return ReferenceLane(replication, lane, options).run(record != nullptr ? *record : unused);
 }
 
 std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const PeriodOutcome& outcome, int A,

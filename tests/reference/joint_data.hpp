@@ -54,7 +54,7 @@ struct DenseFit {
     for (Eigen::VectorXd& own : rho) out.push_back(&own);
     return out;
   }
-  int refit(int most_steps = 0) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
+  int refit() { return fit.refit(data.contexts, data.all(), at()); }
   // The objective under the present ridges and dispersions. There is a ridge on intercepts, one on the mean slope of
   // the boxes, and one on the deviations from it.
   double objective() const {

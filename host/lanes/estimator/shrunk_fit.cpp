@@ -1,6 +1,7 @@
 #include "host/lanes/estimator/shrunk_fit.hpp"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 
 #include "host/lanes/estimator/checks.hpp"
 #include "kernels/solve/minimise.hpp"
@@ -12,6 +13,8 @@ using Eigen::VectorXd;
 
 void ShrunkFit::start(const LaneSpec& spec, int A, int m, double ridge) {
   spec_ = spec;
+  if (spec.shrinkage != Shrinkage::tied) std::ranges::fill(spec_.tie, std::uint8_t{0});
+  groups_ = SlopeGroups<true>(spec_, A).count();
   A_ = A;
   m_ = m;
   ridge_ = ridge;
@@ -25,34 +28,19 @@ MatrixXd ShrunkFit::penalty() const {
     for (int k = 0; k < m_; ++k) {
       out(a * m_ + k, a * m_ + k) = k == 0 ? ridge_ : state.ridge_own;
       for (int b = 0; b < A_ && k > 0; ++b)
-        if (together(a, b)) out(a * m_ + k, b * m_ + k) += (state.ridge_mean - state.ridge_own) / size_of_group(a);
+        if (together(a, b)) out(a * m_ + k, b * m_ + k) += (state.ridge_mean - state.ridge_own) / state.boxes[a];
     }
   return out;
 }
 
-bool ShrunkFit::together(int a, int b) const {
-  return spec_.shrinkage != Shrinkage::tied || spec_.tie[a] == spec_.tie[b];
-}
-
-int ShrunkFit::size_of_group(int a) const {
-  return spec_.shrinkage == Shrinkage::tied ? spec_.tied[a] : A_;
-}
-
-int ShrunkFit::groups() const {
-  return spec_.shrinkage == Shrinkage::tied ? SlopeGroups<true>(spec_, A_).count() : 1;
-}
-
-void ShrunkFit::measure(Refit& refit) const {
-  if (!refit.gradients.empty()) return;
-  refit.gradients.resize(A_);
-  refit.sums.assign(A_, {});
-  for (int a = 0; a < A_; ++a)
-    index_derivatives(refit.contexts, *refit.samples[a], 0.0, *refit.rho[a], refit.gradients[a], nullptr,
-                      &refit.sums[a]);
-}
-
 VectorXd ShrunkFit::gradient_at(Refit& refit) const {
-  measure(refit);
+  if (refit.gradients.empty()) {
+    refit.gradients.resize(A_);
+    refit.sums.assign(A_, {});
+    for (int a = 0; a < A_; ++a)
+      index_derivatives(refit.contexts, *refit.samples[a], 0.0, *refit.rho[a], refit.gradients[a], nullptr,
+                        &refit.sums[a]);
+  }
   VectorXd all(A_ * m_), sum(A_ * m_);
   for (int a = 0; a < A_; ++a) {
     all.segment(a * m_, m_) = *refit.rho[a];
@@ -92,7 +80,7 @@ void ShrunkFit::invert(Refit& refit) {
     refit.traces.all += covariance.block(a * m_ + 1, a * m_ + 1, m_ - 1, m_ - 1).trace();
     for (int b = 0; b < A_; ++b)
       if (together(a, b))
-        refit.traces.mean += covariance.block(a * m_ + 1, b * m_ + 1, m_ - 1, m_ - 1).trace() / size_of_group(a);
+        refit.traces.mean += covariance.block(a * m_ + 1, b * m_ + 1, m_ - 1, m_ - 1).trace() / state.boxes[a];
   }
 }
 
@@ -141,24 +129,21 @@ std::vector<double> ShrunkFit::learned_dispersions(const Refit& refit) const {
 }
 
 SlopeSums ShrunkFit::sums_of(const Refit& refit) const {
-  SlopeSums sums = refit.traces.carried(state, A_, m_ - 1, groups());
+  SlopeSums sums = refit.traces.carried(state, A_, m_ - 1, groups_);
   for (int a = 0; a < A_; ++a) sums.square += refit.rho[a]->tail(m_ - 1).squaredNorm();
-  std::vector<bool> counted(static_cast<std::size_t>(A_), false);
-  for (int a = 0; a < A_; ++a) {  // the first box of each group
-    if (counted[a]) continue;
+  const SlopeGroups<true> groups(spec_, A_);
+  for (int a = 0; a < A_; ++a) {
+    if (groups.first(groups.of(a)) != a) continue;  // each group once
     VectorXd total = VectorXd::Zero(m_ - 1);
-    for (int b = 0; b < A_; ++b)
-      if (together(a, b)) {
-        counted[b] = true;
-        total += refit.rho[b]->tail(m_ - 1);
-      }
-    sums.mean_square += total.squaredNorm() / size_of_group(a);
+    for (int b = a; b < A_; ++b)
+      if (together(a, b)) total += refit.rho[b]->tail(m_ - 1);
+    sums.mean_square += total.squaredNorm() / state.boxes[a];
   }
   return sums;
 }
 
 int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                     const std::vector<VectorXd*>& rho, int most_steps) {
+                     const std::vector<VectorXd*>& rho) {
   measure_features(contexts, samples);
   int count = 0;
   for (const IndexSamples* own : samples) count += own->size();
@@ -168,14 +153,13 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
   for (int step = 1;; ++step) {
     point_downhill(refit, step == 1 || plan.every_step);
     if (plan.whole && refit.kept && -refit.slope <= plan.tolerance) point_downhill(refit, true);
-    const bool solved = -refit.slope <= plan.tolerance,
-               last = solved || step == (most_steps > 0 ? most_steps : plan.most_steps);
+    const bool solved = -refit.slope <= plan.tolerance, last = solved || step == plan.most_steps;
     const std::vector<double> dispersions = learned_dispersions(refit);  // from the moments before the step
     descend(refit, last && step_is_trusted(-refit.slope));
     if (plan.learns(step, last)) {
       const SlopeSums sums = sums_of(refit);
       for (int a = 0; a < A_; ++a) state.dispersion[a] = dispersions[a];
-      learn_ridges(state, spec_.shrinkage, A_, m_ - 1, sums, groups());
+      learn_ridges(state, spec_.shrinkage, A_, m_ - 1, sums, groups_);
     }
     if (!last) continue;
     state.unsolved += solved ? 0 : 1;

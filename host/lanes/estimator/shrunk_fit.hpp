@@ -19,10 +19,10 @@ struct ShrunkFit {
   /// The box's own part of C, (m x m).
   auto own(int a) { return covariance.block(a * m_, a * m_, m_, m_); }
   /// Takes Newton steps from `rho` (A vectors of m). After each step ridges and dispersions are learned, as RefitPlan
-  /// (kernels/rules/shrinkage.hpp) says. Returns the number of steps, at most `most_steps`; 0: the plan decides. Throws
-  /// LaneFailure if the Hessian is not positive definite or a number is not finite.
+  /// (kernels/rules/shrinkage.hpp) says. Returns the number of steps. Throws LaneFailure if the Hessian is not positive
+  /// definite or a number is not finite.
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-            const std::vector<Eigen::VectorXd*>& rho, int most_steps = 0);
+            const std::vector<Eigen::VectorXd*>& rho);
 
  private:
   // The state of a refit besides rho.
@@ -40,11 +40,9 @@ struct ShrunkFit {
     std::vector<Eigen::VectorXd> gradients = {};
     std::vector<IndexSums> sums = {};
   };
-  Eigen::MatrixXd penalty() const;    // A m x A m
-  bool together(int a, int b) const;  // whether the two boxes share a mean slope
-  int size_of_group(int a) const;
-  int groups() const;
-  void measure(Refit& refit) const;
+  Eigen::MatrixXd penalty() const;  // A m x A m
+  // Whether the two boxes share a mean slope.
+  bool together(int a, int b) const { return spec_.tie[a] == spec_.tie[b]; }
   Eigen::VectorXd gradient_at(Refit& refit) const;
   void invert(Refit& refit);
   void point_downhill(Refit& refit, bool afresh);
@@ -53,8 +51,8 @@ struct ShrunkFit {
   SlopeSums sums_of(const Refit& refit) const;
   void measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples);
 
-  LaneSpec spec_;
-  int A_ = 0, m_ = 0;
+  LaneSpec spec_;  // where slopes are not tied, all boxes are in group 0
+  int A_ = 0, m_ = 0, groups_ = 1;
   double ridge_ = 1.0;
 };
 

@@ -36,11 +36,8 @@ class Programme {
       means_.push_back(box.mean());
     }
     values_.assign(states, 0.0);
-  }
-
-  // An opening leads to a state of a larger number, so states are solved from the last one down.
-  void solve() {
-    for (std::size_t state = values_.size(); state-- > 0;) values_[state] = choice(state).value;
+    // An opening leads to a state of a larger number, so states are solved from the last one down.
+    for (std::size_t state = states; state-- > 0;) values_[state] = choice(state).value;
   }
 
   ExactProgramme table() const {
@@ -50,8 +47,9 @@ class Programme {
     for (std::size_t state = 0; state < values_.size(); ++state) {
       if (!(reached[state] > 0.0)) continue;
       const FiniteChoice best = choice(state);
-      FiniteState& row = out.states.emplace_back(
-          FiniteState{all_opened(state), {}, reached[state], best.action, best.box, best.value});
+      FiniteState& row =
+          out.states.emplace_back(FiniteState{{}, {}, reached[state], best.action, best.box, best.value});
+      for (std::size_t box = 0; box < strides_.size(); ++box) row.opened.push_back(opened(state, box));
       if (const std::size_t rank = state % ranks_; rank > 0) row.best = levels_[rank - 1];
       if (best.action != FiniteAction::open) continue;
       const auto box = static_cast<std::size_t>(best.box);
@@ -76,11 +74,6 @@ class Programme {
  private:
   int opened(std::size_t state, std::size_t box) const {
     return static_cast<int>(state / strides_[box]) % (problem_.boxes[box].openings + 1);
-  }
-  std::vector<int> all_opened(std::size_t state) const {
-    std::vector<int> out;
-    for (std::size_t box = 0; box < strides_.size(); ++box) out.push_back(opened(state, box));
-    return out;
   }
   std::size_t after(std::size_t state, std::size_t box, std::size_t k) const {
     const std::size_t rank = state % ranks_;
@@ -137,15 +130,10 @@ double count_states(const FiniteProblem& problem) {
 }
 
 ExactProgramme solve_exactly(const FiniteProblem& problem) {
-  Programme programme(problem);
-  programme.solve();
-  return programme.table();
+  return Programme(problem).table();
 }
 
-FinitePolicy::FinitePolicy(const FiniteProblem& problem) : programme_(std::make_unique<Programme>(problem)) {
-  programme_->solve();
-}
-FinitePolicy::~FinitePolicy() = default;
+FinitePolicy::FinitePolicy(const FiniteProblem& problem) : programme_(std::make_shared<const Programme>(problem)) {}
 
 FiniteChoice FinitePolicy::at(const std::vector<int>& opened, std::optional<double> best) const {
   return programme_->at(opened, best);

@@ -76,15 +76,12 @@ struct FiniteChoice {
 class FinitePolicy {
  public:
   explicit FinitePolicy(const FiniteProblem& problem);
-  ~FinitePolicy();
-  FinitePolicy(const FinitePolicy&) = delete;
-  FinitePolicy& operator=(const FinitePolicy&) = delete;
 
   /// What it does when the boxes were opened so often and the best value so far is `best` (none before the first).
   FiniteChoice at(const std::vector<int>& opened, std::optional<double> best) const;
 
  private:
-  std::unique_ptr<class Programme> programme_;
+  std::shared_ptr<const class Programme> programme_;
 };
 
 /// The expected utility of Weitzman's rule, which is optimal without `uninspected`: E[max(o, max_i min(v_i, sigma_i))]

@@ -12,12 +12,28 @@
 
 namespace pandora {
 
+namespace {
+
+std::size_t first_cell(const Contexts& contexts, int first_row) {
+  return static_cast<std::size_t>(first_row) * static_cast<std::size_t>(contexts.boxes);
+}
+
+// A table of expected costs, without indices, for the contexts from `first_row` on.
+OracleTable table_of_costs(const ShockSample& sample, const Contexts& contexts, int first_row) {
+  const auto [least, greatest] = Range::of(std::span(contexts.scale).subspan(first_cell(contexts, first_row)));
+  return {sample.projection_norm, OutputCostTable(sample, contexts.boxes, least, greatest), {}, std::nullopt};
+}
+
+// The grid over the range of the cells from `first` on.
+IndexGrid grid_over(const ProjectedLaw& law, const IndexInputs& in, GridShape shape, std::size_t first) {
+  const auto range = [first](const std::vector<double>& all) { return Range::of(std::span(all).subspan(first)); };
+  return IndexGrid(law, shape, range(in.shift), range(in.scale), range(in.cost));
+}
+
+}  // namespace
+
 IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts, int first_row) {
-  const auto first = contexts.scale.begin() + static_cast<std::ptrdiff_t>(first_row) * contexts.boxes;
-  const auto [least, greatest] = std::minmax_element(first, contexts.scale.end());
-  const OracleTable table{
-      sample.projection_norm, OutputCostTable(sample, contexts.boxes, *least, *greatest), {}, std::nullopt};
-  return table.inputs(instance, contexts, first_row);
+  return table_of_costs(sample, contexts, first_row).inputs(instance, contexts, first_row);
 }
 
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
@@ -153,21 +169,19 @@ void fill_inputs(const Instance& instance, const Contexts& contexts, const Outpu
 
 IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contexts, int first_row) const {
   IndexInputs out = no_inputs(contexts);
-  fill_inputs(instance, contexts, output_cost, projection_norm,
-              static_cast<std::size_t>(first_row) * static_cast<std::size_t>(contexts.boxes), contexts.scale.size(),
+  fill_inputs(instance, contexts, output_cost, projection_norm, first_cell(contexts, first_row), contexts.scale.size(),
               out);
   return out;
 }
 
 std::vector<double> OracleTable::drawn_indices(const Contexts& contexts, int first_row) {
   std::vector<double> out = contexts.index;
-  std::fill_n(out.begin(), static_cast<std::size_t>(first_row) * static_cast<std::size_t>(contexts.boxes),
-              std::numeric_limits<double>::quiet_NaN());
+  std::fill_n(out.begin(), first_cell(contexts, first_row), std::numeric_limits<double>::quiet_NaN());
   return out;
 }
 
 std::vector<double> OracleTable::indices(const Instance& instance, const Contexts& contexts, int first_row) const {
-  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
+  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = first_cell(contexts, first_row);
   if (!contexts.index.empty()) return drawn_indices(contexts, first_row);
   std::vector<double> out(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
   if (!grid) {
@@ -179,35 +193,17 @@ std::vector<double> OracleTable::indices(const Instance& instance, const Context
   return out;
 }
 
-namespace {
-
-// The grid over the range of the cells from `first` on.
-IndexGrid grid_over(const ProjectedLaw& law, const IndexInputs& in, GridShape shape, std::size_t first) {
-  Range shift = Range::of(in.shift[first]), scale = Range::of(in.scale[first]), cost = Range::of(in.cost[first]);
-  for (std::size_t at = first; at < in.scale.size(); ++at) {
-    shift.include(in.shift[at]);
-    scale.include(in.scale[at]);
-    cost.include(in.cost[at]);
-  }
-  return IndexGrid(law, shape, shift, scale, cost);
-}
-
-}  // namespace
-
 OracleTable oracle_table(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          const OracleOptions& options, int first_row) {
-  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
-  const auto [least, greatest] =
-      std::minmax_element(contexts.scale.begin() + static_cast<std::ptrdiff_t>(first), contexts.scale.end());
-  OracleTable table{
-      sample.projection_norm, OutputCostTable(sample, contexts.boxes, *least, *greatest), {}, std::nullopt};
+  const std::size_t first = first_cell(contexts, first_row);
+  OracleTable table = table_of_costs(sample, contexts, first_row);
   if (instance.linear_indices()) return table;
   const IndexInputs in = table.inputs(instance, contexts, first_row);
   if (!instance.contextual()) {
     const ProjectedLaw law = empirical_law(sample.projected, sample.link);
     ReservationSolver solver(law);
     solver.evaluate(0.0, in.scale[first]);
-    for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));
+    for (std::size_t at = first; at < first + contexts.boxes; ++at) table.sigma.push_back(solver.index(in.cost[at]));
     return table;
   }
   table.grid = grid_over(grid_law(sample, options), in, options.grid, first);

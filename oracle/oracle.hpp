@@ -2,8 +2,10 @@
 // needed any more. The index grid has three parameters (Section 6, "Computation of the oracle reservation indices").
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -60,14 +62,14 @@ struct GridShape {
   int cost = 61;
 };
 
-/// A closed interval that grows to include every value that it is given.
+/// A closed interval.
 struct Range {
   double least = 0.0, greatest = 0.0;
-  void include(double value) {
-    least = value < least ? value : least;
-    greatest = value > greatest ? value : greatest;
+  /// The least one that has all these values; there is one at least.
+  static Range of(std::span<const double> values) {
+    const auto [least, greatest] = std::ranges::minmax(values);
+    return {least, greatest};
   }
-  static Range of(double value) { return {value, value}; }
 };
 
 /// sigma at the nodes, interpolated trilinearly in (l, s~, sqrt(cbar)). Nodes are spaced in sqrt(cbar) because of small

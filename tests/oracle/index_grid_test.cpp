@@ -71,7 +71,7 @@ TEST(IndexGrid, ExtrapolatesTheOutermostCell) {
 }
 
 TEST(IndexGrid, ARangeOfOnePointIsAllowed) {
-  const IndexGrid grid(normal_law(), {2, 2, 2}, Range::of(0.3), Range::of(1.2), Range::of(0.04));
+  const IndexGrid grid(normal_law(), {2, 2, 2}, {0.3, 0.3}, {1.2, 1.2}, {0.04, 0.04});
   EXPECT_NEAR(grid(0.3, 1.2, 0.04), solve(normal_law(), 0.3, 1.2, 0.04), 1e-8);
 }
 

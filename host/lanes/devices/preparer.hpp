@@ -318,9 +318,7 @@ class Preparer {
     backend_.blocks(items_of(StripRanges::kStrips), StripRanges{values, n, at_.extremes});
     std::vector<double> extremes;
     fetch(extremes, at_.extremes, 2 * StripRanges::kStrips);
-    Range found = Range::of(extremes[0]);
-    for (const double value : extremes) found.include(value);
-    return found;
+    return Range::of(extremes);
   }
 
   OutputCosts output_costs(const Range& scales) {

@@ -27,4 +27,11 @@ inline IndexData random_index_data(int n, int m, std::uint64_t seed) {
   return {contexts_of(psi), samples};
 }
 
+/// m uniform numbers within [-size, size].
+inline Eigen::VectorXd random_vector(int m, double size, Random& random) {
+  Eigen::VectorXd out(m);
+  for (double& each : out) each = random.uniform(-size, size);
+  return out;
+}
+
 }  // namespace pandora::test

@@ -53,11 +53,10 @@ TEST(Budget, OneThatDoesNotBindChangesNothing) {
     ASSERT_NEAR(free.sigma[at], replication.sigma[at], 1e-12);
 }
 
-// The utility per period of Weitzman's rule with these indices.
-double utility_of(const Replication& replication, const std::vector<double>& sigma, double* queries) {
+// The utility and the queries per period of Weitzman's rule with these indices.
+std::pair<double, double> utility_of(const Replication& replication, const std::vector<double>& sigma) {
   const Tape& tape = replication.tape;
-  double sum = 0.0;
-  *queries = 0.0;
+  double sum = 0.0, queries = 0.0;
   for (int t = 0; t < tape.online_rows; ++t) {
     const std::size_t at = tape.at(tape.online_row(t), 0);
     std::vector<std::size_t> order = {0, 1, 2};
@@ -67,12 +66,11 @@ double utility_of(const Replication& replication, const std::vector<double>& sig
     for (std::size_t k = 0; k < 3 && best < sigma[at + order[k]]; ++k) {
       best = std::max(best, tape.mu[at + order[k]]);
       sum -= tape.cost[at + order[k]];
-      *queries += 1.0;
+      queries += 1.0;
     }
     sum += best;
   }
-  *queries /= tape.online_rows;
-  return sum / tape.online_rows;
+  return {sum / tape.online_rows, queries / tape.online_rows};
 }
 
 // Among the multipliers of a fine grid that keep to the budget, none has a greater utility than the oracle's.
@@ -80,13 +78,10 @@ TEST(Budget, TheConstrainedOracleIsTheBestMultiplierThatFits) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     Replication replication = test::small_replication(test::small_dimensions(3, 5, 2), regime, 0, 2000, 11);
     const OracleOptions oracle = test::small_oracle();
-    double free = 0.0;
-    (void)utility_of(replication, replication.sigma, &free);
-    const double most = 1.0 + 0.5 * (free - 1.0);
+    const double most = 1.0 + 0.5 * (utility_of(replication, replication.sigma).second - 1.0);
     const ConstrainedOracle found =
         constrained_oracle(replication.instance, replication.tape, {Pacing::Of::queries, most}, oracle);
-    double queries = 0.0;
-    const double worth = utility_of(replication, found.sigma, &queries);
+    const auto [worth, queries] = utility_of(replication, found.sigma);
     EXPECT_GT(found.multiplier, 0.0);
     EXPECT_LE(queries, most);
     EXPECT_GT(queries, most - 0.01);
@@ -98,8 +93,7 @@ TEST(Budget, TheConstrainedOracleIsTheBestMultiplierThatFits) {
     for (double multiplier = 0.0; multiplier < 0.6; multiplier += 0.002) {
       IndexInputs dearer = inputs;
       for (double& cost : dearer.cost) cost += multiplier;
-      double used = 0.0;
-      const double gained = utility_of(replication, indices_of(sample, dearer, oracle), &used);
+      const auto [gained, used] = utility_of(replication, indices_of(sample, dearer, oracle));
       if (used <= most) best = std::max(best, gained);
     }
     EXPECT_GT(worth, best - 1e-3);

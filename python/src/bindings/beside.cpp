@@ -82,7 +82,7 @@ void forget_work_after_fork() {
 
 void Beside::attend(const nb::object& on_progress, const nb::object& on_message) {
   if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-  std::vector<std::string> messages;
+  Texts messages;
   {
     const std::lock_guard lock(mutex_);
     messages.swap(messages_);

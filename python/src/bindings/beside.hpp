@@ -43,7 +43,7 @@ class Beside {
   std::mutex mutex_;
   std::condition_variable ended_;
   bool has_ended_ = false;
-  std::vector<std::string> messages_;
+  Texts messages_;
 };
 
 /// Exists while a thread of such work runs Python code, with the GIL. If the work is interrupted, a KeyboardInterrupt

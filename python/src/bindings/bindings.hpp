@@ -11,12 +11,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "host/ground/tables/columns.hpp"
 #include "host/ground/tables/table.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::python {
 
@@ -37,6 +39,12 @@ void bind_indices(nb::module_& module);
 void bind_printing(nb::module_& module);
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+inline Error misuse(const std::string& what) {
+  return Error(ExitCode::usage, what);
+}
+
+using Texts = std::vector<std::string>;
 
 // As the stubs name them:
 using Dict = nb::typed<nb::dict, nb::str, nb::any>;
@@ -60,6 +68,10 @@ Array<T> array_of(std::vector<T> values) {
   const std::size_t n = values.size();
   return array_of(std::move(values), {n});
 }
+template <class T>
+Array<T> array_of(std::span<const T> values) {
+  return array_of(std::vector<T>(values.begin(), values.end()));
+}
 
 /// Names to lists of str and arrays, in the order of the columns.
 Dict dict_of(const Columns& columns);
@@ -79,6 +91,13 @@ class WithoutGil {
  private:
   PyThreadState* state_ = nullptr;
 };
+
+/// Returns the result of `body()`, which runs without the GIL.
+template <class Body>
+auto without_gil(Body&& body) {
+  const WithoutGil release;
+  return body();
+}
 
 /// A line with a Python exception and the place where it was raised.
 std::string line_of(nb::python_error& error);

@@ -19,8 +19,8 @@ using Values = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 Values numbers(const nb::dict& drawn, const char* name, const std::vector<std::size_t>& shape) {
   std::string wanted;
   for (const std::size_t n : shape) wanted += (wanted.empty() ? "" : " x ") + std::to_string(n);
-  const auto refuse = [&](const std::string& what) { throw Error(ExitCode::usage, std::string(name) + what); };
-  if (!drawn.contains(name)) throw Error(ExitCode::usage, std::string("draw() returned no ") + name);
+  const auto refuse = [&](const std::string& what) { throw misuse(std::string(name) + what); };
+  if (!drawn.contains(name)) throw misuse(std::string("draw() returned no ") + name);
   Values out;
   if (!nb::try_cast(drawn[name], out)) refuse(": give an array of numbers, " + wanted);
   std::string found;
@@ -74,7 +74,7 @@ std::string drawn_name(const ReplicationRequest& request) {
 void register_python_environment(nb::object environment, const std::string& name, int stream, double u,
                                  const std::string& law, const std::string& code) {
   if (stream < 0 || stream > 255)
-    throw Error(ExitCode::usage, "environment " + name + ": stream " + std::to_string(stream) + ": give 3 to 255");
+    throw misuse("environment " + name + ": stream " + std::to_string(stream) + ": give 3 to 255");
   Environment own;
   own.name = name;
   if (const Environment* const base = find_environment(law); base != nullptr && !law.empty()) own = *base;
@@ -97,7 +97,7 @@ void register_python_environment(nb::object environment, const std::string& name
         } catch (nb::python_error& error) {
           if (error.matches(PyExc_KeyboardInterrupt)) end_lane_if_interrupted();
           if (error.matches(nb::module_::import_("pandora.errors").attr("UsageError")))
-            throw Error(ExitCode::usage, drawn_name(request) + nb::str(error.value()).c_str());
+            throw misuse(drawn_name(request) + nb::str(error.value()).c_str());
           throw std::runtime_error(line_of(error));
         }
       },
@@ -113,7 +113,7 @@ void bind_environments(nb::module_& module) {
   module.def(
       "environments",
       [] {
-        std::vector<std::string> out;
+        Texts out;
         for (const Environment& environment : known_environments()) out.push_back(environment.name);
         return out;
       },

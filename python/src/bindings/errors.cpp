@@ -12,22 +12,13 @@ namespace pandora::python {
 namespace {
 
 const char* class_of(ExitCode code) {
-  switch (code) {
-    case ExitCode::usage:
-      return "UsageError";
-    case ExitCode::bad_data:
-      return "DataError";
-    case ExitCode::device:
-      return "ResourceError";
-    case ExitCode::mismatch:
-      return "MismatchError";
-    case ExitCode::output_lost:
-      return "OutputError";
-    case ExitCode::interrupted:
-      return "Interrupted";
-    default:
-      return "Error";
-  }
+  constexpr std::pair<ExitCode, const char*> kClasses[] = {
+      {ExitCode::usage, "UsageError"},        {ExitCode::bad_data, "DataError"},
+      {ExitCode::device, "ResourceError"},    {ExitCode::mismatch, "MismatchError"},
+      {ExitCode::output_lost, "OutputError"}, {ExitCode::interrupted, "Interrupted"}};
+  for (const auto& [own, name] : kClasses)
+    if (own == code) return name;
+  return "Error";
 }
 
 void raise(const char* name, const std::string& message) {
@@ -45,10 +36,6 @@ void translate(const std::exception_ptr& thrown, void*) {
     error.restore();
   } catch (const Error& error) {
     raise(class_of(error.code()), error.marked());
-  } catch (const nb::python_error&) {
-    throw;
-  } catch (const nb::builtin_exception&) {
-    throw;
   } catch (const std::bad_alloc&) {
     raise("ResourceError", "out of memory; use fewer threads or a smaller periods or oracle.samples");
   } catch (const std::system_error& error) {

@@ -19,7 +19,7 @@ Enum word(const char* what, const std::string& text, std::initializer_list<const
     if (text == name) return static_cast<Enum>(number);
     list += (number++ > 0 ? ", " : "") + std::string(name);
   }
-  throw Error(ExitCode::usage, std::string(what) + " \"" + text + "\": use one of " + list);
+  throw misuse(fmt::format("{} \"{}\": use one of {}", what, text, list));
 }
 
 // Keeps the request to which its questions refer.
@@ -32,18 +32,18 @@ class Estimator {
 
   void calibrate(const OwnRequest& request, const OwnOutput& output, std::optional<double> reward) {
     require(output);
-    keep(request);
+    request_.emplace(request);
     estimator_.calibrate(request_->request(), output.output(), reward);
   }
   void begin(const OwnRequest& request) {
-    keep(request);
+    request_.emplace(request);
     estimator_.begin(request_->request());
     has_begun_ = true;
   }
   WeitzmanEstimator& of(int box) {
     if (box < 0 || box >= boxes_)
-      throw Error(ExitCode::usage, fmt::format("{} is none of the indices of boxes, 0 to {}", box, boxes_ - 1));
-    if (!has_begun_) throw Error(ExitCode::usage, "WeitzmanEstimator: call begin(request) first");
+      throw misuse(fmt::format("{} is none of the indices of boxes, 0 to {}", box, boxes_ - 1));
+    if (!has_begun_) throw misuse("WeitzmanEstimator: call begin(request) first");
     return estimator_;
   }
   double reward(const OwnOutput& output) {
@@ -52,10 +52,10 @@ class Estimator {
   }
   double reward_width(const std::vector<float>& phi) {
     if (static_cast<int>(phi.size()) != features_)
-      throw Error(ExitCode::usage, fmt::format("phi has {} numbers, not {}", features_, phi.size()));
+      throw misuse(fmt::format("phi has {} numbers, not {}", features_, phi.size()));
     return estimator_.reward_width(phi);
   }
-  std::vector<double> theta() const { return {estimator_.theta().begin(), estimator_.theta().end()}; }
+  std::span<const double> theta() const { return estimator_.theta(); }
   void learn(const std::vector<OwnOutput>& opened, int deployed, double reward) {
     (void)of(deployed);
     std::vector<Output> outputs;
@@ -64,20 +64,18 @@ class Estimator {
       outputs.push_back(output.output());
     }
     if (std::none_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.box == deployed; }))
-      throw Error(ExitCode::usage,
-                  fmt::format("learn: {} is the index of a box that is not among the opened ones", deployed));
+      throw misuse(fmt::format("learn: {} is the index of a box that is not among the opened ones", deployed));
     estimator_.learn(outputs, deployed, reward);
   }
 
  private:
-  void keep(const OwnRequest& request) { request_ = std::make_unique<OwnRequest>(request); }
   void require(const OwnOutput& output) const {
     if (output.box < 0 || output.box >= boxes_ || static_cast<int>(output.phi.size()) != features_)
-      throw Error(ExitCode::usage, "an output of another lane");
+      throw misuse("an output of another lane");
   }
 
   WeitzmanEstimator estimator_;
-  std::unique_ptr<OwnRequest> request_;
+  std::optional<OwnRequest> request_;
   const int boxes_, features_;
   bool has_begun_ = false;
 };
@@ -89,12 +87,11 @@ void make_estimator(Estimator* self, const Lane& lane, const std::optional<std::
   LaneSpec rules;
   rules.T0 = lane.T0;
   rules.score = score == "payoff" ? Score::learned_payoff : Score::learned_index;
-  if (score != "payoff" && score != "index")
-    throw Error(ExitCode::usage, "score \"" + score + "\": use index or payoff");
+  if (score != "payoff" && score != "index") throw misuse("score \"" + score + "\": use index or payoff");
   rules.reward = reward.value_or(lane.reward) == "unknown" ? RewardModel::learned : RewardModel::known;
   if (rules.reward == RewardModel::known && lane.reward != "known" && score == "index")
-    throw Error(ExitCode::usage, "the estimator would learn from mu*, which this lane (reward \"" + lane.reward +
-                                     "\") does not show; use reward=\"unknown\"");
+    throw misuse("the estimator would learn from mu*, which this lane (reward \"" + lane.reward +
+                 "\") does not show; use reward=\"unknown\"");
   rules.learning = word<Learning>("learning", learning, {"none", "calibration", "online"});
   rules.c_rho = c_rho;
   rules.c_theta = c_theta;
@@ -149,12 +146,8 @@ void bind_estimator(nb::module_& module) {
           "samples", [](Estimator& e, int box) { return e.of(box).samples(box); }, nb::arg("box"),
           "n_a, the number of the box's outputs that were learned.")
       .def(
-          "rho",
-          [](Estimator& e, int box) {
-            const std::span<const double> rho = e.of(box).rho(box);
-            return array_of(std::vector<double>(rho.begin(), rho.end()));
-          },
-          nb::arg("box"), "rho_hat_a, m numbers.")
+          "rho", [](Estimator& e, int box) { return array_of(e.of(box).rho(box)); }, nb::arg("box"),
+          "rho_hat_a, m numbers.")
       .def(
           "theta", [](const Estimator& e) { return array_of(e.theta()); },
           "theta_hat, d numbers; none where mu* is known.")

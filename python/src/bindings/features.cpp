@@ -11,24 +11,19 @@ namespace pandora::python {
 namespace {
 
 // The n-grams of all texts of a table.
-struct CountedTexts {
-  TextCounts counts;
-
-  explicit CountedTexts(const TraceTable& table) {
-    if (table.text_column == TraceTable::kNone) table.refuse("has no text of prompts");
-    const WithoutGil release;
-    counts = TextCounts::of(table.columns[table.text_column].texts, all_rows(table.rows()));
-  }
-};
-
-CountedRows counted_rows(const CountedTexts* counts, const TraceTable& table, std::span<const std::size_t> rows = {}) {
-  if (counts == nullptr) return {};
-  if (counts->counts.size() != table.rows()) throw misuse("the texts that were counted are another table's");
-  return {&counts->counts, rows};
+void count_texts(TextCounts* self, const TraceTable& table) {
+  if (table.text_column == TraceTable::kNone) table.refuse("has no text of prompts");
+  new (self) TextCounts(TextCounts::of(table.columns[table.text_column].texts, all_rows(table.rows())));
 }
 
-FeatureMap fit_map(const TraceTable& table, const std::vector<std::string>& specs, const RowNumbers& rows,
-                   const CountedTexts* counts, const FeatureMap* near) {
+CountedRows counted_rows(const TextCounts* counts, const TraceTable& table, std::span<const std::size_t> rows = {}) {
+  if (counts != nullptr && counts->size() != table.rows())
+    throw misuse("the texts that were counted are another table's");
+  return {counts, rows};
+}
+
+FeatureMap fit_map(const TraceTable& table, const Texts& specs, const RowNumbers& rows, const TextCounts* counts,
+                   const FeatureMap* near) {
   const std::vector<std::size_t> fitted = rows_of(rows, table.rows());
   if (fitted.empty()) throw misuse("features are fitted on a row at least");
   const CountedRows counted = counted_rows(counts, table, fitted);
@@ -38,7 +33,7 @@ FeatureMap fit_map(const TraceTable& table, const std::vector<std::string>& spec
   });
 }
 
-Array<float> apply_map(const FeatureMap& map, const TraceTable& table, const CountedTexts* counts) {
+Array<float> apply_map(const FeatureMap& map, const TraceTable& table, const TextCounts* counts) {
   const CountedRows counted = counted_rows(counts, table);
   std::vector<float> out = beside([&](Beside&) {
     const std::vector<double> numbers = map.apply(table, counted);
@@ -61,12 +56,8 @@ Array<float> apply_to_prompt(const FeatureMap& map, const std::string& text, con
     else
       prompt.columns[name] = nb::cast<std::vector<double>>(value);
   }
-  std::vector<float> out;
-  {
-    const WithoutGil release;
-    for (const double x : map.apply(prompt)) out.push_back(static_cast<float>(x));
-  }
-  return array_of(std::move(out));
+  const std::vector<double> numbers = without_gil([&] { return map.apply(prompt); });
+  return array_of(std::vector<float>(numbers.begin(), numbers.end()));
 }
 
 }  // namespace
@@ -82,12 +73,12 @@ FeatureMap parse_map(const std::string& json) {
 }
 
 void bind_features(nb::module_& module) {
-  nb::class_<CountedTexts>(module, "CountedTexts", "The n-grams of a table's texts, counted once for many fits.")
-      .def(nb::init<const TraceTable&>(), nb::arg("table"), "DataError where the table has no texts.");
+  nb::class_<TextCounts>(module, "CountedTexts", "The n-grams of a table's texts, counted once for many fits.")
+      .def("__init__", &count_texts, nb::arg("table"), nb::call_guard<WithoutGil>(),
+           "DataError where the table has no texts.");
   nb::class_<FeatureMap>(module, "FeatureMap", "Features of prompts, fitted on some rows of a table.")
       .def_static("parse", &parse_map, nb::arg("json"),
-                  "Reads features from `json`; UsageError if `json` cannot "
-                  "have written it.")
+                  "Reads features from `json`; UsageError if `json` cannot have written it.")
       .def_prop_ro(
           "json", [](const FeatureMap& map) { return map.to_json().dump(); },
           "The features as JSON, as in files of cascades.")

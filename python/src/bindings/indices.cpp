@@ -59,13 +59,17 @@ LaneSpec sound_rules(const std::string& json, const EstimatorShape& shape) {
   return rules;
 }
 
-class IndexEstimator {
+// The estimator, with checks of what Python gives.
+class IndexEstimator : public WeitzmanEstimator {
  public:
-  IndexEstimator(const std::string& rules, const std::string& estimation, int boxes, int m, int d,
-                 const std::string& exploration)
-      : shape_{boxes, m, d, exploration_of(exploration)},
-        rules_(sound_rules(rules, shape_)),
-        estimator_(shape_, rules_, made_of(estimation, estimation_of)) {}
+  IndexEstimator(const EstimatorShape& shape, const LaneSpec& rules, WeitzmanEstimator estimator)
+      : WeitzmanEstimator(std::move(estimator)), shape_(shape), marked_(shape), rules_(rules) {}
+  static void make(IndexEstimator* self, const std::string& rules, const std::string& estimation, int boxes, int m,
+                   int d, const std::string& exploration) {
+    const EstimatorShape shape{boxes, m, d, exploration_of(exploration)};
+    const LaneSpec sound = sound_rules(rules, shape);
+    new (self) IndexEstimator(shape, sound, {shape, sound, made_of(estimation, estimation_of)});
+  }
 
   /// Learns from rows: each has the answers of all boxes. Rows are calibration periods 1, 2, ...
   void teach(const std::optional<PsiRows>& psi, const Cells& cost, const Cells& shown, const Cells& quality,
@@ -79,9 +83,9 @@ class IndexEstimator {
         if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted");
         const Request request{++period, given.psi_of(row), {}};
         for (std::size_t a = 0; a < boxes(); ++a)
-          estimator_.calibrate(request, given.output(row, a), quality.data()[row * boxes() + a]);
+          calibrate(request, given.output(row, a), quality.data()[row * boxes() + a]);
       }
-      if (near != nullptr) estimator_.start_at(near->estimator_);
+      if (near != nullptr) start_at(*near);
       return true;
     });
   }
@@ -98,12 +102,12 @@ class IndexEstimator {
       std::vector<double> score(boxes());
       for (std::size_t k = 0; k < which.size(); ++k) {
         if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted");
-        estimator_.begin({static_cast<int>(k) + 1, given.psi_of(which[k]), {}});
-        for (std::size_t a = 0; a < boxes(); ++a) score[a] = estimator_.index(static_cast<int>(a));
+        WeitzmanEstimator::begin({static_cast<int>(k) + 1, given.psi_of(which[k]), {}});
+        for (std::size_t a = 0; a < boxes(); ++a) score[a] = index(static_cast<int>(a));
         std::int8_t* next = called.data() + k * boxes();
         const auto reward_of = [&](int a) {
           *next++ = static_cast<std::int8_t>(a);
-          return estimator_.reward(given.output(which[k], static_cast<std::size_t>(a)));
+          return WeitzmanEstimator::reward(given.output(which[k], static_cast<std::size_t>(a)));
         };
         const PeriodOutcome walk =
             walk_period(rules_, PeriodRules(rules_), shape_.boxes, score.data(), nullptr, reward_of, there);
@@ -117,71 +121,65 @@ class IndexEstimator {
   void begin(int period, const Psi& psi) {
     if (psi.size() != static_cast<std::size_t>(shape_.index_features))
       throw misuse(fmt::format("psi has {} numbers; {} are taken", psi.size(), shape_.index_features));
-    estimator_.begin({period, span_of(psi), {}});
+    WeitzmanEstimator::begin({period, span_of(psi), {}});
   }
 
   using Asked = std::tuple<std::vector<double>, std::vector<double>, std::vector<double>, std::vector<double>>;
   Asked ask() {
     Asked out;
     for (int a = 0; a < shape_.boxes; ++a) {
-      std::get<0>(out).push_back(estimator_.index(a));
-      std::get<1>(out).push_back(estimator_.linear(a));
-      std::get<2>(out).push_back(estimator_.width(a));
-      std::get<3>(out).push_back(estimator_.bonus(a) * (rules_.has_width_bonus() ? std::get<2>(out).back() : 1.0));
+      std::get<0>(out).push_back(index(a));
+      std::get<1>(out).push_back(linear(a));
+      std::get<2>(out).push_back(width(a));
+      std::get<3>(out).push_back(bonus(a) * (rules_.has_width_bonus() ? std::get<2>(out).back() : 1.0));
     }
     return out;
   }
 
-  double reward(const Given& given) { return estimator_.reward(sound(given)); }
+  double reward(const Given& given) { return WeitzmanEstimator::reward(sound(given)); }
 
   void learn_outputs(const std::vector<Given>& given) {
     std::vector<Output> outputs;
     for (const Given& one : given) outputs.push_back(sound(one));
-    estimator_.learn_outputs(outputs);
+    WeitzmanEstimator::learn_outputs(outputs);
   }
 
   void learn_reward(const Given& given, double quality) {
-    estimator_.learn_reward(sound(given), static_cast<float>(quality));
-    estimator_.end_period();
+    WeitzmanEstimator::learn_reward(sound(given), static_cast<float>(quality));
+    end_period();
   }
 
   std::unique_ptr<IndexEstimator> estimates() const {
-    return std::unique_ptr<IndexEstimator>(new IndexEstimator(shape_, rules_, estimator_.estimates()));
+    return std::make_unique<IndexEstimator>(shape_, rules_, WeitzmanEstimator::estimates());
   }
 
   void restore(const nb::bytes& bytes) {
     try {
-      estimator_.restore({bytes.c_str(), bytes.size()});
+      WeitzmanEstimator::restore({bytes.c_str(), bytes.size()});
     } catch (const Damaged& damage) {
       throw Error(ExitCode::bad_data, fmt::format("what was learned {}", damage.what()));
     }
   }
 
   void add_box(int more) {
-    EstimatorShape shape = shape_;
-    ++shape.boxes;
-    shape.reward_features += more;
-    estimator_.add_box(more);
-    shape_ = shape;
+    WeitzmanEstimator::add_box(more);
+    ++shape_.boxes;
+    shape_.reward_features += more;
   }
 
   void mark() {
-    estimator_.mark();
+    WeitzmanEstimator::mark();
     marked_ = shape_;
   }
   void roll_back() {
-    estimator_.roll_back();
+    WeitzmanEstimator::roll_back();
     shape_ = marked_;
   }
 
   int boxes_of_learning() const { return shape_.boxes; }
-  WeitzmanEstimator& own() { return estimator_; }
   const LaneSpec& rules() const { return rules_; }
 
  private:
-  IndexEstimator(const EstimatorShape& shape, const LaneSpec& rules, WeitzmanEstimator estimator)
-      : shape_(shape), marked_(shape), rules_(rules), estimator_(std::move(estimator)) {}
-
   std::size_t boxes() const { return static_cast<std::size_t>(shape_.boxes); }
 
   Output sound(const Given& given) const {
@@ -231,7 +229,6 @@ class IndexEstimator {
 
   EstimatorShape shape_, marked_;
   LaneSpec rules_;
-  WeitzmanEstimator estimator_;
 };
 
 std::string rules_text(const std::string& policy, bool learns_reward, double width, int first_periods,
@@ -278,8 +275,8 @@ void bind_indices(nb::module_& module) {
   nb::class_<Self>(module, "IndexEstimator",
                    "rho_hat, V^-1, theta_hat and Phi^-1 of A models, as cascades of the kind indices learn them. An "
                    "output is (box, phi f32[d], cost, mu).")
-      .def(nb::init<const std::string&, const std::string&, int, int, int, const std::string&>(), nb::arg("rules"),
-           nb::arg("estimation"), nb::arg("boxes"), nb::arg("m"), nb::arg("d"), nb::arg("exploration"),
+      .def("__init__", &Self::make, nb::arg("rules"), nb::arg("estimation"), nb::arg("boxes"), nb::arg("m"),
+           nb::arg("d"), nb::arg("exploration"),
            "rules, estimation and exploration: JSON, as files of cascades have them. DataError or UsageError for what "
            "cannot be.")
       .def("teach", &Self::teach, nb::arg("psi").none(), nb::arg("cost"), nb::arg("shown"), nb::arg("quality"),
@@ -295,7 +292,7 @@ void bind_indices(nb::module_& module) {
           "calibrate",
           [](Self& e, int period, const Psi& psi, const Given& output, std::optional<double> quality) {
             const auto& [box, phi, cost, mu] = output;
-            e.own().calibrate({period, span_of(psi), {}}, {box, phi, cost, mu}, quality);
+            e.calibrate({period, span_of(psi), {}}, {box, phi, cost, mu}, quality);
           },
           nb::arg("period"), nb::arg("psi"), nb::arg("output"), nb::arg("quality").none(),
           "A sample from before the first period.")
@@ -307,54 +304,32 @@ void bind_indices(nb::module_& module) {
       .def("learn_outputs", &Self::learn_outputs, nb::arg("outputs"), free, "Of the period that has begun.")
       .def("learn_reward", &Self::learn_reward, nb::arg("output"), nb::arg("quality"), free,
            "Takes the quality of the current period's deployed output, and ends the period.")
-      .def(
-          "end_period", [](Self& e) { e.own().end_period(); }, free)
-      .def_prop_ro(
-          "unsettled", [](Self& e) { return e.own().unsettled(); },
-          "Whether something was learned since the last end of a period.")
-      .def_prop_ro("unsolved_refits", [](Self& e) { return e.own().unsolved_refits(); })
+      .def("end_period", &Self::end_period, free)
+      .def_prop_ro("unsettled", &Self::unsettled, "Whether something was learned since the last end of a period.")
+      .def_prop_ro("unsolved_refits", &Self::unsolved_refits)
       .def("mark", &Self::mark)
-      .def("commit", [](Self& e) { e.own().commit(); })
+      .def("commit", &Self::commit)
       .def("roll_back", &Self::roll_back, "Restores the state at mark(), in every bit.")
       .def("estimates", &Self::estimates, free, "A copy that answers questions and takes begin(), but cannot learn.")
-      .def(
-          "scale_costs", [](Self& e, double factor) { e.own().scale_costs(factor); }, nb::arg("factor"), free,
-          "Multiplies the costs of all samples by a factor.")
+      .def("scale_costs", &Self::scale_costs, nb::arg("factor"), free,
+           "Multiplies the costs of all samples by a factor.")
       .def("add_box", &Self::add_box, nb::arg("more_reward_features"), free)
+      .def("keep_at_most", &Self::keep_at_most, nb::arg("samples"))
+      .def("most_samples_within", &Self::most_samples_within, nb::arg("bytes"),
+           "How many samples each model may have for saved() to have at most that many bytes.")
+      .def("samples", &Self::samples, nb::arg("box"))
       .def(
-          "keep_at_most", [](Self& e, int samples) { e.own().keep_at_most(samples); }, nb::arg("samples"))
-      .def(
-          "most_samples_within",
-          [](const Self& e, std::size_t bytes) { return const_cast<Self&>(e).own().most_samples_within(bytes); },
-          nb::arg("bytes"), "How many samples each model may have for saved() to have at most that many bytes.")
-      .def(
-          "samples", [](Self& e, int box) { return e.own().samples(box); }, nb::arg("box"))
-      .def(
-          "rho",
-          [](Self& e, int box) {
-            const std::span<const double> rho = e.own().rho(box);
-            return array_of(std::vector<double>(rho.begin(), rho.end()));
-          },
-          nb::arg("box"))
-      .def("theta",
-           [](Self& e) {
-             const std::span<const double> theta = e.own().theta();
-             return array_of(std::vector<double>(theta.begin(), theta.end()));
-           })
+          "rho", [](const Self& e, int box) { return array_of(e.rho(box)); }, nb::arg("box"))
+      .def("theta", [](const Self& e) { return array_of(e.theta()); })
       .def(
           "saved",
-          [](Self& e, bool with_samples) {
-            std::string bytes;
-            {
-              const WithoutGil release;
-              bytes = e.own().saved(with_samples);
-            }
+          [](const Self& e, bool with_samples) {
+            const std::string bytes = without_gil([&] { return e.saved(with_samples); });
             return nb::bytes(bytes.data(), bytes.size());
           },
           nb::arg("with_samples") = true, "All that was learned; without samples only what questions need.")
       .def("restore", &Self::restore, nb::arg("bytes"),
-           "Restores bytes of saved(); DataError if they are from a "
-           "different estimator.");
+           "Restores bytes of saved(); DataError if they are from a different estimator.");
   module.def(
       "lane_rules", &rules_text, nb::arg("policy"), nb::arg("learns_reward"), nb::arg("width"),
       nb::arg("first_periods"), nb::arg("reward_width"), nb::arg("forced") = 0,

@@ -85,15 +85,15 @@ std::vector<TallyField> all_fields(const Study& study) {
   return out;
 }
 
-std::vector<TallyField> fields_named(const Study& study, const std::vector<std::string>& names) {
+std::vector<TallyField> fields_named(const Study& study, const Texts& names) {
   std::vector<TallyField> out;
   const std::vector<TallyField> all = all_fields(study);
   for (const std::string& name : names) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const TallyField& f) { return f.name == name; });
     if (found == all.end()) {
-      std::vector<std::string> known;
+      Texts known;
       for (const TallyField& field : all) known.push_back(field.name);
-      throw Error(ExitCode::usage, "\"" + name + "\" is nothing that lanes have" + nearest_text(nearest(name, known)));
+      throw misuse("\"" + name + "\" is nothing that lanes have" + nearest_text(nearest(name, known)));
     }
     out.push_back(*found);
   }
@@ -103,13 +103,13 @@ std::vector<TallyField> fields_named(const Study& study, const std::vector<std::
 }  // namespace
 
 Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
-                      const std::vector<std::size_t>& lanes, const std::vector<std::string>& names) {
+                      const std::vector<std::size_t>& lanes, const Texts& names) {
   const PlannedSetting& planned = results.stored().settings().at(setting);
   const Study& study = planned.setting.study;
   const std::vector<TallyField> fields = fields_named(study, names);
   const std::size_t R = static_cast<std::size_t>(study.replications);
   for (const std::size_t lane : lanes)
-    if (lane >= planned.plan.lanes.size()) throw Error(ExitCode::usage, "there is no such lane");
+    if (lane >= planned.plan.lanes.size()) throw misuse("there is no such lane");
   std::vector<std::vector<double>> found = beside([&](Beside& work) {
     std::vector<std::vector<double>> values;
     for (const TallyField& field : fields) values.emplace_back(lanes.size() * R * field.size(), kUnknown);

@@ -77,7 +77,7 @@ NB_MODULE(_core, module) {
   module.attr("build") = pandora::build_text();
   module.def(
       "main",
-      [](std::vector<std::string> words) {
+      [](Texts words) {
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);

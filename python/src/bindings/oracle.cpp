@@ -1,6 +1,8 @@
 // Reservation indices: for a law, and in a replication for any context.
 #include "oracle/oracle.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 #include <tuple>
@@ -11,27 +13,28 @@
 #include "host/studies/study/finite_problem.hpp"
 #include "host/studies/study/study_config.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
+#include "requests.hpp"
 
 namespace pandora::python {
-namespace {
 
 void require_model(const Environment& environment) {
   if (find_drawer(environment.name) || environment.trace != nullptr)
-    throw Error(ExitCode::usage, "environment " + environment.name + ": has no oracle of the paper's model");
+    throw misuse("environment " + environment.name + ": has no oracle of the paper's model");
 }
+
+namespace {
 
 nb::typed<nb::tuple, Array<double>, Array<double>> oracle_index(const StudyConfig& config, const Numbers& shift,
                                                                 const Numbers& scale, const Numbers& cost) {
   const std::size_t n = shift.shape(0);
   for (std::size_t i = 0; i < n; ++i)
     if (!std::isfinite(shift(i)) || !(scale(i) > 0.0) || !(cost(i) > 0.0) || !std::isfinite(scale(i)))
-      throw Error(ExitCode::usage, "oracle_index: give finite shifts, and scales and costs above 0");
+      throw misuse("oracle_index: give finite shifts, and scales and costs above 0");
   std::vector<OracleIndex::Found> found = beside([&](Beside& work) {
     const std::vector<Setting> settings = config.settings();
     const Study& study = settings[0].study;
     if (settings.size() != 1 || study.environments.size() != 1)
-      throw Error(ExitCode::usage, "oracle_index: an index is of one environment and one setting; name one");
+      throw misuse("oracle_index: an index is of one environment and one setting; name one");
     require_model(study.environments[0]);
     OracleIndex index(study);
     std::vector<OracleIndex::Found> out;
@@ -58,15 +61,15 @@ class Grid {
     const Environment* found = nullptr;
     for (const Environment& e : study.environments)
       if (environment.empty() || e.name == environment) found = found == nullptr ? &e : found;
-    if (settings.size() != 1) throw Error(ExitCode::usage, "OracleGrid: keys of the study vary; give them one value");
-    if (found == nullptr) throw Error(ExitCode::usage, "OracleGrid: the study has no environment " + environment);
-    if (replication < 0) throw Error(ExitCode::usage, "OracleGrid: replications are counted from 0");
+    if (settings.size() != 1) throw misuse("OracleGrid: keys of the study vary; give them one value");
+    if (found == nullptr) throw misuse("OracleGrid: the study has no environment " + environment);
+    if (replication < 0) throw misuse("OracleGrid: replications are counted from 0");
     require_model(*found);
     Regime of = study.regimes[0];
     if (regime == "A" || regime == "B")
       of = regime == "A" ? Regime::A : Regime::B;
     else if (!regime.empty())
-      throw Error(ExitCode::usage, "OracleGrid: regime " + regime + ": use A or B");
+      throw misuse("OracleGrid: regime " + regime + ": use A or B");
     instance_ = draw_instance(study.dimensions, *found, of, static_cast<std::uint32_t>(replication), study.seed);
     const Contexts contexts =
         draw_contexts(instance_, {{Purpose::online_context, 0, static_cast<std::uint32_t>(study.periods)}});
@@ -123,15 +126,9 @@ class Grid {
 Dict instance_dict(const Grid& grid) {
   const Instance& instance = grid.instance();
   nb::dict out;
-  for (const InstanceField& field : kInstanceFields) {
-    if (!is_part_of(field, instance)) continue;
-    const auto length = [&](InstanceField::Length of) {
-      return static_cast<std::size_t>(of(instance.dimensions, instance.environment));
-    };
-    std::vector<std::size_t> shape = {length(field.rows)};
-    if (field.columns != nullptr) shape.push_back(length(field.columns));
-    out[field.name] = nb::cast(array_of(instance.*field.member, shape));
-  }
+  for (const InstanceField& field : kInstanceFields)
+    if (is_part_of(field, instance))
+      out[field.name] = nb::cast(array_of(instance.*field.member, shape_of(field, instance)));
   return out;
 }
 
@@ -142,11 +139,10 @@ Dict exact_programme(const std::vector<BoxTuple>& boxes, bool uninspected, std::
   for (const auto& [cost, values, probabilities, openings] : boxes)
     problem.boxes.push_back({cost, values, probabilities, openings});
   require_sound(problem, "solve_exactly");
-  const auto [programme, committed, weitzman, bound] = [&] {
-    const WithoutGil release;
+  const auto [programme, committed, weitzman, bound] = without_gil([&] {
     return std::tuple(solve_exactly(problem), commit_or_search(problem), weitzman_value(problem),
                       relaxation_bound(problem));
-  }();
+  });
   std::vector<int> opened, box;
   std::vector<double> best, probability, value;
   nb::list action;
@@ -180,14 +176,8 @@ void bind_oracle(nb::module_& module) {
   module.def("exact_programme", &exact_programme, nb::arg("boxes"), nb::arg("uninspected"), nb::arg("outside").none());
   module.def("oracle_index", &oracle_index, nb::arg("study"), nb::arg("shift"), nb::arg("scale"), nb::arg("cost"));
   nb::class_<Grid>(module, "Grid", "The oracle of one replication.")
-      .def(
-          "__init__",
-          [](Grid* self, const StudyConfig& config, const std::string& environment, const std::string& regime,
-             int replication) {
-            const WithoutGil release;
-            new (self) Grid(config, environment, regime, replication);
-          },
-          nb::arg("study"), nb::arg("environment"), nb::arg("regime"), nb::arg("replication"))
+      .def(nb::init<const StudyConfig&, const std::string&, const std::string&, int>(), nb::arg("study"),
+           nb::arg("environment"), nb::arg("regime"), nb::arg("replication"), nb::call_guard<WithoutGil>())
       .def_prop_ro("boxes", [](const Grid& grid) { return grid.instance().dimensions.boxes; })
       .def_prop_ro("context", [](const Grid& grid) { return grid.instance().dimensions.context; })
       .def_prop_ro("environment", [](const Grid& grid) { return grid.instance().environment.name; })
@@ -210,16 +200,10 @@ void bind_oracle(nb::module_& module) {
           "sigma",
           [](const Grid& grid, const Cells& x) {
             const std::size_t rows = x.shape(0), A = static_cast<std::size_t>(grid.instance().dimensions.boxes);
-            if (x.shape(1) != static_cast<std::size_t>(grid.instance().dimensions.context))
-              throw Error(ExitCode::usage, "OracleGrid.sigma: a context has " +
-                                               std::to_string(grid.instance().dimensions.context) + " numbers, not " +
-                                               std::to_string(x.shape(1)));
-            std::vector<double> out;
-            {
-              const WithoutGil release;
-              out = grid.sigma(x.data(), rows);
-            }
-            return array_of(std::move(out), {rows, A});
+            const int context = grid.instance().dimensions.context;
+            if (x.shape(1) != static_cast<std::size_t>(context))
+              throw misuse(fmt::format("OracleGrid.sigma: a context has {} numbers, not {}", context, x.shape(1)));
+            return array_of(without_gil([&] { return grid.sigma(x.data(), rows); }), {rows, A});
           },
           nb::arg("x"));
 }

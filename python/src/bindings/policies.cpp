@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -180,9 +179,8 @@ std::vector<Combination> combinations(const std::vector<Hyperparameter>& hyperpa
 
 void register_python_policy(
     nb::object type, const std::string& name, const std::string& title, const std::string& summary,
-    const std::string& code, const std::vector<std::string>& rewards,
-    const std::vector<std::tuple<std::string, std::string, std::vector<double>, std::vector<std::string>>>&
-        hyperparameters,
+    const std::string& code, const Texts& rewards,
+    const std::vector<std::tuple<std::string, std::string, std::vector<double>, Texts>>& hyperparameters,
     bool needs_calibration, bool uses_calibration, bool yardstick) {
   PyObject* const kept = type.release().ptr();  // to the process's end: a run may still make objects of it
   Policy policy;
@@ -263,7 +261,7 @@ void bind_policies(nb::module_& module) {
           "phi(x_t, omega_ta), d numbers")
       .def_ro("cost", &OwnOutput::cost, "c_a(x_t, omega_ta)")
       .def_prop_ro(
-          "mu", [](const OwnOutput& o) { return o.shows_mu ? o.mu : std::numeric_limits<double>::quiet_NaN(); },
+          "mu", [](const OwnOutput& o) { return o.shows_mu ? o.mu : kUnknown; },
           "mu*(x_t, omega_ta); NaN unless the lane's reward is known");
   bind_lane(module);
   bind_estimator(module);

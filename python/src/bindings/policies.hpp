@@ -47,7 +47,7 @@ struct Lane {
   std::string reward, hyperparameter;
 
   const Replication& there() const {
-    if (replication == nullptr) throw Error(ExitCode::usage, "the lane has ended; make estimators while it is run");
+    if (replication == nullptr) throw misuse("the lane has ended; make estimators while it is run");
     return *replication;
   }
 };

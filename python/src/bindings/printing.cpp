@@ -12,7 +12,6 @@ namespace pandora::python {
 namespace {
 
 using Path = std::filesystem::path;
-using Texts = std::vector<std::string>;
 
 void set_table(Table* self, const std::string& title, const Texts& columns, const std::vector<Texts>& rows,
                const std::vector<std::size_t>& rules, const Texts& notes, std::size_t headers) {

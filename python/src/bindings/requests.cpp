@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
-
-#include "pandora/error.hpp"
 
 namespace pandora::python {
 namespace {
@@ -25,12 +22,10 @@ Dict model_of(const ModelRequest& self) {
   const ReplicationRequest& request = self.asked;
   const IndexProblem& problem = self.problem();
   Tape tape;
-  std::vector<double> sigma;
-  {
-    const WithoutGil release;
+  const std::vector<double> sigma = without_gil([&] {
     tape = draw_tape(problem.instance, request.calibration_periods, request.periods);
-    sigma = oracle_indices(problem.instance, problem.sample, tape.contexts, request.oracle, tape.online_row(0));
-  }
+    return oracle_indices(problem.instance, problem.sample, tape.contexts, request.oracle, tape.online_row(0));
+  });
   const std::size_t rows = rows_of(request), A = static_cast<std::size_t>(request.dimensions.boxes),
                     m = static_cast<std::size_t>(request.dimensions.index_size()),
                     d = static_cast<std::size_t>(request.dimensions.reward_features);
@@ -47,49 +42,43 @@ Dict model_of(const ModelRequest& self) {
   return out;
 }
 
-// The instance with another theta_*.
-Instance with_theta(Instance instance, const Numbers& theta) {
-  instance.theta.assign(theta.data(), theta.data() + theta.shape(0));
-  return instance;
+// Returns `of(problem)` of the model or, if it is given, of the model with another theta_*. Runs without the GIL.
+template <class Of>
+auto of_problem(const ModelRequest& self, const std::optional<Numbers>& theta, Of&& of) {
+  const IndexProblem& model = self.problem();
+  return without_gil([&] {
+    if (!theta) return of(model);
+    Instance instance = model.instance;
+    instance.theta.assign(theta->data(), theta->data() + theta->shape(0));
+    return of(IndexProblem(self.asked, std::move(instance)));
+  });
 }
 
 // sigma of every cell of the online rows, NaN before. NaN in an argument means the model's value under theta.
 Array<double> indices(const ModelRequest& self, const Cells& ell, const Cells& scale, const Cells& cost,
                       const std::optional<Numbers>& theta) {
   const std::vector<std::size_t> shape = cells_of(self.asked);
-  const IndexProblem& base = self.problem();
-  std::vector<double> found;
-  {
-    const WithoutGil release;
-    std::optional<IndexProblem> other;
-    if (theta) other.emplace(self.asked, with_theta(base.instance, *theta));
-    const IndexProblem& problem = other ? *other : base;
+  std::vector<double> found = of_problem(self, theta, [&](const IndexProblem& problem) {
     IndexInputs inputs = problem.inputs;
     const std::size_t A = shape[1], first = A * (1 + static_cast<std::size_t>(self.asked.calibration_periods));
-    std::fill_n(inputs.cost.begin(), first, std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(inputs.cost.begin(), first, kUnknown);
     for (std::size_t at = first; at < inputs.cost.size(); ++at) {
       if (ell.data()[at] == ell.data()[at]) inputs.shift[at] = ell.data()[at];
       if (scale.data()[at] == scale.data()[at]) inputs.scale[at] = scale.data()[at] * problem.sample.projection_norm;
       if (cost.data()[at] == cost.data()[at]) inputs.cost[at] = cost.data()[at];
     }
-    found = indices_of(problem.sample, inputs, self.asked.oracle);
-  }
+    return indices_of(problem.sample, inputs, self.asked.oracle);
+  });
   return array_of(std::move(found), shape);
 }
 
 nb::typed<nb::tuple, Array<double>, Array<double>> law_of(const ModelRequest& self, int n,
                                                           const std::optional<Numbers>& theta) {
-  const IndexProblem& base = self.problem();
-  std::vector<double> points, shift;
-  {
-    const WithoutGil release;
-    std::optional<IndexProblem> other;
-    if (theta) other.emplace(self.asked, with_theta(base.instance, *theta));
-    const IndexProblem& problem = other ? *other : base;
-    shift = problem.inputs.shift;
-    points = compressed_law(problem.sample.projected, n).points;
-    for (double& w : points) w *= problem.sample.projection_norm;
-  }
+  auto [points, shift] = of_problem(self, theta, [n](const IndexProblem& problem) {
+    std::vector<double> values = compressed_law(problem.sample.projected, n).points;
+    for (double& w : values) w *= problem.sample.projection_norm;
+    return std::pair(values, problem.inputs.shift);
+  });
   return nb::make_tuple(array_of(std::move(points)), array_of(std::move(shift), cells_of(self.asked)));
 }
 
@@ -116,6 +105,13 @@ auto per_cell(Of of) {
 
 std::size_t rows_of(const ReplicationRequest& request) {
   return 1 + static_cast<std::size_t>(request.calibration_periods) + static_cast<std::size_t>(request.periods);
+}
+
+std::vector<std::size_t> shape_of(const InstanceField& field, const Instance& instance) {
+  std::vector<std::size_t> out;
+  for (const InstanceField::Length of : {field.rows, field.columns})
+    if (of != nullptr) out.push_back(static_cast<std::size_t>(of(instance.dimensions, instance.environment)));
+  return out;
 }
 
 IndexProblem::IndexProblem(const ReplicationRequest& asked, Instance of)
@@ -154,35 +150,24 @@ const IndexProblem& ModelRequest::problem() const {
 
 void bind_request(nb::module_& module) {
   nb::class_<ModelRequest> request(module, "ReplicationRequest", "The replication that an environment is to draw.");
-  const auto number = [&](const char* name, auto of, const char* meaning) {
+  const auto number = [&](const char* name, const char* meaning, auto of) {
     request.def_prop_ro(
         name, [of](const ModelRequest& r) { return of(r.asked); }, meaning);
   };
   using Asked = const ReplicationRequest&;
   request.def(nb::init<const ModelRequest&>());
-  number(
-      "boxes", [](Asked r) { return r.dimensions.boxes; }, "A");
-  number(
-      "context", [](Asked r) { return r.dimensions.context; }, "d_x");
-  number(
-      "index_features", [](Asked r) { return r.dimensions.index_size(); }, "m");
-  number(
-      "reward_features", [](Asked r) { return r.dimensions.reward_features; }, "d");
-  number(
-      "regime", [](Asked r) { return std::string(regime_name(r.regime)); }, "A or B");
-  number(
-      "replication", [](Asked r) { return r.replication; }, "from 0");
-  number(
-      "seed", [](Asked r) { return r.seed; }, "of the study");
-  number(
-      "stream", [](Asked r) { return static_cast<int>(r.environment.id); }, "of the environment");
-  number(
-      "u", [](Asked r) { return r.environment.cost_level; }, "the upper bound of c0 and c1, in the unit of mu");
-  number(
-      "calibration_periods", [](Asked r) { return r.calibration_periods; }, "C, the largest T0 of the study");
-  number(
-      "periods", [](Asked r) { return r.periods; }, "T");
-  number("rows", &rows_of, "1 + C + T: x_0, the calibration periods, the online periods");
+  number("boxes", "A", [](Asked r) { return r.dimensions.boxes; });
+  number("context", "d_x", [](Asked r) { return r.dimensions.context; });
+  number("index_features", "m", [](Asked r) { return r.dimensions.index_size(); });
+  number("reward_features", "d", [](Asked r) { return r.dimensions.reward_features; });
+  number("regime", "A or B", [](Asked r) { return std::string(regime_name(r.regime)); });
+  number("replication", "from 0", [](Asked r) { return r.replication; });
+  number("seed", "of the study", [](Asked r) { return r.seed; });
+  number("stream", "of the environment", [](Asked r) { return static_cast<int>(r.environment.id); });
+  number("u", "the upper bound of c0 and c1, in the unit of mu", [](Asked r) { return r.environment.cost_level; });
+  number("calibration_periods", "C, the largest T0 of the study", [](Asked r) { return r.calibration_periods; });
+  number("periods", "T", [](Asked r) { return r.periods; });
+  number("rows", "1 + C + T: x_0, the calibration periods, the online periods", &rows_of);
   for (const InstanceField& field : kInstanceFields) {
     if (field.rows == &length::linear_boxes || field.rows == &length::quantiles) continue;  // laws in Python lack these
     const std::string meaning = std::string(field.symbol) + " of the model: " + field.meaning + "; " + field.axes +
@@ -191,10 +176,7 @@ void bind_request(nb::module_& module) {
         field.name,
         [field](nb::handle self) {
           const Instance& instance = nb::cast<const ModelRequest&>(self).instance();
-          std::vector<std::size_t> shape;
-          for (const InstanceField::Length of : {field.rows, field.columns})
-            if (of != nullptr) shape.push_back(static_cast<std::size_t>(of(instance.dimensions, instance.environment)));
-          return view_of(instance.*field.member, shape, self);
+          return view_of(instance.*field.member, shape_of(field, instance), self);
         },
         meaning.c_str());
   }
@@ -215,23 +197,21 @@ void bind_request(nb::module_& module) {
   module.def(
       "magnitudes_of_request",
       [](const ModelRequest& request, int n) {
-        const IndexProblem& problem = request.problem();
-        const WithoutGil release;
-        return quantiles(problem.sample.cost_terms, n);
+        return of_problem(request, {}, [n](const IndexProblem& of) { return quantiles(of.sample.cost_terms, n); });
       },
       nb::arg("request"), nb::arg("n"), "A x n equally likely values of beta_{1,a}' |xi|; none in regime A.");
   module.def(
       "reservation_index",
       [](const Cells& values, const Numbers& cost, const std::optional<Cells>& weights) {
-        const std::size_t rows = values.shape(0), n = values.shape(1);
-        std::vector<double> out(rows);
-        {
-          const WithoutGil release;
-          for (std::size_t row = 0; row < rows; ++row)
-            out[row] = index_of_values({values.data() + row * n, n}, cost(row),
-                                       weights ? std::span(weights->data() + row * n, n) : std::span<const double>());
-        }
-        return array_of(std::move(out));
+        const std::size_t n = values.shape(1);
+        return array_of(without_gil([&] {
+          std::vector<double> out;
+          for (std::size_t row = 0; row < values.shape(0); ++row)
+            out.push_back(
+                index_of_values({values.data() + row * n, n}, cost(row),
+                                weights ? std::span(weights->data() + row * n, n) : std::span<const double>()));
+          return out;
+        }));
       },
       nb::arg("values"), nb::arg("cost"), nb::arg("weights").none(), "sigma of each row of values.");
 }

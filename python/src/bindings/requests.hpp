@@ -13,6 +13,12 @@ namespace pandora::python {
 /// 1 + C + T: x_0, the calibration periods, the online periods.
 std::size_t rows_of(const ReplicationRequest& request);
 
+/// The shape of an array with the field's numbers.
+std::vector<std::size_t> shape_of(const InstanceField& field, const Instance& instance);
+
+/// Refuses an environment whose oracle is not that of the paper's model.
+void require_model(const Environment& environment);
+
 /// The inputs of the indices of the model, or of the model with another theta_*.
 struct IndexProblem {
   Instance instance;

@@ -15,7 +15,6 @@
 #include "host/studies/results/table_notes.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "kernels/rules/checkpoints.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::python {
 
@@ -24,8 +23,7 @@ Results::Results(const std::string& path)
 
 namespace {
 
-std::string note_of(const std::vector<std::string>& environment, const std::vector<std::string>& regime,
-                    const std::vector<std::string>& policy, const std::vector<double>& mean,
+std::string note_of(const Texts& environment, const Texts& regime, const Texts& policy, const std::vector<double>& mean,
                     const std::vector<double>& half_width, const std::vector<double>& replications) {
   std::vector<SummaryRow> rows(policy.size());
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -90,21 +88,16 @@ Compared compared(const std::vector<ComparedPair>& pairs) {
   return {dict_of(comparison_columns(pairs)), dicts_of(comparison_tables(pairs))};
 }
 
-Compared kept(Results& results, const KeepOptions& options, const CompareOptions& cells) {
-  const std::vector<ComparedPair> pairs = results.read([&](StoredResults& s) { return keep_pairs(s, options, cells); });
-  return {dict_of(keep_columns(pairs, *options.margin)), dicts_of(keep_tables(pairs, *options.margin))};
-}
-
 // The overview with ratios to `base`, or to the usual base.
 std::vector<Table> overview(StoredResults& stored, std::string base) {
   const std::vector<SettingSummary> found = stored.summaries();
-  std::vector<std::string> names;
+  Texts names;
   for (const SummaryRow& row : found[0].summary.rows)
     if (row.policy != "oracle" && std::find(names.begin(), names.end(), row.policy) == names.end())
       names.push_back(row.policy);
   if (base.empty()) base = usual_base(found[0]);
   if (!base.empty() && std::find(names.begin(), names.end(), base) == names.end())
-    throw Error(ExitCode::usage, "base \"" + base + "\" is none of the policies of the results");
+    throw misuse("base \"" + base + "\" is none of the policies of the results");
   return {overview_table(found, base)};
 }
 
@@ -124,7 +117,7 @@ void bind_conclusions(nb::class_<Results>& results) {
           nb::arg("base"))
       .def(
           "report_numbers",
-          [](Results& r, const std::vector<std::string>& policies, bool differences) {
+          [](Results& r, const Texts& policies, bool differences) {
             return r.read([&](StoredResults& s) {
               return report_numbers(s, {policies, "", differences})
                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -133,8 +126,8 @@ void bind_conclusions(nb::class_<Results>& results) {
           nb::arg("policies"), nb::arg("differences"), "The numbers of figures and reports as JSON.")
       .def(
           "compare",
-          [](Results& r, const std::vector<std::string>& policies, const std::vector<int>& T0,
-             const std::vector<std::string>& environments, const std::vector<std::string>& regimes) {
+          [](Results& r, const Texts& policies, const std::vector<int>& T0, const Texts& environments,
+             const Texts& regimes) {
             return compared(r.read([&](StoredResults& s) {
               return compare_policies(s, {policies, T0, environments, regimes});
             }));
@@ -143,16 +136,20 @@ void bind_conclusions(nb::class_<Results>& results) {
       .def(
           "keep",
           [](Results& r, const std::string& rule, const std::string& base, std::optional<double> margin,
-             const std::vector<int>& T0, const std::vector<std::string>& environments,
-             const std::vector<std::string>& regimes) {
-            return kept(r, {rule, base, margin}, {{}, T0, environments, regimes});
+             const std::vector<int>& T0, const Texts& environments, const Texts& regimes) {
+            const KeepOptions options{rule, base, margin};
+            const std::vector<ComparedPair> pairs = r.read([&](StoredResults& s) {
+              return keep_pairs(s, options, {{}, T0, environments, regimes});
+            });
+            return Compared(dict_of(keep_columns(pairs, *options.margin)),
+                            dicts_of(keep_tables(pairs, *options.margin)));
           },
           nb::arg("rule"), nb::arg("base"), nb::arg("margin").none(), nb::arg("T0"), nb::arg("environments"),
           nb::arg("regimes"))
       .def(
           "compare_with",
-          [](Results& r, Results& other, const std::vector<std::string>& policies, const std::vector<int>& T0,
-             const std::vector<std::string>& environments, const std::vector<std::string>& regimes) {
+          [](Results& r, Results& other, const Texts& policies, const std::vector<int>& T0, const Texts& environments,
+             const Texts& regimes) {
             return compared(r.read([&](StoredResults& s) {
               std::unique_lock<std::mutex> lock;
               if (&r != &other) lock = std::unique_lock(other.mutex());
@@ -166,14 +163,7 @@ void bind_conclusions(nb::class_<Results>& results) {
 
 void bind_results(nb::module_& module) {
   nb::class_<Results> results(module, "Results", "A folder of results, finished or not.");
-  results
-      .def(
-          "__init__",
-          [](Results* self, const std::string& path) {
-            const WithoutGil release;
-            new (self) Results(path);
-          },
-          nb::arg("path"))
+  results.def(nb::init<const std::string&>(), nb::arg("path"), nb::call_guard<WithoutGil>())
       .def_prop_ro("path", [](const Results& r) { return r.stored().path(); })
       .def_prop_ro("notes", &Results::notes, "Notes on damaged parts, and on names that are unknown here.")
       .def_prop_ro("study", [](const Results& r) { return StudyConfig(r.stored().config()); })

@@ -16,7 +16,7 @@ class Results {
 
   StoredResults& stored() { return stored_; }
   const StoredResults& stored() const { return stored_; }
-  const std::vector<std::string>& notes() const { return notes_; }
+  const Texts& notes() const { return notes_; }
   /// Only one thread reads at a time.
   std::mutex& mutex() { return mutex_; }
   /// Returns the result of `body(StoredResults&)`, which runs in a thread of its own.
@@ -29,14 +29,14 @@ class Results {
   }
 
  private:
-  std::vector<std::string> notes_;
+  Texts notes_;
   StoredResults stored_;
   std::mutex mutex_;
 };
 
 /// Numbers of single lanes: for each field an array lanes x replications x the field's shape.
 Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
-                      const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
+                      const std::vector<std::size_t>& lanes, const Texts& fields);
 
 /// One lane's decisions in a replication, empty where it was not run, failed, or decisions were not kept.
 Dict decisions_of_lane(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,

@@ -7,7 +7,6 @@
 
 #include "bindings.hpp"
 #include "host/outcomes/tables/features.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::python {
 
@@ -16,10 +15,6 @@ using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb
 template <class Array>
 auto span_of(const Array& array) {
   return std::span(array.data(), array.size());
-}
-
-inline Error misuse(const std::string& what) {
-  return Error(ExitCode::usage, what);
 }
 
 void require_shape(const char* name, const Cells& cells, std::size_t rows, std::size_t columns);

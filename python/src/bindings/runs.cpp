@@ -9,8 +9,7 @@
 #include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/run/tune_tables.hpp"
-#include "pandora/environment.hpp"
-#include "pandora/error.hpp"
+#include "requests.hpp"
 #include "studies.hpp"
 
 namespace pandora::python {
@@ -28,29 +27,27 @@ ResultFolder::Mode mode_named(const std::string& name) {
   if (name == "resume") return Mode::resume;
   if (name == "extend") return Mode::extend;
   if (name == "replace") return Mode::replace;
-  throw Error(ExitCode::usage, "mode \"" + name + "\": use fresh, resume, extend or replace");
+  throw misuse("mode \"" + name + "\": use fresh, resume, extend or replace");
 }
 
-struct RunArguments {
-  std::string out, mode, study_file, shard, oracle_cache, backend, devices, command;
-  int threads;
-};
-
-Dict run(StudyConfig config, const RunArguments& given, const nb::object& on_progress, const nb::object& on_message) {
-  if (given.threads < 0) throw Error(ExitCode::usage, "threads " + std::to_string(given.threads) + ": give 0 or more");
+Dict run(StudyConfig config, const std::string& out_folder, const std::string& mode, const std::string& study_file,
+         const std::string& shard, const std::string& oracle_cache, const std::string& backend,
+         const std::string& devices, int threads, const std::string& command, const nb::object& on_progress,
+         const nb::object& on_message) {
+  if (threads < 0) throw misuse("threads " + std::to_string(threads) + ": give 0 or more");
   const RunOutcome outcome = beside(
       [&](Beside& work) {
         read_tables(config, work);
         const std::vector<PlannedSetting> settings = make_plans(config);
         RunOptions options;
-        options.out = given.out;
-        options.mode = mode_named(given.mode);
-        options.study_file = given.study_file;
-        if (!given.shard.empty()) options.shard = Shard::parse(given.shard);
-        options.oracle_cache = given.oracle_cache;
-        options.backend = backend_for(given.backend, given.devices, settings);
-        options.threads = given.threads > 0 ? given.threads : ranks().cores();
-        options.command = given.command;
+        options.out = out_folder;
+        options.mode = mode_named(mode);
+        options.study_file = study_file;
+        if (!shard.empty()) options.shard = Shard::parse(shard);
+        options.oracle_cache = oracle_cache;
+        options.backend = backend_for(backend, devices, settings);
+        options.threads = threads > 0 ? threads : ranks().cores();
+        options.command = command;
         options.interrupted = &work.interrupted;
         options.progress = [&work](std::size_t done, std::size_t total) { work.progress(done, total); };
         options.failed = options.note = [&work](const std::string& message) { work.say(message); };
@@ -69,8 +66,7 @@ Dict run(StudyConfig config, const RunArguments& given, const nb::object& on_pro
 Dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const std::string& backend,
            const std::string& devices, const nb::object& on_progress) {
   if (budget < 1)
-    throw Error(ExitCode::usage,
-                "budget " + std::to_string(budget) + ": give the lanes that the choice may take, 1 or more");
+    throw misuse("budget " + std::to_string(budget) + ": give the lanes that the choice may take, 1 or more");
   struct Found {
     std::string json;
     Columns candidates;
@@ -109,7 +105,7 @@ Dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const st
 
 Dict calibrated(const StudyConfig& config, double boxes, int replications, int contexts, int threads,
                 const nb::object& on_progress) {
-  if (!(boxes > 0.0)) throw Error(ExitCode::usage, "boxes: give a number above 0");
+  if (!(boxes > 0.0)) throw misuse("boxes: give a number above 0");
   const Columns found = beside(
       [&](Beside& work) {
         Columns out;
@@ -127,8 +123,7 @@ Dict calibrated(const StudyConfig& config, double boxes, int replications, int c
           search.interrupted = &work.interrupted;
           search.progress = [&work](std::size_t done, std::size_t total) { work.progress(done, total); };
           for (const Environment& environment : study.environments) {
-            if (find_drawer(environment.name) || environment.trace != nullptr)
-              throw Error(ExitCode::usage, "environment " + environment.name + ": has no oracle of the paper's model");
+            require_model(environment);
             const CostSearchResult u = calibrate_cost(environment, search);
             Fields row;
             if (!setting.varied.empty()) row.emplace_back("setting", setting.label());
@@ -149,20 +144,10 @@ Dict calibrated(const StudyConfig& config, double boxes, int replications, int c
 }  // namespace
 
 void bind_runs(nb::module_& module) {
-  module.def(
-      "run",
-      [](const StudyConfig& config, const std::string& out, const std::string& mode, const std::string& study_file,
-         const std::string& shard, const std::string& oracle_cache, const std::string& backend,
-         const std::string& devices, int threads, const std::string& command, const nb::object& on_progress,
-         const nb::object& on_message) {
-        return run(config, {out, mode, study_file, shard, oracle_cache, backend, devices, command, threads},
-                   on_progress, on_message);
-      },
-      nb::kw_only(), nb::arg("study"), nb::arg("out"), nb::arg("mode"), nb::arg("study_file"), nb::arg("shard"),
-      nb::arg("oracle_cache"), nb::arg("backend"), nb::arg("devices"), nb::arg("threads"), nb::arg("command"),
-      nb::arg("on_progress").none(), nb::arg("on_message").none(),
-      "Runs the part of a study that a folder still "
-      "lacks.");
+  module.def("run", &run, nb::kw_only(), nb::arg("study"), nb::arg("out"), nb::arg("mode"), nb::arg("study_file"),
+             nb::arg("shard"), nb::arg("oracle_cache"), nb::arg("backend"), nb::arg("devices"), nb::arg("threads"),
+             nb::arg("command"), nb::arg("on_progress").none(), nb::arg("on_message").none(),
+             "Runs the part of a study that a folder still lacks.");
   module.def("tune", &tuned, nb::arg("study"), nb::arg("budget"), nb::arg("threads"), nb::arg("backend"),
              nb::arg("devices"), nb::arg("on_progress").none());
   module.def("calibrate", &calibrated, nb::arg("study"), nb::arg("boxes"), nb::arg("replications"), nb::arg("contexts"),

@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "beside.hpp"
-#include "bindings.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/explain.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "host/studies/study/study_keys.hpp"
-#include "pandora/custom_policy.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {
@@ -21,20 +18,16 @@ void read_tables(StudyConfig& config, Beside& work) {
   TraceWorld::set_progress([&work](const std::string&, std::uint64_t, std::uint64_t) {
     if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
   });
-  try {
-    fill_in_tables(config);
-  } catch (...) {
-    TraceWorld::set_progress({});
-    throw;
-  }
-  TraceWorld::set_progress({});
+  const struct Reset {
+    ~Reset() { TraceWorld::set_progress({}); }
+  } reset;
+  fill_in_tables(config);
 }
 
 namespace {
 
 // Appends these names to a key's list.
-void add_names(StudyConfig& config, const std::string& key, std::vector<std::string> all,
-               const std::vector<std::string>& names) {
+void add_names(StudyConfig& config, const std::string& key, Texts all, const Texts& names) {
   std::string list;
   for (const std::string& name : names)
     if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
@@ -43,19 +36,18 @@ void add_names(StudyConfig& config, const std::string& key, std::vector<std::str
 }
 
 // Adds policies that are Python code to those that the study names.
-void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
+void add_policies(StudyConfig& config, const Texts& names) {
   if (names.empty()) return;
-  std::vector<std::string> all = config.values().at("policies").texts;
+  Texts all = config.values().at("policies").texts;
   if (all.empty())
     for (const Policy& policy : all_policies())
       if (!policy.by_name_only) all.push_back(policy.name);
   add_names(config, "policies", std::move(all), names);
 }
 
-void add_environments(StudyConfig& config, const std::vector<std::string>& names, bool named) {
+void add_environments(StudyConfig& config, const Texts& names, bool named) {
   if (names.empty()) return;
-  add_names(config, "environments", named ? config.values().at("environments").texts : std::vector<std::string>(),
-            names);
+  add_names(config, "environments", named ? config.values().at("environments").texts : Texts(), names);
 }
 
 std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> keys() {
@@ -117,8 +109,7 @@ void bind_studies(nb::module_& module) {
   module.def(
       "explain",
       [](const StudyConfig& study, const std::string& setting, const std::string& lane, int first, int last) {
-        return beside([&](Beside& work) {
-          const InterruptOfLane interrupt(&work.interrupted);
+        return beside([&](Beside&) {
           const std::vector<PlannedSetting> settings = make_plans(study);
           using nlohmann::json;
           return explain(find_lane(settings, setting, lane), first, last)
@@ -130,8 +121,7 @@ void bind_studies(nb::module_& module) {
   module.def(
       "replay",
       [](const StudyConfig& study, const std::string& setting, const std::string& lane) {
-        return beside([&](Beside& work) {
-          const InterruptOfLane interrupt(&work.interrupted);
+        return beside([&](Beside&) {
           const std::vector<PlannedSetting> settings = make_plans(study);
           const FoundLane found = find_lane(settings, setting, lane);
           return replay_text(found, found.run(found.prepare()));

@@ -14,7 +14,7 @@ MissingCells missing_of(const std::string& missing) {
   if (missing == "refuse") return MissingCells::refuse;
   if (missing == "drop") return MissingCells::drop;
   if (missing == "failed") return MissingCells::failed;
-  throw Error(ExitCode::usage, "missing \"" + missing + "\": unknown; use refuse, drop or failed");
+  throw misuse("missing \"" + missing + "\": unknown; use refuse, drop or failed");
 }
 
 using NamedPairs = std::vector<std::pair<std::string, std::pair<double, double>>>;
@@ -37,9 +37,9 @@ double token_dollars(const TokenPrice& price, const NamedNumbers& counts) {
   return dollars_of(price, usage);
 }
 
-void set_options(TraceOptions* options, const std::vector<std::string>& models, const std::string& missing,
-                 const NamedPairs& scale, const NamedPrices& prices, bool free_calls, bool repeats,
-                 const std::string& quality, const std::vector<std::string>& prompt_key, bool scores_alone) {
+void set_options(TraceOptions* options, const Texts& models, const std::string& missing, const NamedPairs& scale,
+                 const NamedPrices& prices, bool free_calls, bool repeats, const std::string& quality,
+                 const Texts& prompt_key, bool scores_alone) {
   new (options) TraceOptions();
   options->holes = true;
   options->models = models;
@@ -100,7 +100,7 @@ void require_rows(const FilePlace& place, const std::string& what, std::size_t c
     place.refuse(what + " has " + std::to_string(count) + " values for " + std::to_string(rows) + " prompts");
 }
 
-void require_shapes(const FilePlace& place, const std::vector<std::string>& models, const NamedMatrices& answers) {
+void require_shapes(const FilePlace& place, const Texts& models, const NamedMatrices& answers) {
   const std::size_t rows = answers[0].second.shape(0);
   for (const auto& [name, values] : answers)
     if (values.shape(0) != rows || values.shape(1) != models.size())
@@ -111,7 +111,7 @@ void require_shapes(const FilePlace& place, const std::vector<std::string>& mode
 
 // The reader of files refuses wrong cells, with `source` in place of a file's name. `answers` are quality, cost and
 // other values named as in files, then `scores` judges' scores, which get the prefix that they have in files.
-TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models, const CellList& prompts,
+TraceTable of_arrays(const std::string& source, const Texts& models, const CellList& prompts,
                      const NamedMatrices& answers, std::size_t scores, const NamedCells& columns,
                      const TraceOptions& options) {
   FilePlace place(source);
@@ -156,7 +156,7 @@ TraceTable of_arrays(const std::string& source, const std::vector<std::string>& 
 TraceTable of_columns(const std::string& source, const NamedCells& columns, const TraceOptions& options) {
   FilePlace place(source);
   NamedColumns named(place, options, false);
-  std::vector<std::string> names, texts(columns.size());
+  Texts names, texts(columns.size());
   for (const auto& [name, values] : columns) names.push_back(name);
   named.name(std::move(names));
   std::vector<std::vector<double>> numbers(columns.size());
@@ -174,8 +174,8 @@ Array<double> matrix(const std::vector<double>& values, const TraceTable& table)
 }
 
 template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& columns) {
-  std::vector<std::string> out;
+Texts names_of(const std::vector<Named>& columns) {
+  Texts out;
   for (const Named& column : columns) out.push_back(column.name);
   return out;
 }
@@ -241,8 +241,8 @@ void bind_traces(nb::module_& module) {
       "are passed over. DataError for counts that cannot be.");
   nb::class_<TraceOptions>(module, "TraceOptions", "How a table is read.")
       .def("__init__", &set_options, nb::arg("models"), nb::arg("missing"), nb::arg("scale"), nb::arg("prices"),
-           nb::arg("free_calls"), nb::arg("repeats"), nb::arg("quality") = "",
-           nb::arg("prompt_key") = std::vector<std::string>(), nb::arg("scores_alone") = false);
+           nb::arg("free_calls"), nb::arg("repeats"), nb::arg("quality") = "", nb::arg("prompt_key") = Texts(),
+           nb::arg("scores_alone") = false);
   nb::class_<TraceTable>(module, "TraceTable", "A table of outcomes, prompts x models.")
       .def_rw("source", &TraceTable::source)
       .def_ro("models", &TraceTable::models)
@@ -253,7 +253,7 @@ void bind_traces(nb::module_& module) {
       .def_prop_ro("rows", &TraceTable::rows)
       .def_prop_ro("prompts",
                    [](const TraceTable& t) {
-                     std::vector<std::string> out;
+                     Texts out;
                      for (std::size_t row = 0; row < t.rows(); ++row) out.emplace_back(t.prompts[row]);
                      return out;
                    })
@@ -273,7 +273,7 @@ void bind_traces(nb::module_& module) {
           "select_rows",
           [](const TraceTable& t, const std::vector<std::size_t>& rows) {
             for (const std::size_t row : rows)
-              if (row >= t.rows()) throw Error(ExitCode::usage, t.source + ": has no row " + std::to_string(row));
+              if (row >= t.rows()) throw misuse(t.source + ": has no row " + std::to_string(row));
             return select_rows(t, rows);
           },
           nb::arg("rows"))
@@ -329,10 +329,7 @@ void bind_traces(nb::module_& module) {
   module.def(
       "group_prompts",
       [](const TraceTable& table) {
-        const PromptGroups groups = [&] {
-          const WithoutGil release;
-          return group_prompts(table);
-        }();
+        const PromptGroups groups = without_gil([&] { return group_prompts(table); });
         return std::pair(numbers_of(groups.of_row), groups.count);
       },
       nb::arg("table"),

@@ -36,7 +36,8 @@ int fail_for_memory() {
   return static_cast<int>(ExitCode::device);
 }
 
-int fail(ExitCode code, const std::string& message) {
+// Says why the program ends, and returns its exit code.
+int end_with(ExitCode code, const std::string& message) {
   // What libraries and streams make of want of memory is anything: a study that is not TOML, a value of another type.
   if (memory_was_wanted() && code != ExitCode::device && code != ExitCode::interrupted) return fail_for_memory();
   if (!message.empty()) print_error(message);  // empty: another rank says it
@@ -149,10 +150,10 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
     const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-    return fail(ExitCode::usage,
-                fmt::format("{}{}; see `pandora --help`", error.what(), unknown ? nearest_options(program) : ""));
+    return end_with(ExitCode::usage,
+                    fmt::format("{}{}; see `pandora --help`", error.what(), unknown ? nearest_options(program) : ""));
   } catch (const Error& error) {
-    return fail(error.code(), error.what());
+    return end_with(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail_for_memory();
   } catch (const std::length_error&) {  // of a container: more than any machine has
@@ -161,12 +162,14 @@ int run_command_line(int argc, char** argv) {
     if (std::ferror(stdout) != 0) return static_cast<int>(ExitCode::done);  // flushed() tells it
     if (error.code() == std::errc::not_enough_memory) return fail_for_memory();
     const std::string remedy = remedy_of_limit(error.code().value());
-    return fail(ExitCode::device, fmt::format("the system refuses what is needed ({}){}", error.what(),
-                                              remedy.empty() ? "" : "; " + remedy));
+    return end_with(ExitCode::device, fmt::format("the system refuses what is needed ({}){}", error.what(),
+                                                  remedy.empty() ? "" : "; " + remedy));
   } catch (const std::exception& error) {
-    return fail(ExitCode::internal, fmt::format("defect: {}; please report it with the command line", error.what()));
+    return end_with(ExitCode::internal,
+                    fmt::format("defect: {}; please report it with the command line", error.what()));
   } catch (...) {
-    return fail(ExitCode::internal, "defect: an exception that says nothing; please report it with the command line");
+    return end_with(ExitCode::internal,
+                    "defect: an exception that says nothing; please report it with the command line");
   }
 }
 

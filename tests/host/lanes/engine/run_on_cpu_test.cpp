@@ -20,17 +20,18 @@ bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
 }
 
 // Compares a lane's decisions and numbers in double, over a whole run with many solves in the middle of blocks.
-TEST(EveryBlockLength, DoubleFollowsTheReference) {
-  for (const char* schedule : {"geometric:1.5", "tracking", "every:5"})
-    for (const Regime regime : {Regime::A, Regime::B}) {
-      const Replication replication =
-          test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
-      for (const LaneSpec& lane :
-           test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0}))  // with 2, a box has no sample
-        test::expect_engines_follow(replication, lane, {parse_refit(schedule), 1.0, 1.0}, {1, 7, 16, 32, 64},
-                                    {1, 7, 32});
-    }
+class EveryBlockLength : public testing::TestWithParam<const char*> {};
+TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Replication replication =
+        test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
+    for (const LaneSpec& lane :
+         test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0}))  // with 2, a box has no sample
+      test::expect_engines_follow(replication, lane, {parse_refit(GetParam()), 1.0, 1.0}, {1, 7, 16, 32, 64},
+                                  {1, 7, 32});
+  }
 }
+INSTANTIATE_TEST_SUITE_P(Schedules, EveryBlockLength, testing::Values("geometric:1.5", "tracking", "every:5"));
 
 // The reward is known and nothing is solved after the calibration, so only rounding differs, and bounds are tight.
 TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {

@@ -1,7 +1,6 @@
 #include "host/outcomes/tables/read_trace.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "host/outcomes/tables/json_rows.hpp"
 #include "host/outcomes/tables/named_columns.hpp"
@@ -108,8 +107,9 @@ class CsvReader {
       choose_separator(record);
     }
     split(record);
-    const auto names = cells_ | std::views::transform(&CellValue::text);
-    columns_.name({names.begin(), names.end()});
+    std::vector<std::string> names;
+    for (const CellValue& cell : cells_) names.emplace_back(cell.text);
+    columns_.name(std::move(names));
   }
 
   RecordStream& stream_;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <ranges>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
@@ -56,9 +55,10 @@ void TableBuilder::price_tokens(TraceTable& table) const {
     const std::string& model = table.models[i % table.models.size()];
     const auto price = options_.prices.find(model);
     if (price == options_.prices.end()) {
-      const auto priced = std::views::keys(options_.prices);
+      std::vector<std::string> priced;
+      for (const auto& entry : options_.prices) priced.push_back(entry.first);
       place_.refuse("model {} has tokens and no cost, and no price is given for it{}; add it to the prices",
-                    in_quotes(model), nearest_text(nearest(model, {priced.begin(), priced.end()})));
+                    in_quotes(model), nearest_text(nearest(model, priced)));
     }
     TokenUsage usage;
     for (const auto& [values, member] : counts) usage.*member = std::max(0.0, (*values)[i]);  // 0 if it is missing

@@ -2,11 +2,9 @@
 #include "host/studies/results/results_hdf5.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <limits>
-#include <ranges>
 
 #include "host/ground/base/printable.hpp"
 #include "host/studies/results/summary.hpp"
@@ -19,7 +17,9 @@ using Shape = Hdf5File::Shape;
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 std::string titles_of(std::span<const RegretPart> parts) {
-  return fmt::format("{}", fmt::join(parts | std::views::transform(&RegretPart::title), ", "));
+  std::string out;
+  for (const RegretPart& part : parts) out += (out.empty() ? "" : ", ") + std::string(part.title);
+  return out;
 }
 
 // The values, and then `filler` up to the size.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <set>
 
 #include "host/ground/base/printable.hpp"
@@ -96,17 +95,21 @@ bool competes(const SummaryRow& row) {
 }
 
 std::string benchmark_note(std::span<const SummaryRow> rows) {
-  auto competing = rows | std::views::filter(competes);
-  auto negative = competing | std::views::filter(beats_the_benchmark);
-  if (negative.empty()) return "";
-  const auto count = std::ranges::distance(negative);
-  const SummaryRow& least = *std::ranges::min_element(negative, {}, [](const SummaryRow& r) { return r.regret.mean; });
+  const SummaryRow* least = nullptr;
+  std::size_t count = 0, all = 0;
+  for (const SummaryRow& row : rows) {
+    all += competes(row) ? 1 : 0;
+    if (!competes(row) || !beats_the_benchmark(row)) continue;
+    ++count;
+    if (least == nullptr || row.regret.mean < least->regret.mean) least = &row;
+  }
+  if (least == nullptr) return "";
   return fmt::format(
       "{} of {} regrets {} negative beyond the 95% interval (least: {} in {}/{}, {}): the benchmark is not optimal "
       "there. Its indices are not those of the costs and outputs that are drawn, or boxes depend on each other given "
       "the request, or a policy sees more than the request (docs/changing.md).",
-      count, std::ranges::distance(competing), count == 1 ? "is" : "are", least.policy, least.environment, least.regime,
-      plus_minus(least.regret));
+      count, all, count == 1 ? "is" : "are", least->policy, least->environment, least->regime,
+      plus_minus(least->regret));
 }
 
 std::string budget_note(std::span<const SummaryRow> rows, std::span<const Pacing> budgets) {

@@ -117,7 +117,7 @@ TEST_F(Hdf5FileTest, RefusesWhatCannotBeWrittenBeforeAnyWork) {
   for (const auto& [path, part] : {std::pair(gone, gone.string() + ": cannot be written"),
                                    {base_, "folder"},
                                    {fs::path("/proc/a.h5"), "/proc/a.h5"}})
-    test::expect_error(ExitCode::usage, part, [&] { claim_output_file(path.string(), true, {}); });
+    test::expect_error(ExitCode::usage, part, [&path = path] { claim_output_file(path.string(), true, {}); });
   EXPECT_TRUE(fs::is_empty(base_));
 }
 

@@ -45,7 +45,7 @@ LONG_FILES = {
     "host/lanes/devices/preparer.hpp": 354,
     "kernels/lane/stages.hpp": 352,
     "kernels/lane/walk.hpp": 440,
-    "kernels/lane/warp_walk.hpp": 847,
+    "kernels/lane/warp_walk.hpp": 848,
     "kernels/products/tiled_products.hpp": 460,
     "tests/kernels/lane/warp_walk_test.cpp": 389,
     "tests/reference/naive_lane.cpp": 380,

@@ -233,13 +233,13 @@ class WarpWalk {
     return all_.of(periods, 0);
   }
 
-  // Loads the Gram matrices: the rows from `first` to `last`, and before them C or zeros.
+  // Loads the Gram matrices: rows `first` to `last`, and before them C or zeros. All is zero where there is no design.
   template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void take_grams(const Held& held, int first, int last) const {
     constexpr int kAtOnce = 16;  // rows that are on their way from global memory at once
     const int width = problem_.shape.width;
     PANDORA_ROLLED
-    for (int n = lane_.needs.design ? 0 : tape_.A; n < (kTracks ? 2 : 1) * tape_.A; ++n) {
+    for (int n = 0; n < (kTracks ? 2 : 1) * tape_.A; ++n) {
       const int a = n < tape_.A ? n : n - tape_.A;
       const GramView<Real>& g = n < tape_.A ? lane_.box[a].design : lane_.box[a].curvature;
       unsigned updated = pick(held.open_in, a);
@@ -250,8 +250,9 @@ class WarpWalk {
         for (int r = 0; r < last && r <= i && i < range_.B; r += 4)  // also fills the rest of the last four of a column
           *fours(own + WalkMemory::column_at(i) + r) = Four{};
       });
+      const bool loads = lane_.needs.design || n >= tape_.A;
       PANDORA_ROLLED
-      for (unsigned left = (updated & below(first)) | (upto(last) & ~below(first)); left != 0;) {
+      for (unsigned left = loads ? (updated & below(first)) | (upto(last) & ~below(first)) : 0u; left != 0;) {
         Mine<Real> row[kAtOnce];
         int at[kAtOnce];
         PANDORA_UNROLL

@@ -226,10 +226,10 @@ void JsonRows::take_answer(const Object& row) {
   const std::size_t model = model_in(row, "model");
   builder_.find_row(has_decision_ ? name_in(row, "decision") : prompt, prompt, model, answer_of(row));
   if (log_) builder_.call(model);
-  int names = has(row, "model") ? 0 : 1;
+  bool named = false, has_model = false;
   for (const dom::key_value_pair member : row) {
     if (is_prompt_name(member.key) || member.key == "model") {
-      if (++names > 2) place_.refuse_cell({member.key}, "stands twice in a row");
+      once(member.key == "model" ? has_model : named, member.key);
       continue;
     }
     if (has_decision_ && member.key == "decision") continue;

@@ -137,6 +137,8 @@ TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
                 HasSubstr("stands twice in a row"));
   EXPECT_THAT(refusal(R"({"prompt_id": 1, "model": "a", "quality": 0, "cost": 1, "model": "b"})"),
               HasSubstr("column \"model\": stands twice in a row"));
+  EXPECT_THAT(refusal(R"({"prompt_id": 1, "prompt_id": 2, "model": "a", "quality": 0, "cost": 1})"),
+              HasSubstr("column \"prompt_id\": stands twice in a row"));
 }
 
 TEST_F(ReadTraceErrorsTest, HeadersOfNoKnownForm) {

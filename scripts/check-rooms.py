@@ -135,6 +135,8 @@ for file in [*files, *sources("tests", "examples")]:
     most = LONG_FILES.get(name, MOST_LINES)
     if (lines := text.count("\n")) > most:
         complaints.append(f"{name}: {lines} lines, more than {most}: is it one idea?")
+    if "std::views::" in text:
+        complaints.append(f"{name}: std::views, which clang before 16 cannot compile with GCC's library: use an algorithm")
     for function, lines in functions(text):
         if lines > MOST_LINES_OF_FUNCTION:
             long_functions.append((name, function))

@@ -322,6 +322,8 @@ def test_missing_modules_are_named_with_what_to_install(folder: pathlib.Path) ->
 
 
 def test_a_folder_without_a_sound_report_is_refused(folder: pathlib.Path) -> None:
+    done = script(folder)
+    assert (done.returncode, done.stderr) == (0, "")
     (folder / "figures" / "few.csv").unlink()
     done = script(folder)
     assert done.returncode == 2

@@ -286,8 +286,9 @@ def test_columns_and_names_of_arrays() -> None:
         pandora.Trace({**table, "prompts": [b"x", b"y", b"z"]})
     with pytest.raises(pandora.DataError, match=r'has no column "v\\x00w"'):
         pandora.Trace(table).column("v\0w")
-    with pytest.raises(pandora.UsageError, match=r"no U\+0000"):
-        pandora.Trace("t.csv\0.csv")
+    for wrong in ("t.csv\0.csv", ""):
+        with pytest.raises(pandora.UsageError, match=r"the path of a file, which is not empty and has no U\+0000"):
+            pandora.Trace(wrong)
 
 
 def test_check_says_what_routing_pays() -> None:

@@ -83,8 +83,8 @@ def path(what: str, value: Union[str, os.PathLike[str]]) -> str:
     if not isinstance(value, (str, os.PathLike)):
         raise refused(what, value, "the path of a file")
     name = text(what, os.fspath(value))
-    if "\0" in name:
-        raise refused(what, value, "the path of a file, which has no U+0000")
+    if not name or "\0" in name:
+        raise refused(what, value, "the path of a file, which is not empty and has no U+0000")
     return name
 
 

@@ -156,7 +156,8 @@ def test_models_apart_are_those_of_before(judge: Judge) -> None:
 def test_what_is_printed(judge: Judge) -> None:
     judged = judge("full", None, evaluator="quality")
     sheet = judged_sheet(judged)
-    assert sheet.title.startswith("c on ") and "prompts, price 40, evaluator quality at $0.0003 a call" in sheet.title
+    assert sheet.title.startswith("c on ")
+    assert "900 prompts, price 40, evaluator quality at $0.0003 a call" in sheet.title
     assert [row[0] for row in sheet.rows] == ["cascade", "promised", "large alone", "gain", "saving"]
     assert sheet.columns == ["", "utility", "quality", "$ per 1,000", "calls"]
     assert any(

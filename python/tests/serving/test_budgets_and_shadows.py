@@ -198,6 +198,7 @@ def test_a_store_gives_some_requests_to_the_model_alone(sqlite_url: str) -> None
             by_rules += called[0] == "a"  # the rules call "a" first, and the control does not
             assert (store, other)[k % 5 == 4].feedback(request.number, 0.5)
         assert store.flush() and other.flush() and store.settle()
+        assert other.settle() and other.metrics()["feedbacks"] == 60  # also those that the other worker took
         state = store.metrics()["monitor"]
         assert sum(found["feedbacks"] for found in state["models"].values()) == 60  # over all workers
         assert state["settings"] == monitor.settings and state["cascade_less"]["model"] == "b"

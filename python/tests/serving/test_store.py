@@ -53,6 +53,8 @@ def test_a_store_goes_on_where_it_was(database_url: str) -> None:
 
 
 def test_what_is_wrong_is_told(tmp_path: pathlib.Path, sqlite_url: str) -> None:
+    with pytest.raises(pandora.UsageError, match="open: url ''"):
+        opened("")
     with pytest.raises(pandora.UsageError, match="holds no cascade; give one"):
         opened(f"sqlite:///{tmp_path}/empty.db")
     with pytest.raises(pandora.DataError, match=r"none\.json"):

@@ -70,8 +70,9 @@ TEST_F(Renderer, SaysWhatIsMissingOrNotWritten) {
   EXPECT_THAT(render_with("echo matplotlib is not there >&2; exit 3\n").message,
               AllOf(HasSubstr("not all was rendered: matplotlib is not there; its numbers are in numbers.json"),
                     Not(HasSubstr("code 3"))));
-  test::expect_error(ExitCode::output_lost, "the disk is full",
-                     [&] { render_with("echo the disk is full >&2; exit 6\n"); });
+  EXPECT_THAT([&] { render_with("echo the disk is full >&2; exit 6\n"); },
+              testing::Throws<Error>(AllOf(testing::Property(&Error::code, ExitCode::output_lost),
+                                           testing::Property(&Error::what, testing::StrEq("the disk is full")))));
 }
 
 TEST_F(Renderer, IsNamedByAVariable) {

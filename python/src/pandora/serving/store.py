@@ -147,10 +147,10 @@ class Store(Closes):
         self._database = Database(where)
         try:
             first = self._first(cascade) if imported is None else imported
+            self._outbox = Outbox(where, sync_seconds)
         except BaseException:
             self._database.close()
             raise
-        self._outbox = Outbox(where, sync_seconds)
         self._changed = threading.Condition()
         self._closing = False
         self._version: Optional[Version] = None
@@ -217,7 +217,7 @@ class Store(Closes):
                 time.sleep(0.02)
 
     def _warn_of_another(self, given: Members) -> None:
-        """Raises if the database continues another cascade than the given one."""
+        """Warns if the database continues another cascade than the given one."""
         if differs := _difference(self.members, given):
             warnings.warn(
                 f"{self._database.name}: goes on with the cascade that it has; {differs}: publish() replaces it",

@@ -36,7 +36,7 @@ class EstimatorThatForgets : public testing::Test {
     return Eigen::Map<const Eigen::VectorX<T>>(numbers.data(), numbers.size()).template cast<double>();
   }
   static double apart(std::span<const double> a, std::span<const double> b) {
-    return (vector_of(a) - vector_of(b)).lpNorm<Eigen::Infinity>();
+    return (vector_of(a) - vector_of(b)).norm();
   }
   // With a half-life of 16, weights fade by 2^(-1/4) at the end of every fourth period.
   static double weight(int t) { return std::exp2(-0.25 * (kPeriods / 4 - (t - 1) / 4)); }
@@ -161,7 +161,7 @@ TEST_F(EstimatorThatForgets, PayoffsFadeToo) {
     sum += weight(t) * (reward(t) - output(t).cost) * psi(t);
   }
   const VectorXd wanted = design.llt().solve(sum);
-  EXPECT_LT((vector_of(estimator.rho(0)) - wanted).lpNorm<Eigen::Infinity>(), 1e-10);
+  EXPECT_LT((vector_of(estimator.rho(0)) - wanted).norm(), 1e-10);
 }
 
 }  // namespace

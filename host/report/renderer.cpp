@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/fail.hpp"
@@ -75,8 +74,13 @@ class MemoryFile {
   ~MemoryFile() { ::close(descriptor); }
   MemoryFile(const MemoryFile&) = delete;
 
+  // Also where no /proc is mounted.
   std::string text() const {
-    return InputFile(fmt::format("/proc/self/fd/{}", descriptor)).read(std::numeric_limits<std::uint64_t>::max());
+    std::string out;
+    char buffer[4096];
+    for (ssize_t n = 1; (n = ::pread(descriptor, buffer, sizeof buffer, static_cast<off_t>(out.size()))) > 0;)
+      out.append(buffer, static_cast<std::size_t>(n));
+    return out;
   }
 
   const int descriptor;

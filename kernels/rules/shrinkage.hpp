@@ -96,13 +96,15 @@ struct JointState {
   }
 
   /// Before a solve, with `squares` over all `kept` samples: scales the initial ridges to the features, if nothing has
-  /// been learned about them yet. Fixed ridges are not scaled. `slopes`: how many a box has.
+  /// been learned about them yet. Otherwise raises them to the least ridge of this scale: where features have grown a
+  /// lot, the first Hessian would be singular. Fixed ridges are not scaled. `slopes`: how many a box has.
   PANDORA_HD void learn_scale(Shrinkage shrinkage, int slopes, int kept) {
     if (shrinkage == Shrinkage::fixed || !(squares > 0.0)) return;
     scale = 3.0 * squares / (static_cast<double>(kept) * slopes);
-    if (samples_at_solve > 0) return;
-    ridge_mean *= scale;
-    ridge_own *= scale;
+    const bool learned = samples_at_solve > 0;
+    const double least = learned ? kLeastRidge * scale : 0.0, factor = learned ? 1.0 : scale;
+    ridge_mean = ridge_mean * factor < least ? least : ridge_mean * factor;
+    ridge_own = ridge_own * factor < least ? least : ridge_own * factor;
   }
 
   /// kappa_a of n samples with sums of m^2 and h, where gamma_a parameters are determined by them: m's variance divided

@@ -120,7 +120,8 @@ struct Shrunk {
   }
 
  private:
-  // Sets the scale to three times the mean square of a feature. Ridges that are not learned yet are multiplied by it.
+  // Sets the scale to three times the mean square of a feature. Ridges that are not learned yet are multiplied by it,
+  // and others are at least half of it.
   void measure(const std::vector<std::vector<IndexSample>>& samples) {
     double square = 0.0, n = 0.0;
     for (const auto& box : samples)
@@ -130,10 +131,8 @@ struct Shrunk {
       }
     if (learns == Shrinkage::fixed || !(square > 0.0)) return;
     scale = 3.0 * square / n;
-    if (!measured) {
-      mean *= scale;
-      own *= scale;
-    }
+    mean = measured ? std::max(0.5 * scale, mean) : mean * scale;
+    own = measured ? std::max(0.5 * scale, own) : own * scale;
     measured = true;
   }
 

@@ -166,7 +166,7 @@ void ThresholdSums::from_below(std::vector<double>& sums, std::size_t inner) con
     const std::size_t block = below * counts_[position];
     for (std::size_t begin = 0; begin < sums.size(); begin += block)
       for (double* at = sums.data() + begin + below; at < sums.data() + begin + block; at += below)
-        for (std::size_t i = 0; i < below; ++i) at[i] += at[i - below];
+        for (std::size_t i = 0; i < below; ++i) at[i] += (at - below)[i];
     below = block;
   }
 }

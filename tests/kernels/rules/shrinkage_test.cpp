@@ -31,6 +31,27 @@ TEST(SlopeTraces, MeanAndDeviationsAreCarriedApart) {
   EXPECT_DOUBLE_EQ(sums.trace, 4 / 31.0 + 8 / 20.0);
 }
 
+// Features may be nearly 0 at first. A ridge that is right for those is too small for the first Hessian with others.
+TEST(JointState, RidgesAreAtLeastHalfOfAScaleThatHasGrown) {
+  LaneSpec spec;
+  spec.shrinkage = Shrinkage::two_level;
+  spec.ridge_mean = 1000.0;
+  JointState state{};
+  state.start(spec, 2);
+  state.squares = 2e-9;
+  state.learn_scale(spec.shrinkage, 2, 3);
+  EXPECT_DOUBLE_EQ(state.scale, 1e-9);
+  EXPECT_DOUBLE_EQ(state.ridge_mean, 1e-6);
+  EXPECT_DOUBLE_EQ(state.ridge_own, 1e-6);
+  state.samples_at_solve = 3;
+  state.ridge_own = 0.3;
+  state.squares = 0.4;
+  state.learn_scale(spec.shrinkage, 2, 6);
+  EXPECT_DOUBLE_EQ(state.scale, 0.1);
+  EXPECT_DOUBLE_EQ(state.ridge_mean, 0.05);
+  EXPECT_DOUBLE_EQ(state.ridge_own, 0.3);
+}
+
 TEST(RefitPlan, AnInverseServesStepsWithinAStandardDeviationOrFarBelowTheLast) {
   const RefitPlan plan({}, 1000, 900, 303);
   EXPECT_TRUE(plan.inverse_serves(1.0, 0.5));

@@ -80,7 +80,8 @@ struct ScratchPool {
   }
   PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
-    return (3 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2 + joint;
+    constexpr std::size_t kBehind = 8;  // a vector that begins in the last row of `inverse` ends up to seven behind it
+    return (3 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2 + joint + kBehind;
   }
   PANDORA_HD std::size_t ints_per_slot(const Shape& s) const {
     return static_cast<std::size_t>(s.capacity) + static_cast<std::size_t>(members) + 1;

@@ -233,7 +233,7 @@ class WarpWalk {
     return all_.of(periods, 0);
   }
 
-  // Loads the Gram matrices: rows `first` to `last`, and before them C or zeros. All is zero where there is no design.
+  // Loads the Gram matrices: rows `first` to `last`, and before them C or zeros. A design that is not kept is zero.
   template <bool kTracks>
   PANDORA_HD PANDORA_INLINE void take_grams(const Held& held, int first, int last) const {
     constexpr int kAtOnce = 16;  // rows that are on their way from global memory at once

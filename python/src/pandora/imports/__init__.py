@@ -83,7 +83,7 @@ def from_python(kind: str, source: str, given: Mapping[str, Any]) -> tuple[dict[
         tuple(texts(f"{what}: metric", [metric] if isinstance(metric, str) and metric else metric)),
         prices if prices is None else Prices(dict(prices)) if isinstance(prices, Mapping) else Prices.read(prices),
         None if per_token is None else number(f"{what}: characters_per_token", per_token),
-        path(f"{what}: quality", given["quality"]),
+        "" if given["quality"] == "" else path(f"{what}: quality", given["quality"]),
     )
     if settings.characters_per_token is not None and not settings.characters_per_token > 0.0:
         raise refused(f"{what}: characters_per_token", per_token, "a number above 0, such as 4")

@@ -249,7 +249,8 @@ void DeviceSolve(benchmark::State& state) {
   IndexSamples samples;
   for (int s = 0; s < n; ++s) {
     for (int k = 1; k < m; ++k) psi[s][k] = normal(engine) * 0.1f;
-    samples.add(s, 0.23 * uniform(engine), 0.02 + 0.96 * uniform(engine));
+    const double mu = 0.02 + 0.96 * uniform(engine);
+    samples.add(s, 0.23 * uniform(engine), mu);
   }
   test::OneBox<float> box(test::contexts_of(psi), samples);
   const SerialTeam team;

@@ -22,7 +22,8 @@ inline IndexData random_index_data(int n, int m, std::uint64_t seed) {
   for (int s = 0; s < n; ++s) {
     psi.push_back({1.0f});
     for (int j = 1; j < m; ++j) psi.back().push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
-    samples.add(s, random.uniform(0.0, 0.3), random.uniform(0.02, 0.98));
+    const double mu = random.uniform(0.02, 0.98);  // as arguments, compilers would draw the two in different orders
+    samples.add(s, random.uniform(0.0, 0.3), mu);
   }
   return {contexts_of(psi), samples};
 }

@@ -25,8 +25,10 @@ GradientProblem problem(int m, int n, std::uint64_t seed) {
   for (auto& row : psi)
     for (int k = 1; k < m; ++k) row[k] = static_cast<float>(random.uniform(-1, 1));
   GradientProblem p{test::contexts_of(psi), {}, Eigen::VectorXd(m)};
-  for (int s = n - 1; s >= 0; --s)  // rows need no order
-    p.samples.add(s, random.uniform(0.0, 0.2), random.uniform(0.05, 0.95));
+  for (int s = n - 1; s >= 0; --s) {  // rows need no order
+    const double mu = random.uniform(0.05, 0.95);
+    p.samples.add(s, random.uniform(0.0, 0.2), mu);
+  }
   for (int k = 0; k < m; ++k) p.rho[k] = random.uniform(-0.3, 0.3);
   return p;
 }

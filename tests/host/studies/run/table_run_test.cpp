@@ -38,9 +38,11 @@ price = 30
     for (int p = 0; p < prompts; ++p) {
       out += fmt::format("{{\"prompt\": \"question {} about {}\", \"effort\": {}, \"models\": {{", p,
                          p % 2 == 0 ? "sums" : "verse", p % 5);
-      for (int a = 0; a < 3; ++a)
+      for (int a = 0; a < 3; ++a) {
+        const double score = uniform(random), quality = std::min(1.0, uniform(random) * (0.6 + 0.2 * a));
         out += fmt::format("{}\"m{}\": {{\"quality\": {:.3f}, \"cost\": {:.6f}, \"score\": {:.3f}}}", a > 0 ? ", " : "",
-                           a, std::min(1.0, uniform(random) * (0.6 + 0.2 * a)), 0.0005 * (a + 1), uniform(random));
+                           a, quality, 0.0005 * (a + 1), score);
+      }
       out += "}}\n";
     }
     return out;

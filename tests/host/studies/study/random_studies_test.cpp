@@ -49,9 +49,11 @@ class RandomStudy {
     out += "[oracle]\n";
     maybe("samples", std::to_string(100 + below(1000000)));
     maybe("bins", std::to_string(below(50)));
-    out += fmt::format("[environment.own]\nlaw = \"{}\"\nscale = {}\nu = {}\ntruncation_radius = {}\nstream = {}\n",
-                       below(2) ? "gaussian" : "uniform", 0.5 + uniform(), 0.1 + 0.2 * uniform(),
-                       below(2) ? "inf" : "20", 3 + below(50));
+    out += fmt::format("[environment.own]\nstream = {}\n", 3 + below(50));
+    out += fmt::format("truncation_radius = {}\n", below(2) ? "inf" : "20");
+    out += fmt::format("u = {}\n", 0.1 + 0.2 * uniform());
+    out += fmt::format("scale = {}\n", 0.5 + uniform());
+    out += fmt::format("law = \"{}\"\n", below(2) ? "gaussian" : "uniform");
     out += "[output]\n";
     maybe("order", below(2) ? "true" : "false");
     if (below(2)) out += "[vary]\n\"estimation.eta_index\" = " + list([&] { return ridge(); }) + "\n";

@@ -25,6 +25,8 @@ struct Scenario {
   Pacing pacing = {};
   const char* reward_refit = "";
   Actions actions = {};
+
+  friend void PrintTo(const Scenario& one, std::ostream* out) { *out << one.name; }
 };
 const Scenario kScenarios[] = {
     {.name = "late", .delay = "9"},

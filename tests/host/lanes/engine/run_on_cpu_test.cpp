@@ -32,7 +32,7 @@ TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
 }
 INSTANTIATE_TEST_SUITE_P(Schedules, EveryBlockLength, testing::Values("geometric:1.5", "tracking", "every:5"));
 
-// The same like a device with one thread. The sanitisers and arm64 leave out EveryBlockLength, and run this.
+// The same like a device with one thread. arm64 leaves out EveryBlockLength and runs this; sanitisers run one schedule.
 class ScalarBlocks : public testing::TestWithParam<const char*> {};
 TEST_P(ScalarBlocks, DoubleFollowsTheReference) {
   for (const Regime regime : {Regime::A, Regime::B}) {

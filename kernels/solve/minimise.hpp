@@ -48,8 +48,8 @@ PANDORA_HD inline double secant_part(double slope, double ahead) {
 ///   kLastStep                           whether a step that is short enough is still taken
 ///   kTrustsRate                         whether convergence is at least linear: a step is then taken without another
 ///                                       gradient if the last rate, once more, is enough with a factor of two to
-///                                       spare. The last rate may be luck: of 54,000 random solves of 1 to 40 samples
-///                                       by SerialTeam, 197 ended above ten times the tolerance, none above 2e-8
+///                                       spare. That may be luck, above all with one or two samples: such a solve can
+///                                       end above the tolerance
 template <class Sums, class Method>
 PANDORA_HD bool minimise(Sums& sums, Method&& method) {
   using Kind = std::remove_reference_t<Method>;
